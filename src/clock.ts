@@ -1,0 +1,71 @@
+/** Where the time comes from. Everything that waits or stamps takes one, so that tests and the mock can fake it. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** Calls `fn` once, `ms` milliseconds from now; the function returned cancels it. */
+  after(ms: number, fn: () => unknown): () => void;
+}
+
+/** Node refuses longer timers (it would fire them at once). */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** The machine's clock. Its timers do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, fn) {
+    const timer = setTimeout(fn, Math.min(ms, LONGEST_TIMER)).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+interface Timer {
+  readonly due: number;
+  readonly order: number;
+  readonly fn: () => unknown;
+}
+
+/** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
+export class VirtualClock implements Clock {
+  #now: number;
+  #created = 0;
+  readonly #timers = new Set<Timer>();
+
+  /** @param now where it starts, in milliseconds since the Unix epoch */
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, fn: () => unknown): () => void {
+    const timer = { due: this.#now + Math.max(0, ms), order: this.#created++, fn };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** When the next timer is due, in milliseconds since the epoch; undefined where none waits. */
+  nextDue(): number | undefined {
+    return this.#next()?.due;
+  }
+
+  /** Goes on by `ms`, firing what falls due; waits for what a timer's function returns before the next one. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (let timer = this.#next(); timer !== undefined && timer.due <= end; timer = this.#next()) {
+      this.#timers.delete(timer);
+      this.#now = Math.max(this.#now, timer.due);
+      await timer.fn();
+    }
+    this.#now = end;
+  }
+
+  #next(): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (!next || timer.due < next.due || (timer.due === next.due && timer.order < next.order)) next = timer;
+    }
+    return next;
+  }
+}

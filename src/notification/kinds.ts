@@ -1,0 +1,39 @@
+/**
+ * The 13 kinds of notification that the provider's specification lists, and for each the ids it carries and the group
+ * of handlers that it belongs to. Types, schemas, resource keys and handler slots all derive from this table.
+ */
+export const KINDS = {
+  media_created: { group: 'media', ids: ['media_id'] },
+  media_available: { group: 'media', ids: ['media_id'] },
+  conversions_complete: { group: 'media', ids: ['media_id'] },
+  media_updated: { group: 'media', ids: ['media_id'] },
+  media_reuploaded: { group: 'media', ids: ['media_id'] },
+  media_deleted: { group: 'media', ids: ['media_id'] },
+  thumbnail_created: { group: 'thumbnails', ids: ['thumbnail_id', 'media_id'] },
+  thumbnail_deleted: { group: 'thumbnails', ids: ['thumbnail_id', 'media_id'] },
+  track_created: { group: 'tracks', ids: ['track_id', 'media_id'] },
+  track_deleted: { group: 'tracks', ids: ['track_id', 'media_id'] },
+  channel_created: { group: 'channels', ids: ['channel_id'] },
+  channel_active: { group: 'channels', ids: ['channel_id'] },
+  channel_idle: { group: 'channels', ids: ['channel_id'] },
+} as const satisfies Record<string, { group: string; ids: readonly string[] }>;
+
+/** The name of a known kind, such as `media_created`. */
+export type Kind = keyof typeof KINDS;
+
+/** A group of kinds that one file in `src/handlers/` takes care of. */
+export type Group = (typeof KINDS)[Kind]['group'];
+
+/** The kinds of one group. */
+export type KindOf<G extends Group> = { [K in Kind]: (typeof KINDS)[K]['group'] extends G ? K : never }[Kind];
+
+/** The members that name what a notification of kind K is about, such as `media_id`. */
+export type IdOf<K extends Kind> = (typeof KINDS)[K]['ids'][number];
+
+/** All kinds, in the order of the specification. */
+export const kindNames = Object.keys(KINDS) as Kind[];
+
+/** Whether `name` is one of the 13 kinds. */
+export function isKind(name: unknown): name is Kind {
+  return typeof name === 'string' && Object.hasOwn(KINDS, name);
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { type IdOf, isKind, KINDS, type Kind, kindNames } from './kinds.ts';
+
+/** A notification of kind K as the provider sends it: exactly these members. */
+export type NotificationOf<K extends Kind> = {
+  readonly event: K;
+  readonly webhook_id: string;
+  readonly site_id: string;
+  /** ISO 8601 with an offset, whole seconds: `2024-08-27T00:20:57+00:00` */
+  readonly event_time: string;
+} & { readonly [Id in IdOf<K>]: string };
+
+/** Any known notification, told apart by `event`. */
+export type Notification = { [K in Kind]: NotificationOf<K> }[Kind];
+
+/** A verified notification of a kind that this version does not know. */
+export type UnknownNotification = { readonly [member: string]: unknown };
+
+/** What a notification's body turned out to be. */
+export type Payload =
+  | { readonly type: 'known'; readonly notification: Notification }
+  | { readonly type: 'unknown'; readonly notification: UnknownNotification; readonly kind: string }
+  | { readonly type: 'invalid'; readonly kind: Kind; readonly problem: string };
+
+// Control characters and halves of surrogate pairs cannot be stored as text alike in every database.
+const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters');
+
+const common = {
+  webhook_id: id,
+  site_id: id,
+  event_time: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' }),
+};
+
+const schemas = Object.fromEntries(
+  kindNames.map((kind) => {
+    const ids = Object.fromEntries(KINDS[kind].ids.map((name) => [name, id]));
+    return [kind, z.looseObject({ event: z.literal(kind), ...common, ...ids })];
+  }),
+) as unknown as Record<Kind, z.ZodType<Notification>>;
+
+/**
+ * Sorts a body into known, unknown or invalid. Members beyond those of the specification are let through.
+ * @param body the parsed JSON object
+ */
+export function parsePayload(body: { readonly [member: string]: unknown }): Payload {
+  const kind = body.event;
+  if (!isKind(kind)) return { type: 'unknown', notification: body, kind: String(kind ?? '') };
+  const parsed = schemas[kind].safeParse(body);
+  if (parsed.success) return { type: 'known', notification: body as unknown as Notification };
+  const problem = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+  return { type: 'invalid', kind, problem };
+}
+
+/** What a notification is about, `media:ID` or `channel:ID`; events of one resource are handled one at a time. */
+export function resourceOf(body: { readonly [member: string]: unknown }): string | undefined {
+  for (const [member, prefix] of [['media_id', 'media'] as const, ['channel_id', 'channel'] as const]) {
+    const parsed = id.safeParse(body[member]);
+    if (parsed.success) return `${prefix}:${parsed.data}`;
+  }
+  return undefined;
+}
