@@ -1,3 +1,5 @@
+import { TimerQueue } from './timer-queue.ts';
+
 /** Where the time comes from. Everything that waits or stamps takes one, so that tests and the mock can fake it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -18,17 +20,10 @@ export const systemClock: Clock = {
   },
 };
 
-interface Timer {
-  readonly due: number;
-  readonly order: number;
-  readonly fn: () => unknown;
-}
-
 /** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
 export class VirtualClock implements Clock {
   #now: number;
-  #created = 0;
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new TimerQueue();
 
   /** @param now where it starts, in milliseconds since the Unix epoch */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
@@ -40,32 +35,23 @@ export class VirtualClock implements Clock {
   }
 
   after(ms: number, fn: () => unknown): () => void {
-    const timer = { due: this.#now + Math.max(0, ms), order: this.#created++, fn };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
+    const timer = this.#timers.add(this.#now + Math.max(0, ms), fn);
+    return () => this.#timers.remove(timer);
   }
 
   /** When the next timer is due, in milliseconds since the epoch; undefined where none waits. */
   nextDue(): number | undefined {
-    return this.#next()?.due;
+    return this.#timers.first()?.due;
   }
 
   /** Goes on by `ms`, firing what falls due; waits for what a timer's function returns before the next one. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    for (let timer = this.#next(); timer !== undefined && timer.due <= end; timer = this.#next()) {
-      this.#timers.delete(timer);
+    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
+      this.#timers.remove(timer);
       this.#now = Math.max(this.#now, timer.due);
       await timer.fn();
     }
-    this.#now = end;
-  }
-
-  #next(): Timer | undefined {
-    let next: Timer | undefined;
-    for (const timer of this.#timers) {
-      if (!next || timer.due < next.due || (timer.due === next.due && timer.order < next.order)) next = timer;
-    }
-    return next;
+    this.#now = Math.max(this.#now, end); // a second advance under way at the same time may have gone further
   }
 }

@@ -2,10 +2,17 @@ const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 /** A seeded source of randomness (mulberry32): the same seed gives the same run. Not for secrets outside of a mock. */
 export class Random {
+  readonly #seed: number;
   #state: number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#seed = seed >>> 0;
+    this.#state = this.#seed;
+  }
+
+  /** Starts over, so that what follows is what followed at first. */
+  reset(): void {
+    this.#state = this.#seed;
   }
 
   /** A number in [0, 1). */

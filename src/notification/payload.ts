@@ -29,11 +29,12 @@ const id = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters');
 
-const common = {
-  webhook_id: id,
-  site_id: id,
-  event_time: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' }),
-};
+const eventTime = z.iso.datetime({
+  offset: true,
+  error: 'must be an ISO 8601 date and time with an offset',
+});
+
+const common = { webhook_id: id, site_id: id, event_time: eventTime };
 
 const schemas = Object.fromEntries(
   kindNames.map((kind) => {
@@ -62,4 +63,11 @@ export function resourceOf(body: { readonly [member: string]: unknown }): string
     if (parsed.success) return `${prefix}:${parsed.data}`;
   }
   return undefined;
+}
+
+/** When it happened, in milliseconds since the epoch; undefined where the body does not say. */
+export function eventTimeOf(body: { readonly [member: string]: unknown }): number | undefined {
+  const parsed = eventTime.safeParse(body.event_time);
+  const time = parsed.success ? Date.parse(parsed.data) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }

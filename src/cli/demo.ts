@@ -1,0 +1,69 @@
+import closeWithGrace from 'close-with-grace';
+import { Command } from 'commander';
+import { KitError } from '../errors.ts';
+import { HEAD, missingKinds, review } from './demo/review.ts';
+import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
+import { SITE, type Stage, setStage } from './demo/stage.ts';
+import { table } from './table.ts';
+
+/** How often something new happens in the demo that goes on. */
+const BEAT_MS = 2000;
+
+export function demoCommand(): Command {
+  return new Command('demo')
+    .description('Watch all 13 kinds arrive from the mock provider, be verified, recorded and handled.')
+    .option('--once', 'end after one round: exit 0 only if everything came out as it must')
+    .action(demo);
+}
+
+async function demo({ once }: { once?: true }): Promise<void> {
+  const stage = await setStage();
+  print(`mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\n\n`);
+  if (once) return playRound(stage).finally(() => stage.close());
+  closeWithGrace({ logger: false }, () => stage.close());
+  await playRound(stage);
+  print('\nGoing on with a new media every two seconds until you press Ctrl-C.\n\n');
+  for (;;) await beat(stage);
+}
+
+/** @throws KitError if anything came out otherwise than it must */
+async function playRound(stage: Stage): Promise<void> {
+  const scenes = [
+    ...(await playAllKinds(stage)),
+    ...(await playDuplicate(stage)),
+    ...(await playForgery(stage)),
+    ...(await playOutOfOrder(stage)),
+  ];
+  const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
+  print(
+    table(
+      HEAD,
+      reviews.map(({ row }) => row),
+    ),
+  );
+  const missing = missingKinds(scenes);
+  const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
+  if (missing.length > 0) throw new KitError('DEMO_FAILED', `not delivered: ${missing.join(', ')}`);
+  if (wrong > 0)
+    throw new KitError('DEMO_FAILED', `${wrong} of ${scenes.length} came out otherwise than they must`);
+  print(`\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.\n`);
+}
+
+async function beat({ mock, settled, service }: Stage): Promise<void> {
+  const before = mock.deliveries().length;
+  const { media_id: id } = mock.createMedia({ site_id: SITE });
+  await settled();
+  const fresh = mock.deliveries().slice(before);
+  for (const { notification, attempts } of fresh) {
+    const answer = attempts.at(-1)?.answer;
+    print(
+      `${String(notification.event).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
+    );
+  }
+  print(`${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`);
+  await new Promise((resolve) => setTimeout(resolve, BEAT_MS));
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}

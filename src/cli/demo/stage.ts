@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { systemClock } from '../../clock.ts';
+import { parseConfig } from '../../config.ts';
+import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
+import { handlers } from '../../handlers/index.ts';
+import { MockProvider } from '../../mock/index.ts';
+import { kindNames } from '../../notification/kinds.ts';
+import { type Service, startService } from '../../service.ts';
+
+export const SITE = 'demoSite';
+
+/** A mock provider and a receiver that talk to each other over loopback, on a database that goes when they close. */
+export interface Stage {
+  readonly mock: MockProvider;
+  readonly service: Service;
+  readonly webhookUrl: string;
+  /** Resolves once everything sent was answered and everything recorded has come to its end. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function setStage(): Promise<Stage> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookkit-demo-'));
+  const config = parseConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+    RETRY_BASE_MS: '200',
+  });
+  const log = pino({ level: 'silent' });
+  const service = await startService({
+    config,
+    handlers: withStumble(handlers),
+    clock: systemClock,
+    log,
+    random: Math.random,
+  });
+  const mock = await MockProvider.start({ port: 0, seed: Date.now(), processingMs: 300 });
+  const webhookUrl = `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`;
+  const { id, secret } = mock.createWebhook({
+    name: 'demo',
+    webhook_url: webhookUrl,
+    events: [...kindNames],
+    site_ids: [SITE],
+  });
+  await service.store.addSecret(id, secret);
+  return {
+    mock,
+    service,
+    webhookUrl,
+    async settled() {
+      await mock.settled();
+      while (await unfinished(service)) await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+    async close() {
+      await mock.close();
+      await service.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The project's own handlers, but the first text track's fails twice before it succeeds. */
+function withStumble(real: Handlers): Handlers {
+  let failures = 0;
+  return defineHandlers({
+    ...real,
+    async track_created(event, ctx) {
+      if (failures++ < 2) throw new Error('the demo makes this handler fail twice');
+      return real.track_created?.(event, ctx);
+    },
+  });
+}
+
+async function unfinished({ store }: Service): Promise<boolean> {
+  return (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' })) > 0;
+}

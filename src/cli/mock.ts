@@ -1,0 +1,73 @@
+import closeWithGrace from 'close-with-grace';
+import { Command, InvalidArgumentError } from 'commander';
+import { VirtualClock } from '../clock.ts';
+import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
+import { introduction, isLoopback } from './mock/introduction.ts';
+
+interface Flags {
+  readonly port: number;
+  readonly host: string;
+  readonly seed: number;
+  readonly virtualClock?: true;
+}
+
+/** How long what is under way may take to end. */
+const CLOSING_MS = 5000;
+
+/**
+ * `hookkit mock`: the mock provider as a process of its own.
+ * @param defaultPort where it listens unless `--port` says otherwise
+ */
+export function mockCommand(defaultPort: number = mockDefaults.port): Command {
+  return new Command('mock')
+    .description(
+      'Run a mock of the provider: both APIs, simulated sites, signed deliveries, faults, its own clock.',
+    )
+    .option(
+      '--port <port>',
+      'where to listen; 0 takes any port that is free',
+      wholeNumber(65_535),
+      defaultPort,
+    )
+    .option('--host <host>', 'the address to listen on; nobody is asked for a password', mockDefaults.host)
+    .option(
+      '--seed <number>',
+      'the same seed gives the same run',
+      wholeNumber(2 ** 32 - 1),
+      mockDefaults.seed,
+    )
+    .option('--virtual-clock', 'a clock that stands still until POST /_mock/clock puts it forward')
+    .action(run);
+}
+
+async function run({ virtualClock, ...options }: Flags): Promise<void> {
+  const mock = await MockProvider.start({
+    ...options,
+    ...(virtualClock && { clock: new VirtualClock() }),
+    onAttempt: (delivery) => process.stdout.write(`${summaryOf(delivery)}\n`),
+  });
+  closeWithGrace({ delay: CLOSING_MS, logger: false }, async ({ err }) => {
+    if (err) process.stderr.write(`hookkit: ${err.message}\n`);
+    await mock.close();
+  });
+  process.stdout.write(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
+  if (isLoopback(options.host)) return;
+  process.stderr.write(
+    `WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock\n`,
+  );
+}
+
+/** A line an attempt, without the token and what it proves. */
+function summaryOf({ id, webhook_id, notification, faults, state, attempts }: Delivery): string {
+  const attempt = attempts.at(-1);
+  const result = attempt?.answer?.status ?? attempt?.error ?? '';
+  const marks = faults.length > 0 ? ` [${faults.join(', ')}]` : '';
+  return `${attempt?.started_at} #${id} ${notification.event} to ${webhook_id}${marks}: ${result}, ${state}`;
+}
+
+function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
+  };
+}

@@ -1,0 +1,34 @@
+import closeWithGrace from 'close-with-grace';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { systemClock } from '../clock.ts';
+import { type Config, loadConfig } from '../config.ts';
+import { messageOf } from '../errors.ts';
+import { handlers } from '../handlers/index.ts';
+import { startService } from '../service.ts';
+
+/** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
+const CLOSING_MS = 10_000;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Receive notifications and hand them to src/handlers/ until told to stop (SIGTERM, Ctrl-C).')
+    .action(() => serve(loadConfig()));
+}
+
+async function serve(config: Config): Promise<void> {
+  const log = pino({ level: config.LOG_LEVEL });
+  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
+  closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, logger: false }, async ({ signal, err }) => {
+    if (err) {
+      // What runs keeps its lease and the attempt that it used: put back as if unused, an event that crashes its
+      // process would do so without end.
+      log.fatal({ error: messageOf(err), stack: err.stack }, 'crashed; what was acknowledged is on disk');
+      return;
+    }
+    log.info({ signal }, 'stopping');
+    await service.stop();
+    log.info('stopped');
+  });
+}

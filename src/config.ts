@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+import { KitError } from './errors.ts';
+
+declare module 'zod' {
+  interface GlobalMeta {
+    /** what a variable takes, in words */
+    valid?: string;
+    /** its value is never shown */
+    secret?: boolean;
+  }
+}
+
+/** A whole number between two bounds, both included; `valid` says so in an error. */
+function whole(min: number, max: number, what: string) {
+  const valid = `${what}, a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .meta({ valid });
+}
+
+const ms = (min: number, max: number, what: string) => whole(min, max, `${what} in milliseconds`);
+const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid });
+const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
+const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
+const host = text(/^[\w.:-]+$/, 'a host name or address');
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Every variable that the service reads, with its default. Kept the same as `.env.example` by a test. */
+const variables = {
+  HOST: host.default('0.0.0.0'),
+  PORT: whole(0, 65_535, 'a TCP port').default(3000),
+  WEBHOOK_PATH: text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/, 'a path such as /webhooks/media').default(
+    '/webhooks/media',
+  ),
+  BODY_LIMIT: whole(1024, 16_777_216, 'bytes').default(65_536),
+  TRUST_PROXY: whole(0, 16, 'how many proxies stand before the service').default(0),
+  HEADERS_TIMEOUT_MS: ms(100, 600_000, 'a time').default(10_000),
+  REQUEST_TIMEOUT_MS: ms(100, 600_000, 'a time').default(15_000),
+  KEEP_ALIVE_TIMEOUT_MS: ms(100, 600_000, 'a time').default(65_000),
+  MAX_WAITING_ACKS: whole(1, 1_000_000, 'requests').default(10_000),
+
+  WEBHOOK_SECRET: secret(/^.+$/, 'the secret of a webhook').optional(),
+  REJECT_LIMIT: whole(1, 1_000_000, 'failures a minute').default(60),
+  QUARANTINE_MAX: whole(0, 1_000_000, 'notifications').default(1000),
+
+  DATABASE_URL: secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/receiver.db').default(
+    'sqlite:./data/receiver.db',
+  ),
+  SECRETS_KEY: secret(/^[A-Za-z0-9+/]{43}=$/, '32 bytes in base64, as from: openssl rand -base64 32')
+    .transform((value) => Buffer.from(value, 'base64'))
+    .optional(),
+  RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
+
+  DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(16),
+  HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
+  RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(12),
+  RETRY_BASE_MS: ms(1, DAY_MS, 'a time').default(1000),
+  RETRY_CAP_MS: ms(1, 30 * DAY_MS, 'a time').default(HOUR_MS),
+  LEASE_MS: ms(100, DAY_MS, 'a time').default(30_000),
+  SHUTDOWN_GRACE_MS: ms(0, HOUR_MS, 'a time').default(10_000),
+
+  ADMIN_HOST: host.default('127.0.0.1'),
+  ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),
+  ADMIN_TOKEN: secret(/^\S{16,}$/, 'at least 16 characters without spaces').optional(),
+
+  PROVIDER_BASE_URL: url.default('https://api.jwplayer.com'),
+  PROVIDER_API_SECRET: secret(/^\S+$/, 'an API secret of the provider').optional(),
+  STATUSES_BASE_URL: url.optional(),
+  STATUSES_TOKEN: secret(/^\S+$/, 'a user token').optional(),
+
+  MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .meta({ valid: 'trace, debug, info, warn, error, fatal or silent' })
+    .default('info'),
+} as const;
+
+type Variable = keyof typeof variables;
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+const environment = z
+  .object(variables)
+  .refine(({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || LOOPBACK.test(ADMIN_HOST), {
+    path: ['ADMIN_TOKEN'],
+    error: 'must be set where ADMIN_HOST is not a loopback address',
+    when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
+  });
+
+/** What the environment says, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
+export type Config = z.output<typeof environment>;
+
+/** The names of all variables, in the order of `.env.example`. */
+export const variableNames = Object.keys(variables) as Variable[];
+
+/**
+ * Checks an environment. A variable that is empty counts as not set.
+ * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, what was given (never a secret), what is valid
+ */
+export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(variableNames.map((name) => [name, env[name] || undefined]));
+  const parsed = environment.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const mistakes = parsed.error.issues.map((issue) => {
+    const name = issue.path[0] as Variable;
+    return `  ${name}: ${issue.code === 'custom' ? issue.message : describe(name, given[name] ?? '')}`;
+  });
+  const lines = [...new Set(mistakes)];
+  const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
+  throw new KitError('CONFIG_INVALID', `the environment has ${count}:\n${lines.join('\n')}`);
+}
+
+function describe(name: Variable, given: string): string {
+  const { valid, secret } = metaOf(variables[name]);
+  return `${secret ? 'what was given (not shown)' : JSON.stringify(given)} is not valid; it takes ${valid}`;
+}
+
+/** What a schema says of itself, under whatever default, transformation or `optional` it is wrapped in. */
+function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
+  const meta = z.globalRegistry.get(schema);
+  if (meta) return meta;
+  const { innerType, in: input } = schema._zod.def as { innerType?: z.ZodType; in?: z.ZodType };
+  const inner = innerType ?? input;
+  return inner ? metaOf(inner) : {};
+}
+
+/** The configuration of this process: its environment, over what a `.env` file in its directory says. */
+export function loadConfig(): Config {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  return parseConfig(process.env);
+}

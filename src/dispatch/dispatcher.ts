@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { EventId } from '../store/event-id.ts';
+import type { Claim, EventStore } from '../store/event-store.ts';
+import type { Handlers } from './handler.ts';
+import { type Run, runHandler } from './run-handler.ts';
+import { type RetryPolicy, settlementOf } from './settlement.ts';
+
+export interface DispatcherOptions {
+  readonly store: EventStore;
+  readonly handlers: Handlers;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** handlers at once */
+  readonly concurrency: number;
+  readonly handlerTimeoutMs: number;
+  readonly leaseMs: number;
+  readonly retry: RetryPolicy;
+}
+
+interface Running {
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** How soon events that another process recorded or replayed are noticed. */
+const POLL_MS = 500;
+/** How soon a store that could not be written to is tried again. */
+const STORE_RETRY_MS = 1000;
+/** How long handlers may take to end once their signals are aborted at a stop. */
+const ABORT_GRACE_MS = 1000;
+
+/** Claims events and runs their handlers until each has succeeded, or is given up. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #owner = randomUUID();
+  readonly #running = new Map<EventId, Running>();
+  #claiming: Promise<void> | undefined;
+  #wokenMeanwhile = false;
+  #stopped = true;
+  #cancelPoll = () => {};
+  #cancelRenewal = () => {};
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#scheduleRenewal();
+    this.wake();
+  }
+
+  /** Says that there may be something to do now. */
+  wake(): void {
+    this.#wokenMeanwhile = true;
+    if (this.#stopped) return;
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = undefined;
+      if (this.#wokenMeanwhile && this.#hasRoom()) this.wake();
+    });
+  }
+
+  /** Resolves when nothing is running or being claimed. */
+  async idle(): Promise<void> {
+    while (this.#claiming || this.#running.size > 0) {
+      await this.#claiming;
+      await Promise.all([...this.#running.values()].map(({ done }) => done));
+    }
+  }
+
+  /** Stops claiming, lets handlers end for so many milliseconds, aborts the rest, and puts back what did not end. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    this.#cancelPoll();
+    await this.#claiming;
+    await this.#endWithin(graceMs);
+    for (const { abort } of this.#running.values()) {
+      abort.abort(new DOMException('the service is stopping', 'AbortError'));
+    }
+    await this.#endWithin(ABORT_GRACE_MS);
+    this.#cancelRenewal();
+    const released = await this.#options.store.release(this.#owner);
+    if (released > 0)
+      this.#options.log.warn({ released }, 'handlers did not end in time; their events were put back');
+  }
+
+  #hasRoom(): boolean {
+    return !this.#stopped && this.#running.size < this.#options.concurrency;
+  }
+
+  async #endWithin(ms: number): Promise<void> {
+    if (this.#running.size === 0) return;
+    const all = Promise.all([...this.#running.values()].map(({ done }) => done));
+    let cancel = () => {};
+    const elapsed = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(ms, resolve);
+    });
+    await Promise.race([all, elapsed]);
+    cancel();
+  }
+
+  async #claimAll(): Promise<void> {
+    const { store, concurrency, leaseMs, retry, clock, log } = this.#options;
+    let nextDueAt: number | undefined;
+    this.#cancelPoll();
+    while (this.#wokenMeanwhile && this.#hasRoom()) {
+      this.#wokenMeanwhile = false;
+      const limit = concurrency - this.#running.size;
+      try {
+        const request = { owner: this.#owner, limit, leaseMs, maxAttempts: retry.maxAttempts };
+        const claimed = await store.claim(request);
+        nextDueAt = claimed.nextDueAt;
+        for (const claim of claimed.claims) this.#start(claim);
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'cannot claim events; trying again');
+      }
+    }
+    const wait = Math.max(0, Math.min(POLL_MS, (nextDueAt ?? Number.POSITIVE_INFINITY) - clock.now()));
+    if (!this.#stopped) this.#cancelPoll = clock.after(wait, () => this.wake());
+  }
+
+  #start(claim: Claim): void {
+    const abort = new AbortController();
+    const done = this.#handle(claim, abort).finally(() => {
+      this.#running.delete(claim.id);
+      this.wake();
+    });
+    this.#running.set(claim.id, { abort, done });
+  }
+
+  async #handle(claim: Claim, abort: AbortController): Promise<void> {
+    const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry } = this.#options;
+    const run = await runHandler(claim, abort, { handlers, store, clock, log, timeoutMs });
+    // An attempt that the stop cut short is put back as a whole, not counted as a failure.
+    if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
+    const settlement = settlementOf(run, claim.attempts, clock.now(), retry);
+    report(log, claim, run, settlement.status);
+    await this.#untilStored(async () => {
+      if (await store.settle(claim, this.#owner, settlement)) return;
+      log.error(
+        { event: claim.id },
+        'the lease was lost while the handler ran; another process has the event',
+      );
+    });
+  }
+
+  /** A result is kept until the store takes it; if that never happens the lease runs out and the event runs again. */
+  async #untilStored(write: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.#options;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'cannot store a result; trying again');
+        if (this.#stopped) return;
+        await new Promise<void>((resolve) => clock.after(STORE_RETRY_MS, resolve));
+      }
+    }
+  }
+
+  #scheduleRenewal(): void {
+    this.#cancelRenewal = this.#options.clock.after(this.#options.leaseMs / 3, async () => {
+      await this.#renew();
+      this.#scheduleRenewal();
+    });
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#running.size === 0) return;
+    const { store, leaseMs, log } = this.#options;
+    const before = [...this.#running];
+    try {
+      const held = new Set(await store.renew(this.#owner, leaseMs));
+      for (const [id, { abort }] of before) {
+        if (!held.has(id) && this.#running.has(id)) abort.abort(new DOMException('lease lost', 'AbortError'));
+      }
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'cannot renew leases; trying again');
+    }
+  }
+}
+
+function report(log: Logger, { id, kind, attempts, resource }: Claim, run: Run, status: string): void {
+  const line = { event: id, kind, resource, attempt: attempts, status };
+  if (run.type === 'handled') log.debug(line, 'event handled');
+  else if (run.type === 'skip' || run.type === 'retry')
+    log.info({ ...line, reason: run.reason }, `event ${status}`);
+  else log.error({ ...line, reason: run.reason }, status === 'dead' ? 'event given up' : 'handler failed');
+}

@@ -1,0 +1,86 @@
+import type { Logger } from 'pino';
+import type { Kind } from '../notification/kinds.ts';
+import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
+
+/** What a handler may return; nothing means that the event is handled. */
+export type Outcome =
+  | { readonly type: 'skip'; readonly reason: string }
+  | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
+  | { readonly type: 'fail'; readonly reason: string };
+
+/** Not for us: the event ends as `skipped`, with this reason. */
+export function skip(reason: string): Outcome {
+  return { type: 'skip', reason };
+}
+
+/**
+ * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses an attempt up, so that
+ * what never becomes ready ends as `dead`.
+ */
+export function retry({ after, reason }: { after?: number; reason: string }): Outcome {
+  return { type: 'retry', reason, after };
+}
+
+/** Never: the event ends as `dead` at once, with this reason, whatever attempts it has left. */
+export function fail(reason: string): Outcome {
+  return { type: 'fail', reason };
+}
+
+/** What a handler is told about the event beside its payload, and what it can use. */
+export interface HandlerContext {
+  /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
+  readonly id: string;
+  /** 1 at first; counted anew after a replay. */
+  readonly attempt: number;
+  /** Whether somebody asked for the event to be handled again. */
+  readonly replay: boolean;
+  /** Whether a newer event of the same media or channel was handled before: do not put back what that one did. */
+  readonly late: boolean;
+  readonly receivedAt: Date;
+  /** Aborted when the handler's time is over or the service stops; pass it on to whatever waits. */
+  readonly signal: AbortSignal;
+  /** Names the event in every line. */
+  readonly log: Logger;
+  /**
+   * Runs `fn` once for this event, whatever retries and replays come, and gives its stored result back ever after. If
+   * `fn` throws, nothing is stored. A crash between the end of `fn` and the storing runs it again: where even that must
+   * not be, give `ctx.id` as idempotency key to what `fn` calls.
+   * @param step names the step within this event
+   * @param fn its result must be JSON, or nothing
+   */
+  once<T>(step: string, fn: () => T | Promise<T>): Promise<T>;
+}
+
+/** Takes one event. It may be called again for the same event, never for two events of one resource at once. */
+export type Handler<E> = (event: E, ctx: HandlerContext) => Outcome | void | Promise<Outcome | void>;
+
+/** One handler a kind; `unknown` takes the kinds that are not in the list. */
+export type Handlers = { readonly [K in Kind]?: Handler<NotificationOf<K>> } & {
+  readonly unknown?: Handler<UnknownNotification>;
+};
+
+/**
+ * Gives the handlers of an object their types: a misspelt kind or a member that the kind does not have is a type error.
+ * @example
+ * export const media = defineHandlers({
+ *   async media_available(event, ctx) {
+ *     ctx.log.info({ media: event.media_id }, 'media can be published');
+ *   },
+ * });
+ */
+export function defineHandlers(handlers: Handlers): Handlers {
+  return handlers;
+}
+
+/**
+ * Puts handlers of several files together.
+ * @throws TypeError if two of them take the same kind: one of them would silently never run
+ */
+export function combineHandlers(...parts: readonly Handlers[]): Handlers {
+  const combined: Record<string, unknown> = {};
+  for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
+    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: put them into one`);
+    combined[kind] = handler;
+  }
+  return combined;
+}

@@ -1,0 +1,21 @@
+import type { EventId } from '../store/event-id.ts';
+import type { EventStore } from '../store/event-store.ts';
+
+/** `ctx.once` of one event: steps that are done are remembered in the store. */
+export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId) {
+  return async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
+    const done = await store.step(id, step);
+    if (done) return (done.result === null ? undefined : JSON.parse(done.result)) as T;
+    const result = await fn();
+    await store.saveStep(id, step, serialise(step, result));
+    return result;
+  };
+}
+
+function serialise(step: string, result: unknown): string | null {
+  if (result === undefined) return null;
+  const json = JSON.stringify(result);
+  if (json === undefined)
+    throw new TypeError(`the result of step "${step}" is not JSON: return data, or nothing`);
+  return json;
+}

@@ -1,0 +1,96 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import { parseJsonText } from '../notification/json.ts';
+import { parsePayload } from '../notification/payload.ts';
+import type { Claim, EventStore } from '../store/event-store.ts';
+import type { Handler, HandlerContext, Handlers, Outcome } from './handler.ts';
+import { onceOf } from './once.ts';
+
+export interface RunOptions {
+  readonly handlers: Handlers;
+  readonly store: Pick<EventStore, 'step' | 'saveStep'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly timeoutMs: number;
+}
+
+/** How a handler's run ended. */
+export type Run =
+  | { readonly type: 'handled' }
+  | Outcome
+  | { readonly type: 'dead'; readonly reason: string }
+  | { readonly type: 'error' | 'timeout'; readonly reason: string };
+
+/** How long a handler whose signal was aborted may take to end before it is left behind. */
+const STOP_MS = 5000;
+const LONGEST_ERROR = 4000;
+const OUTCOMES: ReadonlySet<string> = new Set<Outcome['type']>(['skip', 'retry', 'fail']);
+
+/**
+ * Hands a claimed event to the handler for its kind.
+ * @param abort aborted from outside when the event is to be given up; also aborted here when the time is over
+ */
+export async function runHandler(claim: Claim, abort: AbortController, options: RunOptions): Promise<Run> {
+  const payload = parsePayload(parseJsonText(claim.body));
+  if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
+  const name = payload.type === 'known' ? payload.notification.event : 'unknown';
+  // Each kind's handler takes that kind's notification; the table of kinds ties them together.
+  const handler = options.handlers[name] as Handler<unknown> | undefined;
+  if (!handler) {
+    const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
+    return { type: 'skip', reason };
+  }
+  const ctx = contextOf(claim, abort.signal, options);
+  const run = settle(async () => handler(payload.notification, ctx));
+  const stopTimer = timer(options.clock, options.timeoutMs);
+  const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
+  stopTimer.cancel();
+  if (first !== 'timeout') return first;
+  return timedOut(run, abort, options);
+}
+
+/** Aborts, and waits a little: the next attempt is not to meet the last one still at work. */
+async function timedOut(run: Promise<Run>, abort: AbortController, options: RunOptions): Promise<Run> {
+  const reason = `the handler took longer than ${options.timeoutMs} ms`;
+  abort.abort(new DOMException(reason, 'TimeoutError'));
+  const stop = timer(options.clock, STOP_MS);
+  const ended = await Promise.race([run, stop.elapsed]);
+  stop.cancel();
+  if (ended) return { type: 'timeout', reason };
+  return { type: 'timeout', reason: `${reason}, and it went on after ctx.signal was aborted` };
+}
+
+function timer(clock: Clock, ms: number): { elapsed: Promise<void>; cancel: () => void } {
+  let cancel = () => {};
+  const elapsed = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve);
+  });
+  return { elapsed, cancel };
+}
+
+async function settle(handler: () => Promise<Outcome | void>): Promise<Run> {
+  try {
+    const outcome = await handler();
+    if (outcome === undefined) return { type: 'handled' };
+    if (OUTCOMES.has(outcome?.type)) return outcome;
+    throw new TypeError('a handler returns nothing, or what skip(), retry() or fail() gave it');
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+    return { type: 'error', reason: text.slice(0, LONGEST_ERROR) };
+  }
+}
+
+function contextOf(claim: Claim, signal: AbortSignal, { store, log }: RunOptions): HandlerContext {
+  const { id, attempts, replays, late, receivedAt, kind, resource } = claim;
+  return {
+    id,
+    attempt: attempts,
+    replay: replays > 0,
+    late,
+    receivedAt: new Date(receivedAt),
+    signal,
+    log: log.child({ event: id, kind, resource, attempt: attempts }),
+    once: onceOf(store, id),
+  };
+}

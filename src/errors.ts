@@ -1,0 +1,28 @@
+/** What can go wrong outside of a handler. Each code has one meaning and its message says what to do next. */
+export type ErrorCode =
+  /** The environment has mistakes. */
+  | 'CONFIG_INVALID'
+  /** The store cannot read or commit now; trying again later may help. */
+  | 'STORE_UNAVAILABLE'
+  /** The database cannot be used at all by this version or with this key. */
+  | 'STORE_UNUSABLE'
+  /** A demo did not come out as it must. */
+  | 'DEMO_FAILED'
+  /** What was given to a command is not valid. */
+  | 'INPUT_INVALID';
+
+/** An error that a user can do something about. */
+export class KitError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'KitError';
+    this.code = code;
+  }
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,22 @@
+/** Every control route and what it is for: what `hookkit mock` prints, and what the docs and tests are held to. */
+export const controlCatalogue = [
+  ['POST', '/_mock/media', '{"site_id", "media_id"?, "publish_at"?}: a first upload'],
+  ['POST', '/_mock/media/:id/update', '{"publish_at"?}: a media is updated'],
+  ['POST', '/_mock/media/:id/reupload', 'a new original for a media'],
+  ['POST', '/_mock/media/:id/publish', 'its publish start is now'],
+  ['DELETE', '/_mock/media/:id', 'a media is deleted'],
+  ['POST', '/_mock/media/:id/thumbnails', '{"thumbnail_id"?}: a thumbnail is created'],
+  ['DELETE', '/_mock/media/:id/thumbnails/:id', 'a thumbnail is deleted'],
+  ['POST', '/_mock/media/:id/tracks', '{"track_id"?}: a text track is created'],
+  ['DELETE', '/_mock/media/:id/tracks/:id', 'a text track is deleted'],
+  ['POST', '/_mock/channels', '{"site_id", "channel_id"?}: a live channel is created'],
+  ['POST', '/_mock/channels/:id/active', 'a live channel enters the active state'],
+  ['POST', '/_mock/channels/:id/idle', 'a live channel enters the idle state'],
+  ['POST', '/_mock/notifications', 'any payload, sent as it is'],
+  ['GET', '/_mock/deliveries', 'what was sent, and what was answered'],
+  ['POST', '/_mock/deliveries/:id/redeliver', 'sends it once more'],
+  ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of what goes wrong'],
+  ['GET', '/_mock/clock', 'what time it is'],
+  ['POST', '/_mock/clock', '{"advance": "6m"}: puts the clock forward'],
+  ['POST', '/_mock/reset', 'back to the start'],
+] as const;

@@ -1,0 +1,64 @@
+import type { Delivery, DeliveryState } from './delivery.ts';
+import type { FaultName } from './faults.ts';
+
+/** Which deliveries to show; what is absent does not restrict. */
+export interface DeliveryFilter {
+  readonly event?: string | undefined;
+  readonly webhook_id?: string | undefined;
+  readonly site_id?: string | undefined;
+  readonly media_id?: string | undefined;
+  readonly channel_id?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly fault?: FaultName | undefined;
+}
+
+/** The deliveries, in order of creation; beyond `keep`, the oldest are forgotten. */
+export class DeliveryLog {
+  readonly #keep: number;
+  readonly #deliveries = new Map<string, Delivery>();
+  #last = 0;
+
+  constructor(keep: number) {
+    this.#keep = keep;
+  }
+
+  nextId(): string {
+    return String(++this.#last);
+  }
+
+  /** Puts a delivery's new state in the place of the old one, unless it has been forgotten. */
+  update(delivery: Delivery): void {
+    if (this.#deliveries.has(delivery.id)) this.#deliveries.set(delivery.id, delivery);
+  }
+
+  add(delivery: Delivery): void {
+    this.#deliveries.set(delivery.id, delivery);
+    if (this.#deliveries.size <= this.#keep) return;
+    const [oldest] = this.#deliveries.keys();
+    if (oldest !== undefined) this.#deliveries.delete(oldest);
+  }
+
+  get(id: string): Delivery | undefined {
+    return this.#deliveries.get(id);
+  }
+
+  find(filter: DeliveryFilter): Delivery[] {
+    return [...this.#deliveries.values()].filter((delivery) => isMatch(delivery, filter));
+  }
+
+  clear(): void {
+    this.#deliveries.clear();
+    this.#last = 0;
+  }
+}
+
+function isMatch(delivery: Delivery, { state, fault, webhook_id, ...members }: DeliveryFilter): boolean {
+  return (
+    (state === undefined || delivery.state === state) &&
+    (fault === undefined || delivery.faults.includes(fault)) &&
+    (webhook_id === undefined || delivery.webhook_id === webhook_id) &&
+    Object.entries(members).every(
+      ([name, value]) => value === undefined || delivery.notification[name] === value,
+    )
+  );
+}

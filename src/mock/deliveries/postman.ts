@@ -1,0 +1,135 @@
+import type { Clock } from '../../clock.ts';
+import type { Pending } from '../pending.ts';
+import type { Attempt, Delivery, DeliveryState } from './delivery.ts';
+import type { Outbox } from './outbox.ts';
+import type { SignedText } from './spoil.ts';
+import type { Outcome, Transport } from './transport.ts';
+
+/** What is handed over, and where. */
+export interface Parcel {
+  readonly delivery: Delivery;
+  readonly text: SignedText;
+  /** Looked up for each attempt: the webhook may have been given another URL in the meantime. */
+  readonly url: () => string;
+  /** Whether a failing answer ends it: nobody retries what he has forged. */
+  readonly once: boolean;
+}
+
+/** How long to wait for a receiver, and how often to try. */
+export interface RetryPolicy {
+  readonly timeoutMs: number;
+  readonly maxAttempts: number;
+  /** The first retry comes after this long, each further one after twice as long as the one before. */
+  readonly retryBaseMs: number;
+}
+
+/** What a postman works with. */
+export interface PostmanParts {
+  readonly clock: Clock;
+  readonly outbox: Outbox;
+  readonly transport: Transport;
+  readonly pending: Pending;
+  readonly policy: RetryPolicy;
+  readonly laneOf: (delivery: Delivery) => string;
+  readonly record: (delivery: Delivery) => void;
+  /** Told of each attempt, with its delivery as it is afterwards. */
+  readonly onAttempt: (delivery: Delivery) => void;
+}
+
+/** Brings parcels to their receivers: tries, records what came of it, and tries again. */
+export class Postman {
+  readonly #parts: PostmanParts;
+  #recall = new AbortController();
+
+  constructor(parts: PostmanParts) {
+    this.#parts = parts;
+  }
+
+  /** As soon as what is ahead in its lane has been sent. */
+  deliver(parcel: Parcel): void {
+    const { signal } = this.#recall;
+    this.#parts.outbox.push(this.#parts.laneOf(parcel.delivery), () => this.#attempt(parcel, signal));
+  }
+
+  /** After `ms` on the clock. */
+  deliverAfter(ms: number, parcel: Parcel): void {
+    const { clock, record } = this.#parts;
+    const delivery = { ...parcel.delivery, next_attempt_at: isoTime(clock.now() + ms) };
+    record(delivery);
+    clock.after(ms, () => this.deliver({ ...parcel, delivery }));
+  }
+
+  /** Drops everything: nothing is sent or recorded any more. */
+  recall(): void {
+    this.#recall.abort();
+    this.#recall = new AbortController();
+  }
+
+  async #attempt(parcel: Parcel, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { clock, transport, policy } = this.#parts;
+    const started = clock.now();
+    const request = requestOf(parcel);
+    const outcome = await transport.post({ ...request, timeoutMs: policy.timeoutMs, signal });
+    if (signal.aborted) return;
+    const elapsed = clock.now() - started;
+    // A virtual clock stands still while the receiver has its time-out, which is over all the same.
+    const duration = outcome.type === 'timed out' ? Math.max(elapsed, policy.timeoutMs) : elapsed;
+    const attempt: Attempt = {
+      number: parcel.delivery.attempts.length + 1,
+      started_at: isoTime(started),
+      duration_ms: duration,
+      request,
+      ...answerOf(outcome, policy.timeoutMs),
+    };
+    this.#conclude(parcel, attempt, duration - elapsed);
+  }
+
+  #conclude(parcel: Parcel, attempt: Attempt, behind: number): void {
+    const { policy, record, pending, onAttempt } = this.#parts;
+    const delivery: Delivery = {
+      ...parcel.delivery,
+      state: stateAfter(attempt, parcel.once ? 1 : policy.maxAttempts),
+      next_attempt_at: null,
+      attempts: [...parcel.delivery.attempts, attempt],
+    };
+    record(delivery);
+    onAttempt(delivery);
+    if (delivery.state !== 'pending') pending.end();
+    else this.deliverAfter(behind + policy.retryBaseMs * 2 ** (attempt.number - 1), { ...parcel, delivery });
+  }
+}
+
+function stateAfter({ answer, number }: Attempt, maxAttempts: number): DeliveryState {
+  if (answer && answer.status >= 200 && answer.status < 300) return 'delivered';
+  return number < maxAttempts ? 'pending' : 'failed';
+}
+
+function requestOf({ text, url }: Parcel): Attempt['request'] {
+  return {
+    method: 'POST',
+    url: url(),
+    headers: {
+      Authorization: `Bearer ${text.token}`,
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(text.body)),
+      'User-Agent': 'webhook-receiver-kit-mock',
+    },
+    body: text.body,
+  };
+}
+
+function answerOf(outcome: Outcome, timeoutMs: number): Pick<Attempt, 'answer' | 'error'> {
+  switch (outcome.type) {
+    case 'answered':
+      return { answer: { status: outcome.status, body: outcome.body }, error: null };
+    case 'unanswered':
+      return { answer: null, error: outcome.error };
+    case 'timed out':
+      return { answer: null, error: `no answer within ${timeoutMs} ms` };
+  }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

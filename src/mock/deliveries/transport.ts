@@ -1,0 +1,78 @@
+import http from 'node:http';
+import https from 'node:https';
+import { systemClock } from '../../clock.ts';
+
+/** What a receiver answered, or why it did not. */
+export type Outcome =
+  | { readonly type: 'answered'; readonly status: number; readonly body: string }
+  | { readonly type: 'unanswered'; readonly error: string }
+  | { readonly type: 'timed out' };
+
+interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** An answer is for the log; nobody reads more of it than this. */
+const ANSWER_LIMIT = 4096;
+
+/**
+ * Posts over HTTP/1.1 with connections kept alive, following no redirect. The network is real, so its time-outs are
+ * too, whatever clock the mock runs on.
+ */
+export class Transport {
+  readonly #http = new http.Agent({ keepAlive: true });
+  readonly #https = new https.Agent({ keepAlive: true });
+
+  async post(post: Post): Promise<Outcome> {
+    const outcome = await this.#try(post);
+    // A connection that was kept alive may have been closed by the other end in the same moment.
+    return outcome === 'stale' ? this.post(post) : outcome;
+  }
+
+  close(): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+
+  #try({ url, headers, body, timeoutMs, signal }: Post): Promise<Outcome | 'stale'> {
+    const { request, agent } = url.startsWith('https:')
+      ? { request: https.request, agent: this.#https }
+      : { request: http.request, agent: this.#http };
+    return new Promise((resolve) => {
+      const sent = request(url, { method: 'POST', headers, agent, signal });
+      const disarm = systemClock.after(timeoutMs, () => {
+        resolve({ type: 'timed out' });
+        sent.destroy();
+      });
+      const end = (outcome: Outcome | 'stale') => {
+        disarm();
+        resolve(outcome);
+      };
+      const fail = (error: NodeJS.ErrnoException) =>
+        end(
+          sent.reusedSocket && error.code === 'ECONNRESET'
+            ? 'stale'
+            : { type: 'unanswered', error: codeOf(error) },
+        );
+      sent.on('error', fail);
+      sent.on('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          if (text.length < ANSWER_LIMIT) text = (text + chunk).slice(0, ANSWER_LIMIT);
+        });
+        response.on('error', (error) => end({ type: 'unanswered', error: codeOf(error) }));
+        response.on('end', () => end({ type: 'answered', status: response.statusCode ?? 0, body: text }));
+      });
+      sent.end(body);
+    });
+  }
+}
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? error.message;
+}

@@ -1,0 +1,22 @@
+import express, { type RequestHandler } from 'express';
+import { MockError } from './mock-error.ts';
+
+/**
+ * Reads a JSON body whatever its content type, for clients send none or odd ones; `request.body` stays undefined where
+ * there is none. Passes on a MockError 400 for what is not JSON.
+ */
+export const jsonBody: readonly RequestHandler[] = [
+  express.raw({ type: () => true, limit: '1mb' }),
+  (request, _response, next) => {
+    request.body = Buffer.isBuffer(request.body) ? jsonOf(request.body) : undefined;
+    next();
+  },
+];
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw new MockError(400, 'the body is not valid JSON', { cause });
+  }
+}

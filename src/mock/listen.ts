@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+
+/** Listens, and says where: `http://127.0.0.1:4010`. @throws if the port is taken */
+export async function listen(
+  handler: RequestListener,
+  port: number,
+  host: string,
+): Promise<{ server: Server; url: string }> {
+  const server = createServer(handler);
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  const actual = typeof address === 'object' && address !== null ? address.port : port;
+  return { server, url: `http://${reachable(host)}:${actual}` };
+}
+
+/** Stops at once: what is under way is cut off. */
+export async function stop(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+/** An address of "everywhere" is no address to go to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

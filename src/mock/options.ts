@@ -1,0 +1,44 @@
+import type { Clock } from '../clock.ts';
+import type { Delivery } from './deliveries/delivery.ts';
+
+/** How to start a mock provider. Everything has a default. */
+export interface MockOptions {
+  /** 4010; 0 takes any that is free. */
+  readonly port?: number;
+  /** 127.0.0.1: nobody but this machine. */
+  readonly host?: string;
+  /** The machine's clock, which can be put forward; or a VirtualClock, on which nothing waits in real time. */
+  readonly clock?: Clock;
+  /** 1. The same seed gives the same run. */
+  readonly seed?: number;
+  /** `mock-api-secret`: what the webhooks API takes in Authorization. */
+  readonly apiSecret?: string;
+  /** 2000: how long it takes to process an upload. */
+  readonly processingMs?: number;
+  /** 10000: how long a receiver has to answer, in real time. */
+  readonly timeoutMs?: number;
+  /** 10: how often a delivery is tried. */
+  readonly maxAttempts?: number;
+  /** 1000: how long the first retry waits; each further one waits twice as long as the one before. */
+  readonly retryBaseMs?: number;
+  /** 60: requests a minute that the webhooks API takes with one credential. */
+  readonly rateLimit?: number;
+  /** Told of each attempt, once it is in the log. */
+  readonly onAttempt?: (delivery: Delivery) => void;
+  /** 20000: how many deliveries the log keeps. */
+  readonly keepDeliveries?: number;
+}
+
+/** What the options are where they are not given. */
+export const mockDefaults = {
+  port: 4010,
+  host: '127.0.0.1',
+  seed: 1,
+  apiSecret: 'mock-api-secret',
+  processingMs: 2000,
+  timeoutMs: 10_000,
+  maxAttempts: 10,
+  retryBaseMs: 1000,
+  rateLimit: 60,
+  keepDeliveries: 20_000,
+} as const satisfies MockOptions;

@@ -1,0 +1,31 @@
+/** Counts what has begun and not ended, and tells when nothing is left. */
+export class Pending {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  begin(): void {
+    this.#count++;
+  }
+
+  end(): void {
+    this.#count--;
+    this.#wake();
+  }
+
+  clear(): void {
+    this.#count = 0;
+    this.#wake();
+  }
+
+  /** Resolves once the count is nought. */
+  async none(): Promise<void> {
+    while (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
+    if (this.#count > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

@@ -1,0 +1,228 @@
+import type { Server } from 'node:http';
+import type { JsonObject } from '../notification/json.ts';
+import { createApp } from './app.ts';
+import { controlRoutes } from './control/routes.ts';
+import type { Delivery } from './deliveries/delivery.ts';
+import { type Faults, type FaultsChange, faultsSchema } from './deliveries/faults.ts';
+import type { DeliveryFilter } from './deliveries/log.ts';
+import { listen, stop } from './listen.ts';
+import { MockError } from './mock-error.ts';
+import { type MockOptions, mockDefaults } from './options.ts';
+import { parse } from './parse.ts';
+import type { ThumbnailView, TrackView } from './simulation/attachments.ts';
+import type { ChannelView } from './simulation/channels.ts';
+import type {
+  ChannelInput,
+  MediaChange,
+  MediaInput,
+  ThumbnailInput,
+  TrackInput,
+} from './simulation/inputs.ts';
+import type { MediaView } from './simulation/media-item.ts';
+import { isAdvanceable } from './skewed-clock.ts';
+import { createStatusesApi, type StatusesApi } from './statuses/index.ts';
+import { webhooksApi } from './webhooks/api.ts';
+import { type MetadataInput, metadataSchema } from './webhooks/metadata.ts';
+import { RateLimit } from './webhooks/rate-limit.ts';
+import type { CreatedWebhook, Webhook } from './webhooks/webhook.ts';
+import { World } from './world.ts';
+
+/**
+ * A stand-in for the provider: its APIs over HTTP, simulated sites, and signed deliveries. The verbs do what the control
+ * routes of the same names do; notifications go out by themselves, and `settled()` tells when they have.
+ * @example
+ * const mock = await MockProvider.start({ port: 0, clock: new VirtualClock() });
+ * mock.createWebhook({ name: 'all', webhook_url: url, events: ['media_created'], site_ids: ['site0001'] });
+ * mock.createMedia({ site_id: 'site0001' });
+ * await mock.settled();
+ */
+export class MockProvider {
+  /** What the webhooks API takes in Authorization. */
+  readonly apiSecret: string;
+  readonly #world: World;
+  readonly #rateLimit: RateLimit;
+  readonly #statuses: StatusesApi;
+  #server: Server | undefined;
+  #url = '';
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: MockOptions) {
+    this.apiSecret = options.apiSecret ?? mockDefaults.apiSecret;
+    this.#world = new World(options);
+    const { clock, random } = this.#world;
+    this.#statuses = createStatusesApi({ clock, random: random.statuses, baseUrl: () => this.#url });
+    this.#rateLimit = new RateLimit(clock, options.rateLimit ?? mockDefaults.rateLimit);
+  }
+
+  /** Starts one that listens. @throws if the port is taken */
+  static async start(options: MockOptions = {}): Promise<MockProvider> {
+    const mock = new MockProvider(options);
+    await mock.#listen(options.port ?? mockDefaults.port, options.host ?? mockDefaults.host);
+    return mock;
+  }
+
+  /** Where it listens: `http://127.0.0.1:4010`. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** The time on its clock, in milliseconds since the epoch. */
+  now(): number {
+    return this.#world.clock.now();
+  }
+
+  /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
+  createWebhook(metadata: MetadataInput): CreatedWebhook {
+    return this.#world.registry.create(parse(metadataSchema, metadata));
+  }
+
+  /** In order of creation. */
+  listWebhooks(): Webhook[] {
+    return this.#world.registry.list();
+  }
+
+  /** What happened before is still delivered. @throws MockError 404 */
+  deleteWebhook(id: string): void {
+    this.#world.registry.delete(id);
+  }
+
+  /** A first upload, which is then processed. @throws MockError 400 if the id is taken */
+  createMedia(media: MediaInput): MediaView {
+    return this.#world.simulation.media.create(media);
+  }
+
+  /** @throws MockError 404 */
+  updateMedia(id: string, change: MediaChange = {}): MediaView {
+    return this.#world.simulation.media.update(id, change);
+  }
+
+  /** A new original for a media, which is then processed. @throws MockError 404 */
+  reuploadMedia(id: string): MediaView {
+    return this.#world.simulation.media.reupload(id);
+  }
+
+  /** Moves the publish start to now. @throws MockError 404 */
+  publishMedia(id: string): MediaView {
+    return this.#world.simulation.media.publish(id);
+  }
+
+  /** @throws MockError 404 */
+  deleteMedia(id: string): void {
+    this.#world.simulation.media.delete(id);
+  }
+
+  /** @throws MockError 404, 400 */
+  createThumbnail(mediaId: string, thumbnail: ThumbnailInput = {}): ThumbnailView {
+    return this.#world.simulation.attachments.createThumbnail(mediaId, thumbnail);
+  }
+
+  /** @throws MockError 404 */
+  deleteThumbnail(mediaId: string, id: string): void {
+    this.#world.simulation.attachments.deleteThumbnail(mediaId, id);
+  }
+
+  /** @throws MockError 404, 400 */
+  createTrack(mediaId: string, track: TrackInput = {}): TrackView {
+    return this.#world.simulation.attachments.createTrack(mediaId, track);
+  }
+
+  /** @throws MockError 404 */
+  deleteTrack(mediaId: string, id: string): void {
+    this.#world.simulation.attachments.deleteTrack(mediaId, id);
+  }
+
+  /** A live channel, idle at first. @throws MockError 400 if the id is taken */
+  createChannel(channel: ChannelInput): ChannelView {
+    return this.#world.simulation.channels.create(channel);
+  }
+
+  /** @throws MockError 404 */
+  activateChannel(id: string): ChannelView {
+    return this.#world.simulation.channels.enter(id, 'active');
+  }
+
+  /** @throws MockError 404 */
+  idleChannel(id: string): ChannelView {
+    return this.#world.simulation.channels.enter(id, 'idle');
+  }
+
+  /**
+   * Sends any payload as it is, to the webhook that its `webhook_id` names, else to all that match.
+   * @throws MockError 404 if there is no such webhook
+   */
+  sendNotification(payload: JsonObject): Delivery[] {
+    return this.#world.courier.publish(payload);
+  }
+
+  /** The log, in order of creation. */
+  deliveries(filter: DeliveryFilter = {}): Delivery[] {
+    return this.#world.log.find(filter);
+  }
+
+  /** Sends a delivery's notification once more, without faults. @throws MockError 404 */
+  redeliver(id: string): Delivery {
+    return this.#world.courier.redeliver(id);
+  }
+
+  /** Sets some of the faults' probabilities. @returns all of them @throws MockError 400 */
+  setFaults(change: FaultsChange): Faults {
+    const given = Object.entries(parse(faultsSchema, change)).filter(([, value]) => value !== undefined);
+    this.#world.courier.faults = { ...this.#world.courier.faults, ...Object.fromEntries(given) };
+    return this.#world.courier.faults;
+  }
+
+  /**
+   * Puts the clock forward, with everything that falls due on the way, in order; one call after the other.
+   * @throws MockError 409 if it was started on a clock that cannot be put forward
+   */
+  advance(ms: number): Promise<void> {
+    const { clock } = this.#world;
+    if (!isAdvanceable(clock)) return Promise.reject(new MockError(409, 'this clock cannot be put forward'));
+    const turn = this.#turn.then(async () => {
+      await this.#world.sent();
+      await clock.advance(ms);
+    });
+    this.#turn = turn.catch(() => {}); // whoever asked for it is told
+    return turn;
+  }
+
+  /**
+   * On a virtual clock: resolves once what is due has been sent. In real time: once every upload is processed and every
+   * delivery has come to its end, retries included; a publish start that lies ahead is not waited for.
+   */
+  settled(): Promise<void> {
+    return this.#world.settled();
+  }
+
+  /** Back to the start: nothing is there, no faults, and the seed's luck over again. The clock stays. */
+  reset(): void {
+    this.#world.reset();
+    this.#statuses.reset();
+    this.#rateLimit.clear();
+  }
+
+  /** Stops listening and delivering. */
+  async close(): Promise<void> {
+    this.reset();
+    this.#world.close();
+    if (this.#server) await stop(this.#server);
+  }
+
+  async #listen(port: number, host: string): Promise<void> {
+    const { registry, random } = this.#world;
+    const app = createApp({
+      statuses: this.#statuses.router,
+      control: controlRoutes(this, host),
+      webhooks: webhooksApi({
+        registry,
+        rateLimit: this.#rateLimit,
+        apiSecret: this.apiSecret,
+        random: random.requests,
+        baseUrl: () => this.#url,
+      }),
+    });
+    const { server, url } = await listen(app, port, host);
+    this.#server = server;
+    this.#url = url;
+  }
+}

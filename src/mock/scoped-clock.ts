@@ -1,0 +1,36 @@
+import type { Clock } from '../clock.ts';
+
+/** A clock whose timers can be cancelled all at once, and each of which waits for what it has set off. */
+export class ScopedClock implements Clock {
+  readonly #clock: Clock;
+  readonly #setOff: () => unknown;
+  readonly #cancels = new Set<() => void>();
+
+  /** @param setOff gives what a timer's function has set off: a clock that waits for its timers waits for it too */
+  constructor(clock: Clock, setOff: () => unknown) {
+    this.#clock = clock;
+    this.#setOff = setOff;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  after(ms: number, fn: () => unknown): () => void {
+    const cancel = this.#clock.after(ms, () => {
+      this.#cancels.delete(cancel);
+      fn();
+      return this.#setOff();
+    });
+    this.#cancels.add(cancel);
+    return () => {
+      this.#cancels.delete(cancel);
+      cancel();
+    };
+  }
+
+  cancelAll(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+}

@@ -1,0 +1,8 @@
+import type { IdOf, Kind } from '../../notification/kinds.ts';
+
+/** Tells the world that something has happened. The ids come in the order of the notification's members. */
+export type Emit = <K extends Kind>(
+  event: K,
+  siteId: string,
+  ids: { readonly [Id in IdOf<K>]: string },
+) => void;

@@ -1,0 +1,68 @@
+import { type Clock, systemClock } from '../clock.ts';
+import { TimerQueue } from '../timer-queue.ts';
+
+/** A clock that can be told to go on, as the virtual one can. */
+export interface AdvanceableClock extends Clock {
+  /** Goes on by `ms`, firing in order what falls due on the way. */
+  advance(ms: number): Promise<void>;
+}
+
+/** Whether a clock can be told to go on. */
+export function isAdvanceable(clock: Clock): clock is AdvanceableClock {
+  return 'advance' in clock && typeof clock.advance === 'function';
+}
+
+/**
+ * A clock that runs like another one, but can be put forward: what would fall due on the way fires at once, in order.
+ * So a publish start or a retry that lies minutes ahead can be tried out while everything else goes on in real time.
+ */
+export class SkewedClock implements AdvanceableClock {
+  readonly #base: Clock;
+  readonly #timers = new TimerQueue();
+  #skew = 0;
+  #disarm: () => void = () => {};
+
+  constructor(base: Clock = systemClock) {
+    this.#base = base;
+  }
+
+  now(): number {
+    return this.#base.now() + this.#skew;
+  }
+
+  after(ms: number, fn: () => unknown): () => void {
+    const timer = this.#timers.add(this.now() + Math.max(0, ms), fn);
+    if (this.#timers.first() === timer) this.#arm();
+    return () => this.#timers.remove(timer);
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.now() + ms;
+    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
+      this.#timers.remove(timer);
+      this.#skipTo(timer.due);
+      await timer.fn();
+    }
+    this.#skipTo(end);
+    this.#arm();
+  }
+
+  #skipTo(time: number): void {
+    this.#skew += Math.max(0, time - this.now());
+  }
+
+  #arm(): void {
+    this.#disarm();
+    const first = this.#timers.first();
+    if (first) this.#disarm = this.#base.after(Math.max(0, first.due - this.now()), () => this.#fire());
+  }
+
+  #fire(): void {
+    const now = this.now();
+    for (let timer = this.#timers.first(); timer && timer.due <= now; timer = this.#timers.first()) {
+      this.#timers.remove(timer);
+      void timer.fn();
+    }
+    this.#arm();
+  }
+}

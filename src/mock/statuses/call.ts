@@ -1,0 +1,54 @@
+import type { Request } from 'express';
+import type { Clock } from '../../clock.ts';
+import type { Caller } from './authorization.ts';
+import type { Drafts } from './draft.ts';
+import type { Gate } from './gate.ts';
+import type { IdempotencyKeys } from './idempotency.ts';
+import type { MediaAttachments } from './media.ts';
+import type { Parameters } from './nested-parameters.ts';
+import { originOf } from './origin.ts';
+import type { ScheduledStatuses } from './scheduled-statuses.ts';
+import type { Statuses } from './statuses.ts';
+
+/** The parts that the operations work with. */
+export interface Parts {
+  readonly gate: Gate;
+  readonly media: MediaAttachments;
+  readonly statuses: Statuses;
+  readonly drafts: Drafts;
+  readonly scheduled: ScheduledStatuses;
+  readonly keys: IdempotencyKeys;
+  readonly clock: Clock;
+  readonly baseUrl: () => string;
+}
+
+/** A request that has passed the gate and has been read. */
+export interface Call extends Caller {
+  readonly parameters: Parameters;
+  /** The `:id` of the path, or the empty string. */
+  readonly id: string;
+  /** Where the caller reached the mock, without a slash at the end. */
+  readonly origin: string;
+  /** The `Idempotency-Key`, or the empty string. */
+  readonly idempotencyKey: string;
+}
+
+export function callOf(
+  request: Request,
+  caller: Caller,
+  parameters: Parameters,
+  baseUrl: () => string,
+): Call {
+  return {
+    ...caller,
+    parameters,
+    id: idOf(request),
+    origin: originOf(request, baseUrl),
+    idempotencyKey: request.get('idempotency-key')?.trim() ?? '',
+  };
+}
+
+/** The `:id` of the path, or the empty string. */
+export function idOf({ params: { id } }: Request): string {
+  return typeof id === 'string' ? id : '';
+}

@@ -1,0 +1,53 @@
+import type { Router } from 'express';
+import type { Clock } from '../../clock.ts';
+import type { Random } from '../random.ts';
+import { defaultTokens, type Token } from './accounts.ts';
+import { Drafts } from './draft.ts';
+import { Gate } from './gate.ts';
+import { IdempotencyKeys } from './idempotency.ts';
+import { MediaAttachments } from './media.ts';
+import { statusesRouter } from './router.ts';
+import { ScheduledStatuses } from './scheduled-statuses.ts';
+import { Statuses } from './statuses.ts';
+
+export { type Account, type Application, defaultTokens, type Token } from './accounts.ts';
+
+/** What the mock of the scheduled statuses API is built with. */
+export interface StatusesApiOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Absolute address of the mock, for links in answers to requests whose Host header is of no use. */
+  readonly baseUrl: () => string;
+  /** The tokens that are known; `defaultTokens` if not given. */
+  readonly tokens?: readonly Token[];
+}
+
+/** The scheduled statuses API, its state in memory. */
+export interface StatusesApi {
+  /** Serves everything under `/api/` and nothing else. Mount it at the root, before any body parser. */
+  readonly router: Router;
+  /** Forgets everything: statuses, media, keys, counted requests. */
+  reset(): void;
+}
+
+/**
+ * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it.
+ * @example
+ * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
+ */
+export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
+  const { clock, random, baseUrl, tokens = defaultTokens } = options;
+  const gate = new Gate(tokens, clock);
+  const media = new MediaAttachments(random);
+  const statuses = new Statuses(clock, media);
+  const drafts = new Drafts(media, statuses);
+  const scheduled = new ScheduledStatuses(clock, media, statuses);
+  const keys = new IdempotencyKeys(clock);
+  const parts = [gate, scheduled, statuses, media, keys];
+  return {
+    router: statusesRouter({ gate, media, statuses, drafts, scheduled, keys, clock, baseUrl }),
+    reset() {
+      for (const part of parts) part.clear();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { type RequestHandler, Router } from 'express';
+import type { Random } from '../random.ts';
+import { sendApiError } from './api-errors.ts';
+import { credentialOf } from './credential.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { WebhookRegistry } from './registry.ts';
+import { webhookRoutes } from './routes.ts';
+
+/** What the webhooks API works with. */
+export interface WebhooksApiParts {
+  readonly registry: WebhookRegistry;
+  readonly rateLimit: RateLimit;
+  readonly apiSecret: string;
+  /** Where request ids come from. */
+  readonly random: Random;
+  readonly baseUrl: () => string;
+}
+
+/** The webhooks API, to be mounted at `/v2`: every answer has the service's headers, whatever it says. */
+export function webhooksApi(parts: WebhooksApiParts): Router {
+  return Router().use(admit(parts), webhookRoutes(parts.registry));
+}
+
+function admit({ rateLimit, apiSecret, random, baseUrl }: WebhooksApiParts): RequestHandler {
+  return (request, response, next) => {
+    const isKnown = credentialOf(request.headers.authorization) === apiSecret;
+    const remaining = isKnown ? rateLimit.take(apiSecret) : rateLimit.limit;
+    response.set({
+      'jw-request-limit': String(rateLimit.limit),
+      'jw-request-remaining': String(Math.max(0, remaining)),
+      'jw-request-id': random.id(16),
+      'jw-proxied-request': 'false',
+      'jw-dashboard-page': `${baseUrl()}/`,
+    });
+    if (!isKnown) return sendApiError(response, 'unauthorized');
+    if (remaining < 0) return sendApiError(response, 'rate_limit_exceeded');
+    next();
+  };
+}

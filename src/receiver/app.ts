@@ -1,0 +1,67 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Logger } from 'pino';
+import { KitError, messageOf } from '../errors.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { answerError, answerUnavailable } from './answer.ts';
+import { requestLog } from './request-log.ts';
+import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
+
+export interface ReceiverOptions extends WebhookRouteOptions {
+  readonly store: Pick<EventStore, 'record' | 'quarantine' | 'ping'>;
+  readonly log: Logger;
+  readonly webhookPath: string;
+  /** how many proxies' X-Forwarded-For entries are believed */
+  readonly trustProxy: number;
+}
+
+const READY_TIMEOUT_MS = 1000;
+
+/** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
+export function createReceiver(options: ReceiverOptions): Express {
+  const app = express();
+  app.set('trust proxy', options.trustProxy);
+  app.set('etag', false);
+  app.set('query parser', false);
+  app.use(helmet());
+  app.use(requestLog(options.log));
+  app.all(options.webhookPath, ...webhookRoute(options));
+  app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
+  app.all('/readyz', readOnly, readiness(options));
+  app.use((_req, res) => answerError(res, 404, 'there is nothing here'));
+  app.use(lastResort);
+  return app;
+}
+
+const readOnly: RequestHandler = (req, res, next) => {
+  if (req.method === 'GET' || req.method === 'HEAD') return next();
+  res.set('Allow', 'GET, HEAD');
+  answerError(res, 405, 'only GET is allowed here');
+};
+
+function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
+  return async (_req, res) => {
+    if (isDraining()) return answerUnavailable(res, 'shutting down');
+    const answered = await Promise.race([
+      store.ping().then(() => true),
+      new Promise((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
+    ]);
+    if (!answered) return answerUnavailable(res, 'the store is busy');
+    res.json({ status: 'ready' });
+  };
+}
+
+const lastResort: ErrorRequestHandler = (error, req, res, _next) => {
+  if (res.headersSent) return void res.destroy();
+  const status: unknown = error?.status;
+  if (status === 413) return answerError(res, 413, 'the body is too large');
+  // What body-parser refuses: a broken compression, an encoding that nobody knows, a body shorter than announced.
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return answerError(res, 400, 'the body cannot be read');
+  }
+  req.log.error({ error: messageOf(error) }, 'request failed');
+  if (error instanceof KitError && error.code === 'STORE_UNAVAILABLE') {
+    return answerUnavailable(res, 'not recorded');
+  }
+  answerError(res, 500, 'internal error');
+};

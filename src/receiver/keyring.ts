@@ -1,0 +1,101 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { keyOf } from '../notification/token.ts';
+import type { EventStore } from '../store/event-store.ts';
+
+/** How soon a secret that another process stored or retired is noticed without being asked for. */
+const POLL_MS = 1000;
+/** How often the store is read at most, however many requests fail to verify. */
+const GAP_MS = 50;
+
+interface Held {
+  readonly key: KeyObject;
+  readonly retireAt: number | undefined;
+}
+
+export interface KeyringOptions {
+  readonly store: Pick<EventStore, 'secrets'>;
+  readonly clock: Clock;
+  /** WEBHOOK_SECRET: serves every webhook that has no stored secret */
+  readonly fallback: string | undefined;
+}
+
+/** The live keys of every webhook, in memory, kept in step with the store. */
+export class Keyring {
+  readonly #store: Pick<EventStore, 'secrets'>;
+  readonly #clock: Clock;
+  readonly #fallback: readonly KeyObject[];
+  #held: ReadonlyMap<string, ReadonlyMap<string, Held>> = new Map();
+  #lastRead = Number.NEGATIVE_INFINITY;
+  #next: Promise<void> | undefined;
+  #underWay: Promise<void> = Promise.resolve();
+  #stopPolling = () => {};
+
+  /** Called after a read found secrets that were not held before. */
+  onAdded: () => void = () => {};
+
+  constructor({ store, clock, fallback }: KeyringOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#fallback = fallback === undefined ? [] : [keyOf(fallback)];
+  }
+
+  /** Reads all secrets, and from then on again every second. */
+  async start(): Promise<void> {
+    await this.refresh();
+    this.#poll();
+  }
+
+  stop(): void {
+    this.#stopPolling();
+  }
+
+  /** The keys that verify a webhook's notifications now. */
+  keysFor(webhookId: string): readonly KeyObject[] {
+    const now = this.#clock.now();
+    const held = [...(this.#held.get(webhookId)?.values() ?? [])];
+    const live = held.filter(({ retireAt }) => retireAt === undefined || retireAt > now);
+    return live.length > 0 ? live.map(({ key }) => key) : this.#fallback;
+  }
+
+  /**
+   * Resolves after a read of the store that began after this call: whatever secret was stored by then is held.
+   * All who ask before it begins share one read.
+   */
+  refresh(): Promise<void> {
+    this.#next ??= Promise.all([this.#underWay.catch(() => {}), this.#gap()]).then(() => {
+      this.#next = undefined;
+      this.#underWay = this.#read();
+      return this.#underWay;
+    });
+    return this.#next;
+  }
+
+  #gap(): Promise<void> {
+    const wait = this.#lastRead + GAP_MS - this.#clock.now();
+    return wait > 0 ? new Promise((resolve) => this.#clock.after(wait, resolve)) : Promise.resolve();
+  }
+
+  async #read(): Promise<void> {
+    this.#lastRead = this.#clock.now();
+    const before = this.#held;
+    const held = new Map<string, Map<string, Held>>();
+    let added = false;
+    for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
+      const known = before.get(webhookId)?.get(secret);
+      added ||= known === undefined;
+      const keys = held.get(webhookId) ?? new Map<string, Held>();
+      held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
+    }
+    this.#held = held;
+    if (added) this.onAdded();
+  }
+
+  #poll(): void {
+    this.#stopPolling = this.#clock.after(POLL_MS, () =>
+      this.refresh()
+        .catch(() => {}) // the store says itself what is wrong with it; the next poll tries again
+        .then(() => this.#poll()),
+    );
+  }
+}

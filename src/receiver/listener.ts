@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+}
+
+/** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
+const FAREWELL_MS = 500;
+
+/** An HTTP server that drops clients that are too slow, and cuts no request off when it closes. */
+export class Listener {
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
+    const server = createServer(
+      {
+        headersTimeout: options.headersTimeoutMs,
+        requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
+        keepAliveTimeout: options.keepAliveTimeoutMs,
+        connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+      },
+      app,
+    );
+    server.listen(options.port, options.host);
+    await once(server, 'listening');
+    return new Listener(server);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /**
+   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then
+   * closes those that stay idle.
+   */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    const began = Date.now();
+    const timer = setInterval(() => {
+      this.#server.getConnections((_error, count) => {
+        if (count > 0 && Date.now() < began + FAREWELL_MS) return;
+        this.#server.close();
+        this.#server.closeIdleConnections();
+      });
+    }, 20);
+    await closed;
+    clearInterval(timer);
+  }
+}

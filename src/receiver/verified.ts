@@ -1,0 +1,28 @@
+import { digestOf } from '../notification/digest.ts';
+import type { JsonObject } from '../notification/json.ts';
+import { eventTimeOf, resourceOf } from '../notification/payload.ts';
+import { eventId } from '../store/event-id.ts';
+import type { VerifiedNotification } from '../store/event-store.ts';
+
+const LONGEST_LABEL = 200;
+
+/** What is stored of a notification: its text, and what events are found and ordered by. */
+export function toVerified(body: JsonObject, text: string): VerifiedNotification {
+  const digest = digestOf(body);
+  const eventTime = eventTimeOf(body) ?? 0;
+  return {
+    digest,
+    eventTime,
+    kind: label(body.event),
+    webhookId: label(body.webhook_id),
+    siteId: label(body.site_id),
+    resource: resourceOf(body) ?? `event:${eventId(eventTime, digest)}`,
+    body: text,
+  };
+}
+
+/** A member as a column: a kind that is not known yet may hold anything, and the body keeps it in full. */
+export function label(member: unknown): string {
+  if (typeof member !== 'string') return '';
+  return member.slice(0, LONGEST_LABEL).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD');
+}

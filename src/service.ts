@@ -1,0 +1,103 @@
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import type { Handlers } from './dispatch/handler.ts';
+import { messageOf } from './errors.ts';
+import { createReceiver } from './receiver/app.ts';
+import { Keyring } from './receiver/keyring.ts';
+import { Listener } from './receiver/listener.ts';
+import { admitQuarantined } from './receiver/quarantine.ts';
+import type { EventStore } from './store/event-store.ts';
+import { openStore } from './store/open.ts';
+import { keepFor } from './store/retention.ts';
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly handlers: Handlers;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** a number in [0, 1), for the jitter of retries */
+  readonly random: () => number;
+}
+
+/** A running receiver. */
+export interface Service {
+  readonly port: number;
+  readonly store: EventStore;
+  readonly dispatcher: Dispatcher;
+  /** Answers what is under way, lets handlers end, puts back what did not, and closes the store. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the store, starts handling what waits in it, and listens.
+ * @throws KitError STORE_UNUSABLE if the database cannot be used
+ */
+export async function startService({
+  config,
+  handlers,
+  clock,
+  log,
+  random,
+}: ServiceOptions): Promise<Service> {
+  const store = await openStore({ url: config.DATABASE_URL, clock, secretsKey: config.SECRETS_KEY });
+  const dispatcher = new Dispatcher({
+    store,
+    handlers,
+    clock,
+    log,
+    concurrency: config.DISPATCH_CONCURRENCY,
+    handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
+    leaseMs: config.LEASE_MS,
+    retry: {
+      maxAttempts: config.RETRY_MAX_ATTEMPTS,
+      baseMs: config.RETRY_BASE_MS,
+      capMs: config.RETRY_CAP_MS,
+      random,
+    },
+  });
+  const keyring = new Keyring({ store, clock, fallback: config.WEBHOOK_SECRET });
+  let draining = false;
+  const app = createReceiver({
+    store,
+    keyring,
+    log,
+    webhookPath: config.WEBHOOK_PATH,
+    bodyLimit: config.BODY_LIMIT,
+    rejectLimit: config.REJECT_LIMIT,
+    quarantineMax: config.QUARANTINE_MAX,
+    maxWaitingAcks: config.MAX_WAITING_ACKS,
+    trustProxy: config.TRUST_PROXY,
+    isDraining: () => draining,
+    onAccepted: () => dispatcher.wake(),
+  });
+  const admit = () => admitQuarantined({ store, keyring, log }).then(() => dispatcher.wake());
+
+  await keyring.start();
+  await admit(); // WEBHOOK_SECRET may be new
+  keyring.onAdded = () => {
+    admit().catch((error) => log.error({ error: messageOf(error) }, 'cannot admit from quarantine'));
+  };
+  const listener = await Listener.start(app, {
+    host: config.HOST,
+    port: config.PORT,
+    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
+  });
+  dispatcher.start();
+  const stopRetention =
+    config.RETENTION_DAYS === undefined
+      ? () => {}
+      : keepFor({ store, clock, log, days: config.RETENTION_DAYS });
+
+  const stop = async (): Promise<void> => {
+    draining = true;
+    stopRetention();
+    await Promise.all([listener.close(), dispatcher.stop(config.SHUTDOWN_GRACE_MS)]);
+    keyring.stop();
+    await store.close();
+  };
+  return { port: listener.port, store, dispatcher, stop };
+}

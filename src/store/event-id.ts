@@ -1,0 +1,25 @@
+declare const brand: unique symbol;
+
+/** Names an event in every database and process alike: its time and the start of its digest. */
+export type EventId = string & { readonly [brand]: 'EventId' };
+
+const PREFIX_BYTES = 10;
+
+/**
+ * @param eventTime milliseconds since the epoch; 0 where the notification has none
+ * @param digest the event's 32-byte digest
+ */
+export function eventId(eventTime: number, digest: Uint8Array): EventId {
+  const prefix = Buffer.from(digest.buffer, digest.byteOffset, PREFIX_BYTES).toString('hex');
+  return `${eventTime.toString(36)}-${prefix}` as EventId;
+}
+
+/** The time and the range of digests that an id stands for; undefined where it is not an event id. */
+export function parseEventId(id: string): { eventTime: number; first: Buffer; last: Buffer } | undefined {
+  const match = /^(-?[0-9a-z]{1,11})-([0-9a-f]{20})$/.exec(id);
+  if (!match) return undefined;
+  const [, time = '', hex = ''] = match;
+  const prefix = Buffer.from(hex, 'hex');
+  const filled = (byte: number) => Buffer.concat([prefix, Buffer.alloc(32 - PREFIX_BYTES, byte)]);
+  return { eventTime: Number.parseInt(time, 36), first: filled(0), last: filled(0xff) };
+}

@@ -1,0 +1,189 @@
+import type { EventId } from './event-id.ts';
+
+/** `pending` → `running` → `handled` | `skipped` | `dead`; replay puts an event back to `pending`. */
+export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
+
+/** A verified notification, to be recorded. Times are milliseconds since the epoch. */
+export interface VerifiedNotification {
+  /** 32 bytes; with `eventTime`, what makes it the same event */
+  readonly digest: Uint8Array;
+  readonly kind: string;
+  readonly webhookId: string;
+  readonly siteId: string;
+  /** `media:ID`, `channel:ID`, or a name of its own; events of one resource never run two at once */
+  readonly resource: string;
+  /** 0 where the notification has none */
+  readonly eventTime: number;
+  /** the text as received */
+  readonly body: string;
+}
+
+export interface Recorded {
+  readonly status: 'accepted' | 'duplicate';
+  readonly id: EventId;
+}
+
+/** An event as stored. Times are milliseconds since the epoch. */
+export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body'> {
+  readonly id: EventId;
+  /** hex */
+  readonly digest: string;
+  /** undefined once retention removed it */
+  readonly body: string | undefined;
+  readonly receivedAt: number;
+  readonly deliveries: number;
+  readonly lastDeliveryAt: number;
+  readonly status: Status;
+  /** how often it was claimed since it was recorded or last replayed */
+  readonly attempts: number;
+  /** how often it was replayed */
+  readonly replays: number;
+  readonly nextAttemptAt: number | undefined;
+  readonly lastError: string | undefined;
+  readonly handledAt: number | undefined;
+}
+
+/** How one run of a handler ended. `lost`: its process crashed, or was so slow that its lease ran out. */
+export type AttemptOutcome =
+  | 'handled'
+  | 'skipped'
+  | 'failed'
+  | 'retry'
+  | 'error'
+  | 'timeout'
+  | 'interrupted'
+  | 'lost';
+
+export interface Attempt {
+  /** which replay it belongs to; 0 is the first life */
+  readonly replay: number;
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: AttemptOutcome;
+  readonly error: string | undefined;
+}
+
+/** An event leased to one owner, to be handled now. */
+export interface Claim extends StoredEvent {
+  readonly body: string;
+  readonly startedAt: number;
+  /** a newer event of this resource was handled before */
+  readonly late: boolean;
+}
+
+export interface ClaimRequest {
+  /** who claims; unique to a dispatcher */
+  readonly owner: string;
+  readonly limit: number;
+  readonly leaseMs: number;
+  /** an event whose lease ran out on its last attempt becomes `dead` */
+  readonly maxAttempts: number;
+}
+
+export interface Claimed {
+  readonly claims: readonly Claim[];
+  /** when the next retry or lease falls due, milliseconds since the epoch */
+  readonly nextDueAt: number | undefined;
+}
+
+/** What becomes of a claimed event. */
+export interface Settlement {
+  readonly status: Exclude<Status, 'running'>;
+  readonly outcome: AttemptOutcome;
+  /** why it failed or was skipped */
+  readonly error?: string | undefined;
+  /** with `pending`: not before then */
+  readonly nextAttemptAt?: number | undefined;
+}
+
+/** Which events are meant; what is not given does not restrict. Times are event times, milliseconds since the epoch. */
+export interface EventFilter {
+  readonly ids?: readonly string[] | undefined;
+  readonly kind?: string | undefined;
+  readonly status?: Status | undefined;
+  readonly site?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly webhook?: string | undefined;
+  /** from this time on */
+  readonly since?: number | undefined;
+  /** before this time */
+  readonly until?: number | undefined;
+  /** a part of the body */
+  readonly q?: string | undefined;
+}
+
+export interface Page {
+  /** newest received first; only those received before this event */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+/** A secret of a webhook. It is stored sealed. */
+export interface WebhookSecret {
+  readonly webhookId: string;
+  readonly secret: string;
+  readonly createdAt: number;
+  /** it verifies nothing from then on */
+  readonly retireAt: number | undefined;
+}
+
+/** A well-formed notification whose signature no stored secret explained. */
+export interface Quarantined extends VerifiedNotification {
+  readonly token: string;
+  /** the sender's address */
+  readonly source: string;
+  readonly receivedAt: number;
+}
+
+/**
+ * Where events live. Every method that writes resolves once its change is durably committed, and rejects with
+ * `STORE_UNAVAILABLE` when nothing of it was.
+ */
+export interface EventStore {
+  /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
+  record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
+
+  /** Leases what is ready, oldest event time first, never two of one resource; takes back leases that ran out. */
+  claim(request: ClaimRequest): Promise<Claimed>;
+  /** Renews all leases of an owner; tells which events it still holds. */
+  renew(owner: string, leaseMs: number): Promise<readonly EventId[]>;
+  /** Ends a claim; false if the owner had lost its lease, and then nothing is changed but the attempt's record. */
+  settle(claim: Claim, owner: string, settlement: Settlement): Promise<boolean>;
+  /** Puts back what the owner still holds, and gives the attempts back: they were cut short, not used. */
+  release(owner: string): Promise<number>;
+
+  /** The stored result of a step of `ctx.once`, as JSON; undefined where the step was not done. */
+  step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;
+  saveStep(id: EventId, name: string, result: string | null): Promise<void>;
+
+  event(id: string): Promise<StoredEvent | undefined>;
+  attempts(id: string): Promise<readonly Attempt[]>;
+  events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
+  count(filter: EventFilter): Promise<number>;
+  /** Puts handled, skipped and dead events back to `pending` with all attempts before them; pruned ones stay. */
+  replay(filter: EventFilter, options?: { readonly resetSteps?: boolean }): Promise<number>;
+
+  /** Stores a secret; several of one webhook are live side by side. */
+  addSecret(webhookId: string, secret: string): Promise<void>;
+  /** From `retireAt` on, this secret verifies nothing. False if there is no such secret. */
+  retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
+  /** All secrets that are not retired yet, oldest first. */
+  secrets(): Promise<readonly WebhookSecret[]>;
+
+  /** Keeps at most `max`; when full, the oldest of the source that holds most goes. False if it is there already. */
+  quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number): Promise<boolean>;
+  quarantined(webhookId?: string): Promise<readonly Quarantined[]>;
+  /** Takes an entry out, once it was recorded or is of no use. */
+  dismiss(token: string): Promise<void>;
+
+  /**
+   * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time.
+   * Their digests stay, so that a repeat is still known. Tells how many.
+   */
+  prune(handledBefore: number, limit: number): Promise<number>;
+
+  /** Resolves if the store can commit. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { EventStore } from './event-store.ts';
+
+export interface RetentionOptions {
+  readonly store: Pick<EventStore, 'prune'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly days: number;
+}
+
+const DAY_MS = 86_400_000;
+const ROUND_MS = 3_600_000;
+/** Small steps with pauses between them, so that acks hardly notice. */
+const STEP = 200;
+const PAUSE_MS = 50;
+
+/** Prunes what was handled or skipped more than so many days ago, now and every hour. Returns what stops it. */
+export function keepFor({ store, clock, log, days }: RetentionOptions): () => void {
+  let cancel = () => {};
+  let total = 0;
+  const step = async (): Promise<void> => {
+    let pruned = 0;
+    try {
+      pruned = await store.prune(clock.now() - days * DAY_MS, STEP);
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
+    }
+    total += pruned;
+    const finished = pruned < STEP;
+    if (finished && total > 0) log.info({ pruned: total, days }, 'old events pruned');
+    if (finished) total = 0;
+    schedule(finished ? ROUND_MS : PAUSE_MS);
+  };
+  let stopped = false;
+  const schedule = (ms: number): void => {
+    if (!stopped) cancel = clock.after(ms, step);
+  };
+  schedule(0);
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { KitError } from '../../errors.ts';
+import type { Answers, Batch, InputOf, Opened, Operations, OutputOf } from './protocol.ts';
+
+interface Call {
+  readonly name: string;
+  readonly input: unknown;
+  resolve(output: unknown): void;
+  reject(error: Error): void;
+}
+
+/** Past this many calls a commit takes so long that the first in it wait for the last without gain. */
+const MAX_BATCH = 512;
+
+/**
+ * The way to one store thread. While the thread works on a batch the next one gathers, so that whatever comes in during
+ * a commit shares the next.
+ */
+export class Channel<O extends Operations> {
+  readonly #worker: Worker;
+  readonly #waiting: Call[] = [];
+  #underWay: Call[] | undefined;
+  #failure: Error | undefined;
+  #idle = () => {};
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.on('message', (answers: Answers) => this.#receive(answers));
+    worker.on('error', (error) => this.#fail(error));
+    worker.on('exit', () => this.#fail(new Error('the store is closed')));
+  }
+
+  /** @throws KitError STORE_UNUSABLE if the database cannot be opened */
+  static async open<O extends Operations>(path: string, mode: 'read' | 'write'): Promise<Channel<O>> {
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path, mode } });
+    const [opened] = (await once(worker, 'message')) as [Opened];
+    if (opened.opened) return new Channel<O>(worker);
+    await worker.terminate();
+    throw new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${opened.message}`);
+  }
+
+  /** Calls that have no answer yet. */
+  get pending(): number {
+    return this.#waiting.length + (this.#underWay?.length ?? 0);
+  }
+
+  call<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
+    return new Promise<unknown>((resolve, reject) => {
+      if (this.#failure) return reject(unavailable(this.#failure.message));
+      this.#waiting.push({ name, input, resolve, reject });
+      this.#send();
+    }) as Promise<OutputOf<O, N>>;
+  }
+
+  /** Waits for the calls under way, then closes the database. */
+  async close(): Promise<void> {
+    if (this.#failure) return;
+    if (this.pending > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    const exited = once(this.#worker, 'exit');
+    this.#worker.postMessage('close');
+    await exited;
+  }
+
+  #send(): void {
+    if (this.#underWay || this.#waiting.length === 0) return;
+    this.#underWay = this.#waiting.splice(0, MAX_BATCH);
+    this.#worker.postMessage(this.#underWay.map(({ name, input }) => ({ name, input })) satisfies Batch);
+  }
+
+  #receive(answers: Answers): void {
+    const calls = this.#underWay ?? [];
+    this.#underWay = undefined;
+    this.#send();
+    for (const [index, call] of calls.entries()) {
+      const answer = answers[index];
+      if (answer && 'output' in answer) call.resolve(answer.output);
+      else call.reject(unavailable(answer?.error.message ?? 'no answer'));
+    }
+    if (this.pending === 0) this.#idle();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const call of [...(this.#underWay ?? []), ...this.#waiting.splice(0)]) {
+      call.reject(unavailable(this.#failure.message));
+    }
+    this.#underWay = undefined;
+    this.#idle();
+  }
+}
+
+function unavailable(message: string): KitError {
+  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
+}

@@ -1,0 +1,93 @@
+/**
+ * The schema, one entry a version, forward only. A database's version is its `user_version`.
+ *
+ * An ack writes an events row, its identity and the head of its lane, and nothing else; what only a finished event
+ * needs is indexed when it finishes (partial indexes). `lanes` holds a row for each resource with work: claiming reads
+ * one small index however long the backlog is, and the row is at the same time the lock that keeps two events of one
+ * resource apart.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    event_time INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    webhook_id TEXT NOT NULL,
+    site_id TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    deliveries INTEGER NOT NULL DEFAULT 1,
+    last_delivery_at INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'pending',
+    attempts INTEGER NOT NULL DEFAULT 0,
+    replays INTEGER NOT NULL DEFAULT 0,
+    next_attempt_at INTEGER,
+    handled_at INTEGER,
+    last_error TEXT,
+    body TEXT
+  );
+  CREATE UNIQUE INDEX events_identity ON events (event_time, digest);
+  CREATE INDEX events_ready ON events (resource, event_time)
+    WHERE status = 'pending' AND next_attempt_at IS NULL;
+  CREATE INDEX events_waiting ON events (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX events_handled ON events (resource, event_time) WHERE status = 'handled';
+  CREATE INDEX events_finished ON events (handled_at) WHERE handled_at IS NOT NULL AND body IS NOT NULL;
+
+  CREATE TABLE lanes (
+    resource TEXT PRIMARY KEY,
+    head INTEGER NOT NULL,
+    event INTEGER,
+    owner TEXT,
+    lease_until INTEGER,
+    started_at INTEGER
+  ) WITHOUT ROWID;
+  CREATE INDEX lanes_free ON lanes (head) WHERE event IS NULL;
+  CREATE INDEX lanes_leased ON lanes (lease_until) WHERE event IS NOT NULL;
+
+  CREATE TABLE attempts (
+    event INTEGER NOT NULL,
+    replay INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    error TEXT,
+    PRIMARY KEY (event, replay, attempt)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE steps (
+    event INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    result TEXT,
+    PRIMARY KEY (event, name)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE secrets (
+    webhook_id TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    sealed BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    retire_at INTEGER,
+    PRIMARY KEY (webhook_id, fingerprint)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE quarantine (
+    id INTEGER PRIMARY KEY,
+    token TEXT NOT NULL UNIQUE,
+    source TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    event_time INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    webhook_id TEXT NOT NULL,
+    site_id TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX quarantine_source ON quarantine (source);
+  CREATE INDEX quarantine_webhook ON quarantine (webhook_id);
+  `,
+];

@@ -1,0 +1,40 @@
+import Database from 'better-sqlite3';
+import { KitError } from '../../errors.ts';
+import { migrations } from './migrations.ts';
+
+/** How long a statement waits for another process's write before it gives up. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Opens the one connection that writes, and brings the schema up to date. */
+export function openWriter(path: string): Database.Database {
+  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  db.pragma('journal_mode = WAL');
+  // By hand: this build of SQLite falls back to NORMAL in WAL mode, which can lose an acknowledged event.
+  db.pragma('synchronous = FULL');
+  // On macOS only these reach the platter; elsewhere they do nothing.
+  db.pragma('fullfsync = ON');
+  db.pragma('checkpoint_fullfsync = ON');
+  migrate(db, path);
+  return db;
+}
+
+/** Opens a connection for queries, which sees what is committed and holds up nobody. */
+export function openReader(path: string): Database.Database {
+  const db = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  db.pragma('query_only = ON');
+  return db;
+}
+
+function migrate(db: Database.Database, path: string): void {
+  db.transaction(() => {
+    const version = db.pragma('user_version', { simple: true }) as number;
+    if (version > migrations.length) {
+      throw new KitError(
+        'STORE_UNUSABLE',
+        `${path} has schema version ${version} and this program knows ${migrations.length}: run the newer program`,
+      );
+    }
+    for (const sql of migrations.slice(version)) db.exec(sql);
+    db.pragma(`user_version = ${migrations.length}`);
+  }).immediate();
+}

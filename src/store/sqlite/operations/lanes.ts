@@ -1,0 +1,34 @@
+import type { Database } from 'better-sqlite3';
+
+/** The lane of a resource: what is ready in it, and whether one of its events is running. */
+export interface Lanes {
+  /** An event of this resource became ready. */
+  open(resource: string, eventTime: number): void;
+  /** Its running event ended. */
+  free(resource: string): void;
+}
+
+export function lanesOf(db: Database): Lanes {
+  const open = db.prepare(
+    `INSERT INTO lanes (resource, head) VALUES (?, ?)
+     ON CONFLICT (resource) DO UPDATE SET head = min(head, excluded.head)`,
+  );
+  const nextHead = db
+    .prepare<[string], number | null>(
+      `SELECT min(event_time) FROM events
+       WHERE resource = ? AND status = 'pending' AND next_attempt_at IS NULL`,
+    )
+    .pluck();
+  const close = db.prepare('DELETE FROM lanes WHERE resource = ?');
+  const free = db.prepare(
+    'UPDATE lanes SET head = ?, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL WHERE resource = ?',
+  );
+  return {
+    open: (resource, eventTime) => void open.run(resource, eventTime),
+    free(resource) {
+      const head = nextHead.get(resource) ?? null;
+      if (head === null) close.run(resource);
+      else free.run(head, resource);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Database } from 'better-sqlite3';
+import type { Quarantined } from '../../event-store.ts';
+
+export function quarantine(db: Database): (input: { entry: Quarantined; max: number }) => boolean {
+  const add = db.prepare(
+    `INSERT INTO quarantine
+       (token, source, received_at, event_time, digest, kind, webhook_id, site_id, resource, body)
+     VALUES
+       (:token, :source, :receivedAt, :eventTime, :digest, :kind, :webhookId, :siteId, :resource, :body)
+     ON CONFLICT (token) DO NOTHING`,
+  );
+  const size = db.prepare<[], number>('SELECT count(*) FROM quarantine').pluck();
+  // Whoever fills the quarantine pushes out their own, not what another sender waits for.
+  const makeRoom = db.prepare(
+    `DELETE FROM quarantine WHERE id =
+       (SELECT min(id) FROM quarantine GROUP BY source ORDER BY count(*) DESC, min(id) LIMIT 1)`,
+  );
+  return ({ entry, max }) => {
+    if (max === 0 || add.run({ ...entry, digest: Buffer.from(entry.digest) }).changes === 0) return false;
+    for (let over = (size.get() ?? 0) - max; over > 0; over--) makeRoom.run();
+    return true;
+  };
+}
+
+export function quarantined(db: Database): (webhookId: string | null) => Quarantined[] {
+  const all = db.prepare<[{ webhookId: string | null }], Quarantined>(
+    `SELECT token, source, received_at AS receivedAt, event_time AS eventTime, digest, kind, webhook_id AS webhookId,
+       site_id AS siteId, resource, body
+     FROM quarantine WHERE :webhookId IS NULL OR webhook_id = :webhookId ORDER BY id`,
+  );
+  return (webhookId) => all.all({ webhookId });
+}
+
+export function dismiss(db: Database): (token: string) => void {
+  const remove = db.prepare('DELETE FROM quarantine WHERE token = ?');
+  return (token) => void remove.run(token);
+}
