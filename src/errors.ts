@@ -6,6 +6,8 @@ export type ErrorCode =
   | 'STORE_UNAVAILABLE'
   /** The database cannot be used at all by this version or with this key. */
   | 'STORE_UNUSABLE'
+  /** The address is taken, or not to be had. */
+  | 'LISTEN_FAILED'
   /** A demo did not come out as it must. */
   | 'DEMO_FAILED'
   /** What was given to a command is not valid. */

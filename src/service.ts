@@ -34,14 +34,21 @@ export interface Service {
  * Opens the store, starts handling what waits in it, and listens.
  * @throws KitError STORE_UNUSABLE if the database cannot be used
  */
-export async function startService({
-  config,
-  handlers,
-  clock,
-  log,
-  random,
-}: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, clock } = options;
   const store = await openStore({ url: config.DATABASE_URL, clock, secretsKey: config.SECRETS_KEY });
+  try {
+    return await startOn(store, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function startOn(
+  store: EventStore,
+  { config, handlers, clock, log, random }: ServiceOptions,
+): Promise<Service> {
   const dispatcher = new Dispatcher({
     store,
     handlers,
@@ -72,20 +79,26 @@ export async function startService({
     isDraining: () => draining,
     onAccepted: () => dispatcher.wake(),
   });
-  const admit = () => admitQuarantined({ store, keyring, log }).then(() => dispatcher.wake());
-
   await keyring.start();
-  await admit(); // WEBHOOK_SECRET may be new
-  keyring.onAdded = () => {
-    admit().catch((error) => log.error({ error: messageOf(error) }, 'cannot admit from quarantine'));
-  };
   const listener = await Listener.start(app, {
     host: config.HOST,
     port: config.PORT,
+    bodyLimit: config.BODY_LIMIT,
     headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
+  }).catch((error) => {
+    keyring.stop();
+    throw error;
   });
+  const admit = () => {
+    admitQuarantined({ store, keyring, log }).then(
+      () => dispatcher.wake(),
+      (error) => log.error({ error: messageOf(error) }, 'cannot admit from quarantine'),
+    );
+  };
+  keyring.onAdded = admit;
+  admit(); // WEBHOOK_SECRET may be new
   dispatcher.start();
   const stopRetention =
     config.RETENTION_DAYS === undefined

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../errors.ts';
 import { demoCommand } from './demo.ts';
+import { devCommand } from './dev.ts';
 import { mockCommand } from './mock.ts';
 import { serveCommand } from './serve.ts';
 import { webhooksCommand } from './webhooks.ts';
@@ -14,6 +15,7 @@ const program = new Command('hookkit')
   .showHelpAfterError('(hookkit --help tells more)')
   .addCommand(serveCommand())
   .addCommand(demoCommand())
+  .addCommand(devCommand())
   .addCommand(mockCommand())
   .addCommand(webhooksCommand());
 

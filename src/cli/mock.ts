@@ -1,11 +1,12 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
 import { VirtualClock } from '../clock.ts';
+import { loadConfig } from '../config.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
 import { introduction, isLoopback } from './mock/introduction.ts';
 
 interface Flags {
-  readonly port: number;
+  readonly port?: number;
   readonly host: string;
   readonly seed: number;
   readonly virtualClock?: true;
@@ -14,20 +15,16 @@ interface Flags {
 /** How long what is under way may take to end. */
 const CLOSING_MS = 5000;
 
-/**
- * `hookkit mock`: the mock provider as a process of its own.
- * @param defaultPort where it listens unless `--port` says otherwise
- */
-export function mockCommand(defaultPort: number = mockDefaults.port): Command {
+/** `hookkit mock`: the mock provider as a process of its own, on MOCK_PORT unless `--port` says otherwise. */
+export function mockCommand(): Command {
   return new Command('mock')
     .description(
       'Run a mock of the provider: both APIs, simulated sites, signed deliveries, faults, its own clock.',
     )
     .option(
       '--port <port>',
-      'where to listen; 0 takes any port that is free',
+      'where to listen; 0 takes any port that is free (default: MOCK_PORT)',
       wholeNumber(65_535),
-      defaultPort,
     )
     .option('--host <host>', 'the address to listen on; nobody is asked for a password', mockDefaults.host)
     .option(
@@ -40,9 +37,10 @@ export function mockCommand(defaultPort: number = mockDefaults.port): Command {
     .action(run);
 }
 
-async function run({ virtualClock, ...options }: Flags): Promise<void> {
+async function run({ virtualClock, port = loadConfig().MOCK_PORT, ...options }: Flags): Promise<void> {
   const mock = await MockProvider.start({
     ...options,
+    port,
     ...(virtualClock && { clock: new VirtualClock() }),
     onAttempt: (delivery) => process.stdout.write(`${summaryOf(delivery)}\n`),
   });

@@ -8,7 +8,8 @@ import { MockError } from './mock-error.ts';
 export const jsonBody: readonly RequestHandler[] = [
   express.raw({ type: () => true, limit: '1mb' }),
   (request, _response, next) => {
-    request.body = Buffer.isBuffer(request.body) ? jsonOf(request.body) : undefined;
+    const { body } = request;
+    request.body = Buffer.isBuffer(body) && body.length > 0 ? jsonOf(body) : undefined;
     next();
   },
 ];

@@ -28,7 +28,10 @@ export class World {
   readonly #transport = new Transport();
 
   constructor(options: MockOptions) {
-    const { seed, keepDeliveries, processingMs, ...policy } = { ...mockDefaults, ...options };
+    const { seed, keepDeliveries, processingMs, timeoutMs, maxAttempts, retryBaseMs } = {
+      ...mockDefaults,
+      ...options,
+    };
     const { clock = systemClock } = options;
     this.clock = clock === systemClock ? new SkewedClock() : clock;
     this.random = new RandomStreams(seed);
@@ -38,7 +41,7 @@ export class World {
     const shared = { clock: this.#scope, pending: this.#pending };
     const postman = new Postman({
       ...shared,
-      policy,
+      policy: { timeoutMs, maxAttempts, retryBaseMs },
       outbox: this.#outbox,
       transport: this.#transport,
       // In real time, a webhook whose receiver is slow does not hold up the others; on a virtual clock, order is all.
@@ -67,11 +70,6 @@ export class World {
   /** Resolves once every delivery that has begun is through: on a virtual clock, nothing else can happen by itself. */
   async settled(): Promise<void> {
     await (this.#isVirtual ? this.#outbox.idle() : this.#pending.none());
-  }
-
-  /** Resolves once nothing is being sent. */
-  async sent(): Promise<void> {
-    await this.#outbox.idle();
   }
 
   reset(): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { KitError, messageOf } from '../errors.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -8,10 +9,15 @@ export interface ListenerOptions {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** largest body that a request may have, in bytes */
+  readonly bodyLimit: number;
 }
 
 /** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
 const FAREWELL_MS = 500;
+
+/** Room for headers other than the token. */
+const OTHER_HEADERS = 16_384;
 
 /** An HTTP server that drops clients that are too slow, and cuts no request off when it closes. */
 export class Listener {
@@ -21,18 +27,26 @@ export class Listener {
     this.#server = server;
   }
 
+  /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
   static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
     const server = createServer(
       {
         headersTimeout: options.headersTimeoutMs,
         requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
         keepAliveTimeout: options.keepAliveTimeoutMs,
+        // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
+        maxHeaderSize: Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS,
         connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       },
       app,
     );
     server.listen(options.port, options.host);
-    await once(server, 'listening');
+    try {
+      await once(server, 'listening');
+    } catch (cause) {
+      const message = `cannot listen on ${options.host}:${options.port}: ${messageOf(cause)}; set HOST and PORT`;
+      throw new KitError('LISTEN_FAILED', message, { cause });
+    }
     return new Listener(server);
   }
 

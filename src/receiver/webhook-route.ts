@@ -81,6 +81,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     limit: rejectLimit,
     standardHeaders: false,
     legacyHeaders: false,
+    // Anybody may send this header; it counts only where TRUST_PROXY says so.
+    validate: { xForwardedForHeader: false, forwardedHeader: false },
     handler: (_req, res) => {
       res.set('Retry-After', String(MINUTE_MS / 1000));
       answerError(res, 429, 'too many notifications that cannot be verified');

@@ -160,6 +160,8 @@ export interface EventStore {
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;
   events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
+  /** In the order in which they were received, the first after an event or from the start: for going through all. */
+  eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
   count(filter: EventFilter): Promise<number>;
   /** Puts handled, skipped and dead events back to `pending` with all attempts before them; pruned ones stay. */
   replay(filter: EventFilter, options?: { readonly resetSteps?: boolean }): Promise<number>;

@@ -14,16 +14,16 @@ export function guard(host: string): RequestHandler {
     isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return (request, response, next) => {
     const { host: asked = '', origin } = request.headers;
-    if (!isOwn(hostnameOf(`http://${asked}`))) {
+    if (!isOwn(hostnameOf(asked))) {
       response
         .status(403)
         .json({ error: 'Host must be localhost, an IP address, or where the mock listens' });
-    } else if (origin !== undefined && !isOwn(hostnameOf(origin))) {
+    } else if (origin !== undefined && !isOwn(hostnameOf(origin.replace(/^https?:\/\//, '')))) {
       response.status(403).json({ error: 'requests from other origins are refused' });
     } else next();
   };
 }
 
-function hostnameOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : '';
+function hostnameOf(authority: string): string {
+  return /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.exec(authority)?.[1]?.toLowerCase() ?? '';
 }

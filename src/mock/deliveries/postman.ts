@@ -25,6 +25,7 @@ export interface RetryPolicy {
 
 /** What a postman works with. */
 export interface PostmanParts {
+  /** Its timers wait for what they set off to be sent. */
   readonly clock: Clock;
   readonly outbox: Outbox;
   readonly transport: Transport;
@@ -40,6 +41,7 @@ export interface PostmanParts {
 export class Postman {
   readonly #parts: PostmanParts;
   #recall = new AbortController();
+  #isClockHeld = false;
 
   constructor(parts: PostmanParts) {
     this.#parts = parts;
@@ -49,6 +51,7 @@ export class Postman {
   deliver(parcel: Parcel): void {
     const { signal } = this.#recall;
     this.#parts.outbox.push(this.#parts.laneOf(parcel.delivery), () => this.#attempt(parcel, signal));
+    this.#holdTheClock();
   }
 
   /** After `ms` on the clock. */
@@ -63,6 +66,16 @@ export class Postman {
   recall(): void {
     this.#recall.abort();
     this.#recall = new AbortController();
+    this.#isClockHeld = false;
+  }
+
+  /** A timer that is due already: whoever puts the clock forward first waits for what is being sent, as timers do. */
+  #holdTheClock(): void {
+    if (this.#isClockHeld) return;
+    this.#isClockHeld = true;
+    this.#parts.clock.after(0, () => {
+      this.#isClockHeld = false;
+    });
   }
 
   async #attempt(parcel: Parcel, signal: AbortSignal): Promise<void> {

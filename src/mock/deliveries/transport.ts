@@ -19,6 +19,9 @@ interface Post {
 /** An answer is for the log; nobody reads more of it than this. */
 const ANSWER_LIMIT = 4096;
 
+/** What a connection that was kept alive fails with if the other end has closed it in the same moment. */
+const STALE = new Set(['ECONNRESET', 'EPIPE']);
+
 /**
  * Posts over HTTP/1.1 with connections kept alive, following no redirect. The network is real, so its time-outs are
  * too, whatever clock the mock runs on.
@@ -29,7 +32,6 @@ export class Transport {
 
   async post(post: Post): Promise<Outcome> {
     const outcome = await this.#try(post);
-    // A connection that was kept alive may have been closed by the other end in the same moment.
     return outcome === 'stale' ? this.post(post) : outcome;
   }
 
@@ -54,7 +56,7 @@ export class Transport {
       };
       const fail = (error: NodeJS.ErrnoException) =>
         end(
-          sent.reusedSocket && error.code === 'ECONNRESET'
+          sent.reusedSocket && STALE.has(codeOf(error))
             ? 'stale'
             : { type: 'unanswered', error: codeOf(error) },
         );

@@ -33,7 +33,8 @@ export const answerError: ErrorRequestHandler = (error, _request, response, next
 
 /** What Express refuses before a route sees it: a path that is not URL-encoded, a body too large or cut short. */
 function refusalOf(error: unknown): ApiError | undefined {
-  if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined;
+  if (typeof error !== 'object' || error === null) return undefined;
+  if (!('status' in error) || typeof error.status !== 'number') return undefined;
   if (error.status < 400 || error.status > 499) return undefined;
   return new ApiError(error.status, STATUS_CODES[error.status] ?? 'Bad Request');
 }

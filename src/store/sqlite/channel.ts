@@ -27,7 +27,13 @@ export class Channel<O extends Operations> {
   private constructor(worker: Worker) {
     this.#worker = worker;
     worker.on('message', (answers: Answers) => this.#receive(answers));
-    worker.on('error', (error) => this.#fail(error));
+    worker.on('error', (error) => {
+      this.#fail(error);
+      // Without its thread the store is gone for good: the process ends, and is started anew by what supervises it.
+      setImmediate(() => {
+        throw error;
+      });
+    });
     worker.on('exit', () => this.#fail(new Error('the store is closed')));
   }
 

@@ -101,6 +101,10 @@ export class SqliteStore implements EventStore {
     return this.#read.call('events', { filter, page });
   }
 
+  eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
+    return this.#read.call('eventsAfter', { filter, after, limit });
+  }
+
   count(filter: EventFilter) {
     return this.#read.call('count', filter);
   }
@@ -161,6 +165,11 @@ export class SqliteStore implements EventStore {
 
   prune(handledBefore: number, limit: number) {
     return this.#write.call('prune', { handledBefore, limit });
+  }
+
+  /** How durable the writing connection really is. */
+  settings() {
+    return this.#write.call('settings', undefined);
   }
 
   async ping() {

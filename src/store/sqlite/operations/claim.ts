@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
+import { lanesOf } from './lanes.ts';
 import { recoverLost } from './recover.ts';
 import { type EventRow, toEvent } from './rows.ts';
 import { wakeWaiting } from './waiting.ts';
@@ -7,6 +8,7 @@ import { wakeWaiting } from './waiting.ts';
 type Request = ClaimRequest & { readonly now: number };
 
 export function claim(db: Database): (request: Request) => Claimed {
+  const lanes = lanesOf(db);
   const recover = recoverLost(db);
   const wake = wakeWaiting(db);
   const freeLanes = db
@@ -42,7 +44,10 @@ export function claim(db: Database): (request: Request) => Claimed {
     const claims: Claim[] = [];
     for (const resource of freeLanes.all(limit)) {
       const row = start.get(resource);
-      if (!row) throw new Error(`lane ${resource} has no ready event`);
+      if (!row) {
+        lanes.free(resource); // somebody changed the database by hand; the lane is put right
+        continue;
+      }
       lease.run(row.seq, owner, now + leaseMs, now, resource);
       const late = newerHandled.get(resource, row.event_time) === 1;
       claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late });

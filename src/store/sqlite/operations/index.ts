@@ -2,10 +2,11 @@ import { claim } from './claim.ts';
 import { release, renew } from './leases.ts';
 import { prune } from './prune.ts';
 import { dismiss, quarantine, quarantined } from './quarantine.ts';
-import { attempts, count, event, events } from './queries.ts';
+import { attempts, count, event, events, eventsAfter } from './queries.ts';
 import { record } from './record.ts';
 import { lastSeq, replay } from './replay.ts';
 import { addSecret, meta, metaOrSet, retireSecret, secrets } from './secrets.ts';
+import { settings } from './settings.ts';
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
 
@@ -28,8 +29,9 @@ export const writes = {
   quarantine,
   dismiss,
   prune,
+  settings,
   ping: () => (_nothing: null) => null,
 };
 
 /** What the reading thread can do: queries that may take long. */
-export const reads = { event, attempts, events, count, quarantined };
+export const reads = { event, attempts, events, eventsAfter, count, quarantined };

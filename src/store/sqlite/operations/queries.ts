@@ -51,6 +51,24 @@ export function events(db: Database): (query: { filter: EventFilter; page: Page 
   };
 }
 
+interface Stretch {
+  readonly filter: EventFilter;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export function eventsAfter(db: Database): (stretch: Stretch) => StoredEvent[] {
+  const seqOf = seqFinder(db);
+  return ({ filter, after, limit }) => {
+    const { sql, params } = conditionOf(filter);
+    const from = after === undefined ? 0 : (seqOf(after) ?? Number.MAX_SAFE_INTEGER);
+    return db
+      .prepare<unknown[], EventRow>(`SELECT * FROM events WHERE ${sql} AND seq > ? ORDER BY seq LIMIT ?`)
+      .all(...params, from, limit)
+      .map(toEvent);
+  };
+}
+
 export function count(db: Database): (filter: EventFilter) => number {
   return (filter) => {
     const { sql, params } = conditionOf(filter);

@@ -1,0 +1,40 @@
+import closeWithGrace from 'close-with-grace';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { systemClock } from '../clock.ts';
+import { type Config, loadConfig } from '../config.ts';
+import { handlers } from '../handlers/index.ts';
+import { MockProvider } from '../mock/index.ts';
+import { kindNames } from '../notification/kinds.ts';
+import { startService } from '../service.ts';
+
+const SITE = 'devSite1';
+
+export function devCommand(): Command {
+  return new Command('dev')
+    .description('Serve with the mock provider beside it, its webhook registered: for writing handlers.')
+    .action(() => dev(loadConfig()));
+}
+
+async function dev(config: Config): Promise<void> {
+  const log = pino({ level: config.LOG_LEVEL });
+  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  const mock = await MockProvider.start({ port: config.MOCK_PORT });
+  const webhook = mock.createWebhook({
+    name: 'dev',
+    webhook_url: `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`,
+    events: [...kindNames],
+    site_ids: [SITE],
+  });
+  await service.store.addSecret(webhook.id, webhook.secret);
+  closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + 5000, logger: false }, async ({ err }) => {
+    if (err) log.fatal({ error: err.message, stack: err.stack }, 'crashed');
+    await mock.close();
+    if (!err) await service.stop();
+  });
+  process.stderr.write(
+    `receiver  ${webhook.metadata.webhook_url}\n` +
+      `mock      ${mock.url}, with a webhook for site ${SITE}. Upload a media and watch your handlers:\n\n` +
+      `  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'\n\n`,
+  );
+}

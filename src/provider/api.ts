@@ -1,0 +1,58 @@
+import type { Advice } from './advice.ts';
+import type { CallOptions } from './options.ts';
+
+/** How a client addresses its API. */
+export interface Api {
+  readonly baseUrl: string;
+  /** What is never to be shown. */
+  readonly credential: string;
+  /** The value of the Authorization header. */
+  readonly authorization: string;
+  readonly advice: Advice;
+  /** How long to wait where the limit of requests is exceeded and the answer does not say for how long. */
+  readonly limitRenewalMs: number;
+  /** Finds the provider's code and words in the body of a refusal. */
+  readonly readRefusal: (body: unknown) => Refusal;
+}
+
+/** What a refusal says of itself. */
+export interface Refusal {
+  readonly code?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** A request to an API. */
+export interface ApiRequest extends CallOptions {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether carrying it out twice is the same as once. */
+  readonly isRepeatable: boolean;
+  /** What to do where it failed, but may have been carried out. */
+  readonly adviceIfDone?: string;
+}
+
+/** How errors name a request. */
+export function operationOf({ method, path }: ApiRequest): string {
+  return `${method} ${path}`;
+}
+
+/** The codes of the provider's documented statuses, for answers that do not give one. */
+const codes: Readonly<Record<number, string>> = {
+  400: 'invalid_body',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  422: 'unprocessable',
+  429: 'rate_limit_exceeded',
+};
+
+/** The code of a status that is not a success. */
+export function codeOfStatus(status: number): string {
+  return codes[status] ?? (status >= 500 ? 'unavailable' : 'unexpected_answer');
+}

@@ -1,0 +1,152 @@
+import type { z } from 'zod';
+import { type Clock, systemClock } from '../clock.ts';
+import { adviceFor } from './advice.ts';
+import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api.ts';
+import type { ClientOptions } from './options.ts';
+import { type Answer, attempt, type Outcome } from './outcome.ts';
+import { pause } from './pause.ts';
+import { ProviderError, type ProviderFailure } from './provider-error.ts';
+import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
+
+/** An answer, and whether an attempt before it may have been carried out without our learning of it. */
+interface Reply extends Answer {
+  readonly maybeDoneBefore: boolean;
+}
+
+/** Sends requests to one API: authorised, within a time, and again where that can help and does no harm. */
+export class HttpClient {
+  readonly #api: Api;
+  readonly #options: ClientOptions;
+  readonly #policy: RetryPolicy;
+  readonly #clock: Clock;
+
+  /** @throws TypeError on a base URL or credential that cannot be used; it shows neither */
+  constructor(api: Api, options: ClientOptions) {
+    const url = URL.parse(api.baseUrl);
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+      throw new TypeError('the base URL of a provider must be an http or https URL without a user name');
+    }
+    if (!/^[\x21-\x7e]+$/.test(api.credential)) {
+      throw new TypeError('a credential of a provider must be printable ASCII without spaces');
+    }
+    const { maxAttempts = 4, baseMs = 500, capMs = 10_000, maxWaitMs = 60_000 } = options;
+    this.#api = api;
+    this.#options = options;
+    this.#policy = { maxAttempts, baseMs, capMs, maxWaitMs };
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * What the API answers to a request.
+   * @throws ProviderError where it refuses, does not answer, or answers something else than `schema`; the reason of the
+   * request's signal, once that is aborted
+   */
+  async json<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<{ value: T; headers: Headers }> {
+    const reply = await this.#send(request);
+    this.#expectSuccess(reply, request);
+    const { status, headers, text } = reply;
+    const parsed = schema.safeParse(parseJson(text));
+    if (parsed.success) return { value: parsed.data, headers };
+    const [issue] = parsed.error.issues;
+    const reason = `the answer is not what the API gives (${issue?.path.join('.') || 'body'}: ${issue?.message})`;
+    const failure = { code: 'unexpected_answer', operation: operationOf(request), reason, status };
+    throw this.error(failure, parsed.error, request.adviceIfDone);
+  }
+
+  /**
+   * Has something removed. That it is gone already is a success, if an attempt before this one may have done it.
+   * @throws as `json`
+   */
+  async remove(request: ApiRequest): Promise<void> {
+    const reply = await this.#send(request);
+    if (reply.status === 404 && reply.maybeDoneBefore) return;
+    this.#expectSuccess(reply, request);
+  }
+
+  /** A failure as an error, fit to be shown: the credential is struck out, should the provider have repeated it. */
+  error(failure: ProviderFailure, cause?: unknown, ownAdvice?: string): ProviderError {
+    const clean = (text: string) =>
+      text
+        .replaceAll(this.#api.credential, '[credential]')
+        .replace(/\p{Cc}+/gu, ' ')
+        .slice(0, 1000);
+    const shown = { ...failure, code: clean(failure.code), reason: clean(failure.reason) };
+    const advice = ownAdvice ?? adviceFor(failure.code, this.#api.advice);
+    return new ProviderError(shown, advice, cause === undefined ? {} : { cause });
+  }
+
+  async #send(request: ApiRequest): Promise<Reply> {
+    const operation = operationOf(request);
+    let maybeDoneBefore = false;
+    for (let attempts = 1; ; attempts++) {
+      const outcome = await this.#attempt(request);
+      const waitMs = this.#waitBeforeRetry(outcome, request, attempts);
+      if (waitMs === undefined) {
+        if (outcome.kind === 'answer') return { ...outcome, maybeDoneBefore };
+        const { code, reason, cause } = outcome;
+        throw this.error({ code, operation, reason }, cause, adviceIfDone(outcome, request));
+      }
+      maybeDoneBefore ||= !mayRepeat(outcome, false);
+      const reason = outcome.kind === 'answer' ? String(outcome.status) : outcome.reason;
+      this.#options.onRetry?.({ operation, attempt: attempts, waitMs, reason });
+      await pause(this.#clock, waitMs, request.signal);
+    }
+  }
+
+  #attempt({ method, path, query = {}, body, headers, signal }: ApiRequest): Promise<Outcome> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) search.set(name, String(value));
+    const { baseUrl, authorization } = this.#api;
+    return attempt({
+      url: `${baseUrl.replace(/\/+$/, '')}${path}${search.size === 0 ? '' : `?${search}`}`,
+      init: {
+        method,
+        headers: {
+          Accept: 'application/json',
+          Authorization: authorization,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+      fetch: this.#options.fetch ?? fetch,
+      onTimeout: (fn) => this.#clock.after(this.#options.timeoutMs ?? 10_000, fn),
+      signal,
+    });
+  }
+
+  /** Undefined where there is to be no other attempt. */
+  #waitBeforeRetry(outcome: Outcome, { isRepeatable }: ApiRequest, attempts: number): number | undefined {
+    if (attempts >= this.#policy.maxAttempts || !mayRepeat(outcome, isRepeatable)) return undefined;
+    const isLimited = outcome.kind === 'answer' && outcome.status === 429;
+    const asked = askedToWait(outcome, this.#clock.now()) ?? (isLimited ? this.#api.limitRenewalMs : 0);
+    if (asked > this.#policy.maxWaitMs) return undefined;
+    return Math.max(asked, backoff(this.#policy, attempts - 1, this.#options.random ?? Math.random));
+  }
+
+  #expectSuccess(reply: Reply, request: ApiRequest): void {
+    const { status, text } = reply;
+    if (status >= 200 && status < 300) return;
+    const { code = codeOfStatus(status), reason = 'it gave no reason' } = this.#api.readRefusal(
+      parseJson(text),
+    );
+    const retryAfterMs = askedToWait(reply, this.#clock.now());
+    const failure = { code, operation: operationOf(request), reason, status, retryAfterMs };
+    throw this.error(failure, undefined, adviceIfDone(reply, request));
+  }
+}
+
+function adviceIfDone(outcome: Outcome, request: ApiRequest): string | undefined {
+  const isCertain = outcome.kind === 'answer' ? outcome.status < 500 : outcome.unseen;
+  return isCertain ? undefined : request.adviceIfDone;
+}
+
+/** Undefined where it is not JSON; the error of JSON.parse would quote the text, which may hold a secret. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+export type { CallOptions, ClientOptions, Retry } from './options.ts';
+export { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
+export type {
+  MediaAttachment,
+  NewPoll,
+  NewStatus,
+  ScheduledStatus,
+  Status,
+  StatusParams,
+  Visibility,
+} from './status.ts';
+export {
+  type CreationOptions,
+  StatusesClient,
+  type StatusesClientOptions,
+  type StatusListing,
+  type StatusPage,
+  type StatusQuery,
+} from './statuses-client.ts';
+export type { CreatedWebhook, NewWebhook, Webhook, WebhookMetadata, WebhookPage } from './webhook.ts';
+export { type WebhookQuery, WebhooksClient, type WebhooksClientOptions } from './webhooks-client.ts';

@@ -1,0 +1,22 @@
+import type { Clock } from '../clock.ts';
+
+/** Longest interval that Node takes. */
+const FOREVER = 2 ** 31 - 1;
+
+/** Resolves `ms` milliseconds from now. @throws the reason of `signal`, once that is aborted */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  // The timers of a clock do not keep the process alive, but a command that waits to try again has to stay.
+  const alive = setInterval(() => undefined, FOREVER);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = () => reject(signal?.reason);
+  const cancel = clock.after(ms, resolve);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    cancel();
+    clearInterval(alive);
+    signal?.removeEventListener('abort', abort);
+  }
+}

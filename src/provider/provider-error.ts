@@ -1,0 +1,57 @@
+/** What went wrong, in the provider's own codes where it has one. Codes that it adds one day come through as they are. */
+export type ProviderErrorCode =
+  | 'invalid_body'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'unprocessable'
+  | 'rate_limit_exceeded'
+  /** The provider has a fault of its own (5xx). */
+  | 'unavailable'
+  /** No answer: the connection could not be made, or broke. */
+  | 'unreachable'
+  /** No answer in time. */
+  | 'timed_out'
+  /** An answer that is not what the API gives: another service, a redirect, a change of the API. */
+  | 'unexpected_answer'
+  /** A status that was to be scheduled is out already. */
+  | 'published_at_once'
+  | (string & {});
+
+/** What is known of a failure. */
+export interface ProviderFailure {
+  readonly code: ProviderErrorCode;
+  /** Method and path, such as `GET /v2/webhooks`. */
+  readonly operation: string;
+  /** What the provider said, or what happened. */
+  readonly reason: string;
+  /** HTTP status, where there was an answer. */
+  readonly status?: number | undefined;
+  /** Milliseconds after which the provider wants to be asked again, where it said so. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A call to the provider that failed for good. The message says what to do; no credential is ever part of it. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+  readonly code: ProviderErrorCode;
+  readonly status: number | undefined;
+  readonly operation: string;
+  readonly retryAfterMs: number | undefined;
+
+  /** @param advice what the user can do about it */
+  constructor(
+    { code, operation, reason, status, retryAfterMs }: ProviderFailure,
+    advice: string,
+    options?: ErrorOptions,
+  ) {
+    const what = status === undefined ? code : `${status} ${code}`;
+    super(`${operation}: ${what}: ${reason.replace(/[.\s]+$/, '')}. ${advice}`, options);
+    this.code = code;
+    this.status = status;
+    this.operation = operation;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

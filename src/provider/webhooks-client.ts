@@ -1,0 +1,135 @@
+import type { Advice } from './advice.ts';
+import { HttpClient } from './http-client.ts';
+import type { CallOptions, ClientOptions } from './options.ts';
+import { resourcePath } from './resource-path.ts';
+import {
+  type CreatedWebhook,
+  createdWebhookSchema,
+  type NewWebhook,
+  readWebhooksRefusal,
+  type Webhook,
+  type WebhookPage,
+  webhookPageSchema,
+  webhookSchema,
+} from './webhook.ts';
+
+/** How to reach the webhooks API. */
+export interface WebhooksClientOptions extends ClientOptions {
+  /** Without `/v2`. */
+  readonly baseUrl: string;
+  /** A v2 API credential. */
+  readonly apiSecret: string;
+}
+
+/** Which webhooks to list. */
+export interface WebhookQuery {
+  /** Searches their texts. */
+  readonly q?: string;
+  /** Such as `created:asc`; the provider spells the other direction `dsc`. */
+  readonly sort?: `${string}:${'asc' | 'dsc'}`;
+  /** Up to 100. */
+  readonly page_length?: number;
+}
+
+const PATH = '/v2/webhooks';
+const LONGEST_PAGE = 100;
+/** The provider counts requests by the minute and does not say when the next one begins. */
+const LIMIT_RENEWAL_MS = 20_000;
+
+const advice: Advice = {
+  unauthorized: 'Check the API secret: it has to be that of a v2 API credential, and is sent as it is',
+  forbidden: 'Use an API credential whose permission level lets it manage webhooks',
+  not_found: 'Check the id against the list of webhooks; a webhook may have been deleted meanwhile',
+  invalid_body: 'Check the name, the URL (HTTPS), the events and the site ids',
+};
+
+/**
+ * Manages webhooks at the provider (`docs`: Management API v2).
+ * @example
+ * const webhooks = new WebhooksClient({ baseUrl: 'https://api.jwplayer.com', apiSecret });
+ * for await (const { id, metadata } of webhooks.list()) console.log(id, metadata.webhook_url);
+ */
+export class WebhooksClient {
+  readonly #http: HttpClient;
+
+  /** @throws TypeError on a base URL or secret that cannot be used */
+  constructor({ baseUrl, apiSecret, ...options }: WebhooksClientOptions) {
+    const api = {
+      baseUrl,
+      credential: apiSecret,
+      authorization: apiSecret,
+      advice,
+      limitRenewalMs: LIMIT_RENEWAL_MS,
+      readRefusal: readWebhooksRefusal,
+    };
+    this.#http = new HttpClient(api, options);
+  }
+
+  /**
+   * Registers a webhook. Not tried again once the provider may have carried it out, for that could make a second one:
+   * then the error says to look at the list first.
+   * @returns it with its secret, which is never shown again
+   * @throws ProviderError
+   */
+  async create(webhook: NewWebhook, { signal }: CallOptions = {}): Promise<CreatedWebhook> {
+    const request = {
+      method: 'POST',
+      path: PATH,
+      body: { metadata: webhook },
+      signal,
+      isRepeatable: false,
+      adviceIfDone: 'It may be registered all the same: look at the list before you register it again',
+    } as const;
+    return (await this.#http.json(request, createdWebhookSchema)).value;
+  }
+
+  /** @throws ProviderError not_found where there is none */
+  async get(id: string, { signal }: CallOptions = {}): Promise<Webhook> {
+    const request = { method: 'GET', path: resourcePath(PATH, id), signal, isRepeatable: true } as const;
+    return (await this.#http.json(request, webhookSchema)).value;
+  }
+
+  /** Changes the members given and leaves the others. @throws ProviderError not_found where there is none */
+  async update(id: string, change: Partial<NewWebhook>, { signal }: CallOptions = {}): Promise<Webhook> {
+    const path = resourcePath(PATH, id);
+    const request = {
+      method: 'PATCH',
+      path,
+      body: { metadata: change },
+      signal,
+      isRepeatable: true,
+    } as const;
+    return (await this.#http.json(request, webhookSchema)).value;
+  }
+
+  /** @throws ProviderError not_found where there is none */
+  async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
+    await this.#http.remove({ method: 'DELETE', path: resourcePath(PATH, id), signal, isRepeatable: true });
+  }
+
+  /** One page, counted from 1. @throws ProviderError */
+  async page(page: number, query: WebhookQuery = {}, { signal }: CallOptions = {}): Promise<WebhookPage> {
+    const request = {
+      method: 'GET',
+      path: PATH,
+      query: { page, ...query },
+      signal,
+      isRepeatable: true,
+    } as const;
+    return (await this.#http.json(request, webhookPageSchema)).value;
+  }
+
+  /**
+   * All webhooks, page by page as they are asked for: by creation if not told otherwise, so that those made meanwhile
+   * come last. What is deleted meanwhile moves others to an earlier page, where they are missed: collect them first.
+   * @throws ProviderError
+   */
+  async *list(query: WebhookQuery = {}, options: CallOptions = {}): AsyncGenerator<Webhook, void, undefined> {
+    const full = { sort: 'created:asc', page_length: LONGEST_PAGE, ...query } as const;
+    for (let number = 1; ; number++) {
+      const { webhooks, page_length, total } = await this.page(number, full, options);
+      yield* webhooks;
+      if (webhooks.length === 0 || number * page_length >= total) return;
+    }
+  }
+}

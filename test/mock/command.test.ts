@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
+import { ask } from './support/api.ts';
+import { startReceiver } from './support/receiver.ts';
+
+const command = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+let child: ChildProcess | undefined;
+
+afterEach(() => {
+  child?.kill('SIGKILL');
+});
+
+/** Runs `hookkit mock` as a process of its own, on any port that is free. */
+function run(...args: string[]) {
+  child = spawn(process.execPath, [command, 'mock', ...args], { cwd: tmpdir(), env: { MOCK_PORT: '0' } });
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    output.stderr += chunk;
+  });
+  const ended = once(child, 'exit').then(([code]) => code as number);
+  return { child, output, ended };
+}
+
+async function until<T>(what: () => T | undefined | false | null): Promise<T> {
+  for (;;) {
+    const value = what();
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe('hookkit mock', () => {
+  test('says in its first line that it is a mock and where it listens, then credentials and control routes', async () => {
+    const { output } = run();
+    await until(() => output.stdout.includes('/_mock/reset'));
+    const [first] = output.stdout.split('\n');
+    expect(first).toMatch(/MOCK.* http:\/\/127\.0\.0\.1:\d+$/);
+    expect(output.stdout).toContain('mock-api-secret');
+    for (const { token } of defaultTokens) expect(output.stdout).toContain(token);
+    for (const [method, path] of controlCatalogue) {
+      expect(output.stdout).toMatch(new RegExp(`${method} +${path} `));
+    }
+    expect(output.stderr).toBe('');
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0, when it gets %s', async (signal) => {
+    const { child, output, ended } = run();
+    await until(() => output.stdout.includes('/_mock/reset'));
+    child.kill(signal);
+    expect(await ended).toBe(0);
+  });
+
+  test('prints a line for each attempt, without its token', async () => {
+    const receiver = await startReceiver();
+    const { output } = run('--virtual-clock', '--seed', '5');
+    const url = await until(() => /http:\S+/.exec(output.stdout)?.[0]);
+    await ask(`${url}/v2/webhooks`, 'POST', {
+      metadata: { name: 'a', webhook_url: receiver.url, events: ['channel_created'], site_ids: ['s'] },
+    });
+    await ask(`${url}/_mock/channels`, 'POST', { site_id: 's' });
+    await until(() => output.stdout.includes('delivered'));
+    const line = output.stdout.split('\n').find((text) => text.includes('delivered'));
+    expect(line).toMatch(/^2026-01-01T00:00:00\.000Z #1 channel_created to \w{8}: 200, delivered$/);
+    expect(output.stdout).not.toContain(receiver.received[0]?.token ?? '?');
+    expect((await ask(`${url}/_mock/clock`, 'GET')).json.now).toBe('2026-01-01T00:00:00.000Z');
+    await receiver.close();
+  });
+
+  test('warns, when it is told to listen beyond loopback', async () => {
+    const { output } = run('--host', '0.0.0.0');
+    await until(() => output.stderr.includes('WARNING: 0.0.0.0 is not loopback'));
+    expect(output.stdout).toMatch(/^This is a MOCK/);
+  });
+
+  test.each([
+    ['--port', 'x'],
+    ['--port', '65536'],
+    ['--seed', '-1'],
+    ['--sed', '1'],
+  ])('refuses wrong usage: %s %s', async (...args) => {
+    const { output, ended } = run(...args);
+    expect(await ended).not.toBe(0);
+    expect(output.stderr).toContain(args[0]);
+  });
+});

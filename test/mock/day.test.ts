@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/clock.ts';
+import { MockProvider } from '../../src/mock/index.ts';
+import { Random } from '../../src/mock/random.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { type Receiver, startReceiver } from './support/receiver.ts';
+import { SITE } from './support/stage.ts';
+
+const MEDIA = 10_000;
+const CHANNELS = 100;
+const DAY_MS = 86_400_000;
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** A day's uploads and what is done to some of them, over HTTP to a receiver that now and then fails. */
+async function day(seed: number) {
+  const mock = await MockProvider.start({
+    port: 0,
+    clock: new VirtualClock(),
+    seed,
+    processingMs: 60_000,
+    keepDeliveries: 1_000_000,
+  });
+  receiver.received.length = 0;
+  receiver.answer = (number) => ({ status: number % 97 === 0 ? 503 : 200 });
+  mock.createWebhook({ name: 'day', webhook_url: receiver.url, events: [...kindNames], site_ids: [SITE] });
+  mock.setFaults({ duplicate: 0.02, reorder: 0.02, delay: 0.02, drop: 0.02, tamper: 0.01, forge: 0.01 });
+  const channels = Array.from({ length: CHANNELS }, () => mock.createChannel({ site_id: SITE }).channel_id);
+  const luck = new Random(seed);
+  for (let i = 0; i < MEDIA; i++) {
+    const { media_id } = mock.createMedia({ site_id: SITE });
+    if (luck.chance(0.05)) mock.updateMedia(media_id);
+    if (luck.chance(0.05)) mock.createTrack(media_id);
+    if (luck.chance(0.02)) mock.reuploadMedia(media_id);
+    if (luck.chance(0.02)) mock.deleteMedia(media_id);
+    const channel = channels[luck.int(CHANNELS)] ?? '';
+    if (luck.chance(0.5)) mock.activateChannel(channel);
+    else mock.idleChannel(channel);
+    await mock.advance(DAY_MS / MEDIA);
+  }
+  await mock.advance(DAY_MS);
+  const deliveries = mock.deliveries();
+  const result = {
+    deliveries: deliveries.length,
+    pending: deliveries.filter(({ state }) => state === 'pending').length,
+    log: digest(deliveries.map((delivery) => JSON.stringify(delivery))),
+    received: digest(receiver.received.map(({ text, token }) => text + token)),
+  };
+  await mock.close();
+  return result;
+}
+
+function digest(texts: string[]): string {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text);
+  return hash.digest('hex');
+}
+
+describe('a day of simulated traffic, 10,000 media and 100 channels', () => {
+  test('runs in seconds, when the clock is virtual, and twice with the same result to the byte', async () => {
+    const begun = performance.now();
+    const first = await day(7);
+    expect(performance.now() - begun).toBeLessThan(60_000);
+    expect(first.deliveries).toBeGreaterThan(4 * MEDIA);
+    expect(first.pending).toBe(0);
+    expect(await day(7)).toEqual(first);
+  }, 180_000);
+});

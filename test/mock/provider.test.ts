@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { systemClock, VirtualClock } from '../../src/clock.ts';
+import { MockProvider } from '../../src/mock/index.ts';
+import { ask } from './support/api.ts';
+import { type Receiver, startReceiver } from './support/receiver.ts';
+import { SITE } from './support/stage.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+async function start(options: Parameters<typeof MockProvider.start>[0] = {}): Promise<MockProvider> {
+  const mock = await MockProvider.start({ port: 0, ...options });
+  open.push(mock);
+  return mock;
+}
+
+async function withWebhook(mock: MockProvider): Promise<Receiver> {
+  const receiver = await startReceiver();
+  open.push(receiver);
+  const events = ['media_created', 'media_available', 'conversions_complete'] as const;
+  mock.createWebhook({ name: 'a', webhook_url: receiver.url, events: [...events], site_ids: [SITE] });
+  return receiver;
+}
+
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+describe('a mock provider', () => {
+  test('listens on a free port of this machine, when the port is 0, with the default secret', async () => {
+    const mock = await start();
+    expect(mock.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(mock.apiSecret).toBe('mock-api-secret');
+  });
+
+  test('refuses to start, when the port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    await expect(MockProvider.start({ port: port ?? 0 })).rejects.toThrow('EADDRINUSE');
+    taken.close();
+  });
+
+  test('takes another secret and another address, when it is given them', async () => {
+    const mock = await start({ host: '127.0.0.2', apiSecret: 'another' });
+    expect(mock.url).toContain('http://127.0.0.2:');
+    const { status } = await ask(`${mock.url}/v2/webhooks`, 'GET', undefined, { Authorization: 'another' });
+    expect(status).toBe(200);
+  });
+
+  test('serves the scheduled statuses API too', async () => {
+    const mock = await start();
+    const { status } = await ask(`${mock.url}/api/v1/scheduled_statuses`, 'GET', undefined, {
+      Authorization: 'Bearer alice-rw',
+    });
+    expect(status).toBe(200);
+  });
+
+  test('answers 404 in JSON, for what it does not know', async () => {
+    const mock = await start();
+    expect(await ask(`${mock.url}/nothing`, 'GET')).toMatchObject({
+      status: 404,
+      json: { error: 'not found' },
+    });
+  });
+
+  test("processes an upload in real time, when it has the machine's clock, and settles after it", async () => {
+    const mock = await start({ clock: systemClock, processingMs: 40 });
+    const receiver = await withWebhook(mock);
+    mock.createMedia({ site_id: SITE });
+    await mock.settled();
+    expect(receiver.events()).toEqual(['media_created', 'media_available', 'conversions_complete']);
+  });
+
+  test("settles after the retries, when it has the machine's clock, and before a publish start that lies ahead", async () => {
+    const mock = await start({ processingMs: 10, retryBaseMs: 5 });
+    const receiver = await withWebhook(mock);
+    receiver.answer = (number) => ({ status: number < 3 ? 503 : 200 });
+    mock.createMedia({ site_id: SITE, publish_at: new Date(Date.now() + 3_600_000).toISOString() });
+    await mock.settled();
+    expect(receiver.events().toSorted()).toContain('conversions_complete');
+    expect(mock.deliveries().map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+  });
+
+  test("can be put forward, when it has the machine's clock", async () => {
+    const mock = await start({ processingMs: 10_000 });
+    const receiver = await withWebhook(mock);
+    mock.createMedia({ site_id: SITE, publish_at: new Date(mock.now() + 3_600_000).toISOString() });
+    expect((await ask(`${mock.url}/_mock/clock`, 'POST', { advance: '2h' })).status).toBe(200);
+    expect(receiver.events()).toEqual(['media_created', 'conversions_complete', 'media_available']);
+    expect(mock.now() - Date.now()).toBeGreaterThan(7_100_000);
+  });
+
+  test('cannot be put forward, when its clock cannot, with 409', async () => {
+    const clock = { now: () => systemClock.now(), after: systemClock.after };
+    const mock = await start({ clock });
+    expect(await ask(`${mock.url}/_mock/clock`, 'POST', { advance: '2h' })).toMatchObject({ status: 409 });
+    await expect(mock.advance(5)).rejects.toThrow('cannot be put forward');
+  });
+
+  test('is put forward one call after the other, when several are made at once', async () => {
+    const mock = await start({ clock: new VirtualClock(0) });
+    const receiver = await withWebhook(mock);
+    mock.createMedia({ site_id: SITE });
+    await Promise.all([mock.advance(1000), mock.advance(1000), mock.advance(1000)]);
+    expect(mock.now()).toBe(3000);
+    expect(receiver.events()).toEqual(['media_created', 'media_available', 'conversions_complete']);
+  });
+
+  test('holds its clock until what is being sent has been answered, when the clock is put forward by somebody else', async () => {
+    const clock = new VirtualClock(0);
+    const mock = await start({ clock, processingMs: 1000 });
+    const receiver = await withWebhook(mock);
+    receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
+    mock.createMedia({ site_id: SITE });
+    await clock.advance(1000);
+    expect(receiver.events()).toEqual([
+      'media_created',
+      'media_available',
+      'media_created',
+      'conversions_complete',
+    ]);
+    expect(mock.deliveries()[0]?.attempts.map(({ started_at }) => Date.parse(started_at))).toEqual([0, 1000]);
+  });
+
+  test('sends nothing more, when it has been closed', async () => {
+    const clock = new VirtualClock();
+    const mock = await start({ clock });
+    const receiver = await withWebhook(mock);
+    mock.createMedia({ site_id: SITE });
+    await mock.close();
+    await clock.advance(86_400_000);
+    expect(receiver.received.length).toBeLessThanOrEqual(1);
+    expect(clock.nextDue()).toBeUndefined();
+    open.splice(open.indexOf(mock), 1);
+  });
+
+  test('closes at once, when a receiver does not answer', async () => {
+    const mock = await start({ clock: new VirtualClock() });
+    const receiver = await withWebhook(mock);
+    receiver.answer = () => undefined;
+    mock.createMedia({ site_id: SITE });
+    while (receiver.received.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await mock.close();
+    await mock.settled();
+    open.splice(open.indexOf(mock), 1);
+  });
+});

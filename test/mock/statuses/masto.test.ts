@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRestAPIClient, MastoHttpError } from 'masto';
+import { type Api, at, DAY, MINUTE, startApi } from './support.ts';
+
+// The real client from the npm registry, unchanged, over HTTP.
+let api: Api;
+const client = (accessToken = 'alice-rw') => createRestAPIClient({ url: api.url, accessToken }).v1;
+beforeEach(async () => {
+  api = await startApi();
+});
+afterEach(() => api.close());
+
+const schedule = (text: string, ms: number) =>
+  client().statuses.create({ status: text, scheduledAt: at(ms) });
+
+test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
+  const created = await schedule('hello from masto', DAY);
+  expect(created).toMatchObject({
+    id: '1',
+    scheduledAt: at(DAY),
+    params: { text: 'hello from masto', applicationId: 1, inReplyToId: null },
+    mediaAttachments: [],
+  });
+  expect(await client().scheduledStatuses.list()).toEqual([created]);
+  expect(await client().scheduledStatuses.$select(created.id).fetch()).toEqual(created);
+  const changed = await client()
+    .scheduledStatuses.$select(created.id)
+    .update({ scheduledAt: at(2 * DAY) });
+  expect(changed).toEqual({ ...created, scheduledAt: at(2 * DAY) });
+  await client().scheduledStatuses.$select(created.id).remove();
+  expect(await client().scheduledStatuses.list()).toEqual([]);
+});
+
+test('publishes, when there is no scheduledAt or its time has come, what can be fetched', async () => {
+  const published = await client().statuses.create({ status: 'at once' });
+  expect(await client().statuses.$select(published.id).fetch()).toEqual(published);
+  const scheduled = await schedule('later', DAY);
+  await api.clock.advance(DAY);
+  await expect(client().scheduledStatuses.$select(scheduled.id).fetch()).rejects.toThrow('Record not found');
+});
+
+test('schedules media and a poll, when they are uploaded and described with masto', async () => {
+  const file = new Blob(['not really'], { type: 'image/png' });
+  const media = await createRestAPIClient({ url: api.url, accessToken: 'alice-rw' }).v2.media.create({
+    file,
+    description: 'a picture',
+    skipPolling: true,
+  });
+  const withMedia = await client().statuses.create({ mediaIds: [media.id], scheduledAt: at(DAY) });
+  expect(withMedia).toMatchObject({ params: { mediaIds: [media.id] }, mediaAttachments: [{ id: media.id }] });
+  const withPoll = await client().statuses.create({
+    status: 'which?',
+    poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true },
+    scheduledAt: at(DAY),
+  });
+  expect(withPoll).toMatchObject({
+    params: { poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true } },
+  });
+});
+
+test('answers the first one again, when masto sends an Idempotency-Key twice', async () => {
+  const requestInit = { headers: { 'Idempotency-Key': 'once' } };
+  const params = { status: 'hello', scheduledAt: at(DAY) };
+  const first = await client().statuses.create(params, { requestInit });
+  expect(await client().statuses.create(params, { requestInit })).toEqual(first);
+});
+
+describe('45 records', () => {
+  const ids = Array.from({ length: 45 }, (_, n) => String(45 - n));
+  beforeEach(async () => {
+    for (let n = 0; n < 45; n++) await schedule(`number ${n}`, DAY * (1 + Math.floor(n / 25)));
+  });
+
+  test.each([
+    [{}, [20, 20, 5]],
+    [{ limit: 40 }, [40, 5]],
+    [{ limit: 15 }, [15, 15, 15]],
+    [{ limit: 1000 }, [40, 5]],
+  ])('are paged through, with %j, from the newest down', async (params, lengths) => {
+    const pages = [];
+    for await (const page of client().scheduledStatuses.list(params)) pages.push(page);
+    expect(pages.flat().map(({ id }) => id)).toEqual(ids);
+    expect(pages.map(({ length }) => length).filter((length) => length > 0)).toEqual(lengths);
+  });
+  test.each([{ minId: '0' }, { minId: '0', limit: 40 }, { minId: '0', limit: 7 }])(
+    'are paged through, with %j, from the oldest up',
+    async (params) => {
+      const pages = [];
+      for await (const page of client().scheduledStatuses.list(params).setDirection('prev')) pages.push(page);
+      expect(pages.flatMap((page) => [...page].reverse()).map(({ id }) => id)).toEqual([...ids].reverse());
+    },
+  );
+});
+
+describe('what goes wrong', () => {
+  const problem = async (promise: PromiseLike<unknown>) => {
+    try {
+      await promise;
+    } catch (error) {
+      if (error instanceof MastoHttpError) return [error.statusCode, error.message];
+      throw error;
+    }
+    throw new Error('nothing went wrong');
+  };
+
+  test.each([
+    ['nobody', 401, 'The access token is invalid'],
+    ['alice-revoked', 401, 'The access token was revoked'],
+    ['alice-expired', 401, 'The access token expired'],
+    ['alice-write', 403, 'This action is outside the authorized scopes'],
+    ['app-only', 422, 'This method requires an authenticated user'],
+  ])('is told to masto, when the token is %s, as %i', async (token, status, text) => {
+    expect(await problem(client(token).scheduledStatuses.list())).toEqual([status, text]);
+  });
+  test('is told to masto, when the record does not exist, as 404', async () => {
+    const missing = client().scheduledStatuses.$select('999');
+    const expected = [404, 'Record not found'];
+    expect(await problem(missing.fetch())).toEqual(expected);
+    expect(await problem(missing.update({ scheduledAt: at(DAY) }))).toEqual(expected);
+    expect(await problem(missing.remove())).toEqual(expected);
+  });
+  test('is told to masto, when the record is somebody else’s, as 404', async () => {
+    const { id } = await schedule('mine', DAY);
+    expect(await problem(client('bob-rw').scheduledStatuses.$select(id).fetch())).toEqual([
+      404,
+      'Record not found',
+    ]);
+  });
+  test('is told to masto, when the time is too soon, as 422', async () => {
+    const text = 'Validation failed: Scheduled at The scheduled date must be in the future';
+    expect(await problem(schedule('soon', 5 * MINUTE))).toEqual([422, text]);
+    const { id } = await schedule('later', DAY);
+    const change = client()
+      .scheduledStatuses.$select(id)
+      .update({ scheduledAt: at(MINUTE) });
+    expect(await problem(change)).toEqual([422, text]);
+  });
+});

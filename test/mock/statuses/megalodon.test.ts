@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import generator, { type Entity } from 'megalodon';
+import { type Api, at, DAY, startApi } from './support.ts';
+
+// The real client from the npm registry, unchanged, over HTTP.
+let api: Api;
+const client = (token = 'alice-rw') => generator('mastodon', api.url, token);
+beforeEach(async () => {
+  api = await startApi();
+});
+afterEach(() => api.close());
+
+// megalodon drops a date that is not ahead of the machine's own clock, hence the year.
+const FAR = 3000 * 365 * DAY;
+const schedule = async (text: string) =>
+  (await client().postStatus(text, { scheduled_at: at(FAR) })).data as Entity.ScheduledStatus;
+const statusOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'nothing went wrong',
+    (error) => [error.response.status, error.response.data.error],
+  );
+
+test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
+  const created = await schedule('hello from megalodon');
+  expect(created).toMatchObject({ id: '1', scheduled_at: at(FAR), params: { text: 'hello from megalodon' } });
+  expect((await client().getScheduledStatuses({ limit: 5 })).data).toEqual([created]);
+  expect((await client().getScheduledStatus('1')).data).toEqual(created);
+  expect((await client().scheduleStatus('1')).data).toEqual(created);
+  expect((await client().scheduleStatus('1', at(DAY))).data).toEqual({ ...created, scheduled_at: at(DAY) });
+  expect((await client().cancelScheduledStatus('1')).data).toEqual({});
+  expect((await client().getScheduledStatuses()).data).toEqual([]);
+});
+
+test('pages, when cursors are given, both ways', async () => {
+  for (const text of ['a', 'b', 'c', 'd', 'e']) await schedule(text);
+  const ids = async (options: object) =>
+    (await client().getScheduledStatuses(options)).data.map(({ id }) => id);
+  expect(await ids({ limit: 2 })).toEqual(['5', '4']);
+  expect(await ids({ limit: 2, max_id: '4' })).toEqual(['3', '2']);
+  expect(await ids({ limit: 2, min_id: '1' })).toEqual(['3', '2']);
+  expect(await ids({ since_id: '3' })).toEqual(['5', '4']);
+});
+
+test('publishes, when no date is given, what megalodon can read', async () => {
+  const { data } = await client().postStatus('at once');
+  expect((await client().getStatus(data.id)).data).toMatchObject({ content: '<p>at once</p>' });
+});
+
+test('is told what goes wrong, when something does, by status and text', async () => {
+  expect(await statusOf(client('nobody').getScheduledStatuses())).toEqual([
+    401,
+    'The access token is invalid',
+  ]);
+  expect(await statusOf(client().getScheduledStatus('999'))).toEqual([404, 'Record not found']);
+  expect(await statusOf(client().cancelScheduledStatus('999'))).toEqual([404, 'Record not found']);
+  await schedule('hello');
+  expect(await statusOf(client().scheduleStatus('1', at(0)))).toEqual([
+    422,
+    'Validation failed: Scheduled at The scheduled date must be in the future',
+  ]);
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { VirtualClock } from '../../../src/clock.ts';
+import {
+  type CreatedWebhook,
+  type MetadataInput,
+  type MockOptions,
+  MockProvider,
+} from '../../../src/mock/index.ts';
+import { kindNames } from '../../../src/notification/kinds.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export const SITE = '9KboGBFu';
+
+/** A mock on a virtual clock and a receiver, started over for each test. */
+export interface Stage {
+  readonly mock: MockProvider;
+  readonly receiver: Receiver;
+  /** Registers a webhook at the receiver, for all kinds of SITE where nothing else is said. */
+  webhook(metadata?: Partial<MetadataInput>): CreatedWebhook;
+}
+
+/** Sets the stage for the tests of a `describe` or a file. */
+export function useStage(options: MockOptions = {}): Stage {
+  let mock: MockProvider;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    mock = await MockProvider.start({ port: 0, clock: new VirtualClock(), ...options });
+  });
+  afterAll(async () => {
+    await mock.close();
+    await receiver.close();
+  });
+  beforeEach(() => {
+    mock.reset();
+    receiver.received.length = 0;
+    receiver.answer = () => ({ status: 200, body: 'ok' });
+  });
+  return {
+    get mock() {
+      return mock;
+    },
+    get receiver() {
+      return receiver;
+    },
+    webhook: (metadata = {}) =>
+      mock.createWebhook({
+        name: 'test',
+        webhook_url: receiver.url,
+        events: [...kindNames],
+        site_ids: [SITE],
+        ...metadata,
+      }),
+  };
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { eventTimeOf, resourceOf } from '../../src/notification/payload.ts';
+import { jsonObject } from '../support/json-values.ts';
+
+describe('the resource of a notification', () => {
+  test.each([
+    [{ event: 'media_created', media_id: 'MNYaMSQl' }, 'media:MNYaMSQl'],
+    [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
+    [{ event: 'track_deleted', track_id: 't1', media_id: 'm1' }, 'media:m1'],
+    [{ event: 'channel_idle', channel_id: 'YijbmYHJ' }, 'channel:YijbmYHJ'],
+    [{ event: 'a kind to come', channel_id: 'c1' }, 'channel:c1'],
+    [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
+    [{ media_id: 7, channel_id: 'c1' }, 'channel:c1'],
+    [{ media_id: 'with:colon' }, 'media:with:colon'],
+  ])('of %j, by its ids, is %s', (body, resource) => {
+    expect(resourceOf(body)).toBe(resource);
+  });
+
+  test.each([
+    {},
+    { media_id: '' },
+    { media_id: null },
+    { media_id: ['m1'] },
+    { channel_id: 'c'.repeat(201) },
+    { media_id: 'a\u0000' },
+    { thumbnail_id: 't1' },
+    { MEDIA_ID: 'm1' },
+  ])('of %j, without an id that can be stored, is none', (body) => {
+    expect(resourceOf(body)).toBeUndefined();
+  });
+
+  test('of any JSON object is a media, a channel or none, and throws nothing', () => {
+    fc.assert(
+      fc.property(jsonObject, (body) => {
+        expect(resourceOf(body) ?? 'media:').toMatch(/^(media|channel):/);
+      }),
+    );
+  });
+});
+
+describe('the time of a notification', () => {
+  test.each([
+    ['2024-08-27T00:20:57+00:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-27T00:20:57Z', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-27T02:20:57+02:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-26T18:50:57-05:30', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-27T00:20:57.123+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
+    ['2024-08-27T00:20:57.123456+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
+    ['2024-02-29T00:00:00+00:00', Date.UTC(2024, 1, 29)],
+    ['1970-01-01T00:00:00+00:00', 0],
+  ])('%s, with an offset, is that instant', (event_time, expected) => {
+    expect(eventTimeOf({ event_time })).toBe(expected);
+  });
+
+  test.each([
+    undefined,
+    null,
+    0,
+    1724718057,
+    '',
+    'yesterday',
+    '1724718057',
+    '2024-08-27',
+    '2024-08-27T00:20:57',
+    '2024-08-27 00:20:57+00:00',
+    '2024-02-30T00:00:00+00:00',
+    '2023-02-29T00:00:00+00:00',
+    '2024-08-27T24:00:00+00:00',
+    ' 2024-08-27T00:20:57+00:00',
+    ['2024-08-27T00:20:57+00:00'],
+  ])('%j, not being an instant, is none', (event_time) => {
+    expect(eventTimeOf({ event_time })).toBeUndefined();
+  });
+
+  test('of any whole second and offset, written as the provider does, is that second', () => {
+    const seconds = fc.integer({ min: 0, max: 4_000_000_000 });
+    const offset = fc.integer({ min: -12 * 60, max: 14 * 60 });
+    fc.assert(
+      fc.property(seconds, offset, (second, minutes) => {
+        const local = new Date((second + minutes * 60) * 1000).toISOString().slice(0, 19);
+        const [sign, size] = minutes < 0 ? ['-', -minutes] : ['+', minutes];
+        const two = (value: number) => String(value).padStart(2, '0');
+        const event_time = `${local}${sign}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+        fc.pre(!local.startsWith('1969'));
+        expect(eventTimeOf({ event_time })).toBe(second * 1000);
+      }),
+    );
+  });
+});

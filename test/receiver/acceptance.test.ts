@@ -1,0 +1,153 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import request from 'supertest';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { deliver, notification, PATH, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
+import { tokenOf } from '../support/hs256.ts';
+import { jsonObject, shuffled, spaced } from '../support/json-values.ts';
+import { only } from '../support/only.ts';
+import { receiverForAllTests, receiversForEachTest } from '../support/receiver-fixture.ts';
+
+const start = receiversForEachTest();
+const shared = receiverForAllTests();
+
+describe('a genuine notification', () => {
+  test.each(kindNames)('of %s, with its members, is recorded with 200', async (event) => {
+    const { app, store } = shared();
+    const body = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
+    const answer = (await deliver(app, body)).body;
+    expect(answer.status).toBe('accepted');
+    expect(await store.event(answer.id)).toMatchObject({
+      kind: event,
+      webhookId: WEBHOOK,
+      siteId: 'jsPxIVHl',
+      resource: 'media:UUhbHm6C',
+      eventTime: Date.UTC(2023, 10, 14, 22, 30, 10),
+      body: JSON.stringify(body),
+      status: 'pending',
+      deliveries: 1,
+      attempts: 0,
+    });
+  });
+
+  test('is recorded, when claims and body have their members in another order and other spacing, as received', async () => {
+    const { app, events } = await start();
+    const body = notification({ nested: { b: [1, { d: 1, c: 2 }], a: null } });
+    const received = spaced(shuffled(body));
+    const response = await request(app)
+      .post(PATH)
+      .set('Authorization', `Bearer ${tokenOf(JSON.stringify(body), SECRET)}`)
+      .send(received);
+    expect(response.status).toBe(200);
+    expect(only(await events()).body).toBe(received);
+  });
+
+  test('is a duplicate, when it comes again with its members in another order and other spacing', async () => {
+    const { app, events } = await start();
+    const { id } = (await deliver(app, notification())).body;
+    expect((await deliver(app, spaced(shuffled(notification())))).body).toEqual({ status: 'duplicate', id });
+    expect(await events()).toHaveLength(1);
+  });
+
+  test('is a duplicate, when another webhook with its own secret told of it before', async () => {
+    const { app, events } = await start({ secrets: { one: ['secret one'], two: ['secret two'] } });
+    const { id } = (await deliver(app, notification({ webhook_id: 'one' }), 'secret one')).body;
+    const again = await deliver(app, notification({ webhook_id: 'two' }), 'secret two');
+    expect(again.body).toEqual({ status: 'duplicate', id });
+    expect(only(await events())).toMatchObject({ webhookId: 'one', deliveries: 2 });
+  });
+
+  test('is another event, when one member more or less tells it apart', async () => {
+    const { app, events } = await start();
+    const bodies = [
+      {},
+      { extra: 1 },
+      { extra: '1' },
+      { media_id: 'other' },
+      { event_time: '2023-11-14T22:30:11+00:00' },
+    ];
+    for (const members of bodies) {
+      expect((await deliver(app, notification(members))).body.status).toBe('accepted');
+    }
+    expect(await events()).toHaveLength(bodies.length);
+  });
+
+  test('is recorded once, when it comes ten times at once, with one accepted', async () => {
+    const { app, events } = await start();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => deliver(app, notification())));
+    const statuses = answers.map(({ body }) => body.status).sort();
+    expect(statuses).toEqual(['accepted', ...Array(9).fill('duplicate')]);
+    expect(only(await events()).deliveries).toBe(10);
+  });
+});
+
+describe('a genuine notification that the specification does not know', () => {
+  test('is accepted and recorded, when its kind is unknown, with 200', async () => {
+    const { app, events } = await start();
+    expect((await deliver(app, notification({ event: 'media_archived' }))).status).toBe(200);
+    expect(only(await events())).toMatchObject({ kind: 'media_archived', resource: 'media:UUhbHm6C' });
+  });
+
+  test.each(['media_id', 'site_id', 'event_time', 'event'])(
+    'is accepted and recorded, when it has no %s, with 200',
+    async (member) => {
+      const { app, store } = shared();
+      const body = notification({ [member]: undefined });
+      const answer = (await deliver(app, body)).body;
+      expect(answer.status).toBe('accepted');
+      expect((await store.event(answer.id))?.body).toBe(JSON.stringify(body));
+    },
+  );
+
+  test('is accepted, when it has no ids and no time, as an event with a resource and time of its own', async () => {
+    const { app, events } = await start();
+    await deliver(app, { webhook_id: WEBHOOK, note: 'one' });
+    await deliver(app, { webhook_id: WEBHOOK, note: 'two' });
+    const resources = (await events()).map(({ resource, eventTime, id }) => ({ resource, eventTime, id }));
+    expect(resources).toHaveLength(2);
+    for (const { resource, eventTime, id } of resources) {
+      expect([resource, eventTime]).toEqual([`event:${id}`, 0]);
+    }
+  });
+
+  test('is accepted, whatever JSON its members are, with 200 and kept to the letter', async () => {
+    const { app, store } = await start();
+    await fc.assert(
+      fc.asyncProperty(jsonObject, async (members) => {
+        const body = JSON.stringify({ ...members, webhook_id: WEBHOOK });
+        const answer = await deliver(app, body);
+        expect(answer.status).toBe(200);
+        expect(JSON.parse((await store.event(answer.body.id))?.body ?? '')).toEqual(JSON.parse(body));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is accepted, when its members are long, with labels cut short', async () => {
+    const { app, events } = await start();
+    const long = 'x'.repeat(2000);
+    expect((await deliver(app, notification({ event: long, site_id: long, media_id: long }))).status).toBe(
+      200,
+    );
+    const { kind, siteId, resource } = only(await events());
+    expect([kind.length, siteId.length]).toEqual([200, 200]);
+    expect(resource).toMatch(/^event:/);
+  });
+
+  test('is accepted, when its texts hold control characters and halves of surrogate pairs, with 200', async () => {
+    const { app, events } = await start();
+    const members = { event: 'a\u0000b', site_id: '\ud83d', media_id: '\u0007' };
+    expect((await deliver(app, notification(members))).status).toBe(200);
+    expect(only(await events())).toMatchObject({ kind: 'a\ufffdb', siteId: '\ufffd' });
+  });
+});
+
+describe('a token that was used before', () => {
+  test('serves again for its notification and for no other, as it says nothing of its delivery', async () => {
+    const { app } = await start();
+    const token = tokenOf(JSON.stringify(notification()), SECRET);
+    expect((await sendWithToken(app, notification(), token)).body.status).toBe('accepted');
+    expect((await sendWithToken(app, notification(), token)).body.status).toBe('duplicate');
+    expect((await sendWithToken(app, notification({ media_id: 'other' }), token)).status).toBe(401);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, test } from '@jest/globals';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { admitQuarantined } from '../../src/receiver/quarantine.ts';
+import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
+import { tokenOf } from '../support/hs256.ts';
+import { only } from '../support/only.ts';
+import { type ReceiverFixture, receiversForEachTest } from '../support/receiver-fixture.ts';
+
+const start = receiversForEachTest();
+const body = notification();
+const text = JSON.stringify(body);
+const admit = ({ store, keyring, log }: ReceiverFixture) =>
+  admitQuarantined({ store, keyring, log: log.log });
+
+describe('a refused notification', () => {
+  test('is kept, when it is well-formed and no secret of its webhook explains its signature, though the answer is 401', async () => {
+    const { app, store, events } = await start();
+    expect((await deliver(app, text, 'not stored yet')).status).toBe(401);
+    expect(only(await store.quarantined())).toMatchObject({
+      token: tokenOf(text, 'not stored yet'),
+      body: text,
+      webhookId: body.webhook_id,
+      kind: 'media_available',
+      source: expect.stringMatching(/127\.0\.0\.1$/),
+    });
+    expect(await events()).toEqual([]);
+  });
+
+  test.each(kindNames)('is kept, when its webhook has no secret at all, for %s too', async (event) => {
+    const { app, store } = await start({ secrets: {} });
+    const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
+    expect((await deliver(app, whole, 'not stored yet')).status).toBe(401);
+    expect(await store.quarantined()).toMatchObject([{ kind: event }]);
+  });
+
+  const forged = 'forged';
+  test.each([
+    ['its claims differ', body, tokenOf(JSON.stringify({ ...body, iat: 1 }), forged)],
+    ['it is of HS512', body, tokenOf(text, forged, { header: { alg: 'HS512' }, hmac: 'HS512' })],
+    ['it says HS512', body, tokenOf(text, forged, { header: { alg: 'HS512' } })],
+    ['its signature is too short', body, tokenOf(text, forged).slice(0, -1)],
+    ['it is unsigned', body, tokenOf(text, forged, { header: { alg: 'none' } }).replace(/[^.]+$/, '')],
+    ['it has a crit header', body, tokenOf(text, forged, { header: { alg: 'HS256', crit: ['x'] } })],
+    ['its header is ambiguous', body, tokenOf(text, forged, { header: '{"alg":"HS256","alg":"HS256"}' })],
+    ['it is no token', body, 'x'],
+    [
+      'its kind is unknown',
+      notification({ event: 'other' }),
+      tokenOf(JSON.stringify(notification({ event: 'other' })), forged),
+    ],
+    [
+      'it misses a member',
+      notification({ media_id: undefined }),
+      tokenOf(JSON.stringify(notification({ media_id: undefined })), forged),
+    ],
+    [
+      'its time is no time',
+      notification({ event_time: 'now' }),
+      tokenOf(JSON.stringify(notification({ event_time: 'now' })), forged),
+    ],
+  ])('is not kept, when %s, with 401', async (_what, sent, token) => {
+    const { app, store } = await start();
+    expect((await sendWithToken(app, sent, token)).status).toBe(401);
+    expect(await store.quarantined()).toEqual([]);
+  });
+
+  test('is not kept, when the right secret signed it and only its claims differ, with 401', async () => {
+    const { app, store } = await start();
+    expect((await sendWithToken(app, body, tokenOf('{}', SECRET))).status).toBe(401);
+    expect(await store.quarantined()).toEqual([]);
+  });
+
+  test('is kept once, when it comes again with the same token', async () => {
+    const { app, store } = await start();
+    await deliver(app, text, forged);
+    await deliver(app, text, forged);
+    expect(await store.quarantined()).toHaveLength(1);
+  });
+
+  test('is not kept, when its source is over its limit, with 429', async () => {
+    const { app, store } = await start({ options: { rejectLimit: 2 } });
+    for (let count = 0; count < 5; count++)
+      await deliver(app, notification({ media_id: `m${count}` }), forged);
+    expect(await store.quarantined()).toHaveLength(2);
+  });
+
+  test('is never kept beyond the maximum, when many sources send many', async () => {
+    const { app, store } = await start({ options: { quarantineMax: 4, trustProxy: 1 } });
+    const genuine = notification({ media_id: 'waits for its secret' });
+    await deliver(app, genuine, 'late secret').set('X-Forwarded-For', '192.0.2.1');
+    for (let count = 0; count < 12; count++) {
+      const flood = notification({ media_id: `m${count}` });
+      await deliver(app, flood, forged).set('X-Forwarded-For', `203.0.113.${count % 2}`);
+      expect((await store.quarantined()).length).toBeLessThanOrEqual(4);
+    }
+    const kept = (await store.quarantined()).map((entry) => entry.body);
+    expect(kept).toHaveLength(4);
+    expect(kept).toContain(JSON.stringify(genuine)); // those who flood push out their own
+  });
+
+  test('is not kept, when the maximum is 0, with 401', async () => {
+    const { app, store } = await start({ options: { quarantineMax: 0 } });
+    expect((await deliver(app, text, forged)).status).toBe(401);
+    expect(await store.quarantined()).toEqual([]);
+  });
+});
+
+describe('what waits in quarantine', () => {
+  test('is admitted, once its secret is stored, as received and when it was received', async () => {
+    const receiver = await start({ secrets: {} });
+    const { app, store, keyring, clock, events } = receiver;
+    await deliver(app, text, 'late secret');
+    const receivedAt = only(await store.quarantined()).receivedAt;
+    await clock.advance(3_600_000);
+    await store.addSecret('2yW4KmiG', 'late secret');
+    await keyring.refresh();
+    expect(await admit(receiver)).toBe(1);
+    expect(only(await events())).toMatchObject({ body: text, receivedAt, status: 'pending', deliveries: 1 });
+    expect(await store.quarantined()).toEqual([]);
+    expect((await deliver(app, text, 'late secret')).body.status).toBe('duplicate');
+  });
+
+  test('stays, when the secret that was stored does not explain it or is of another webhook', async () => {
+    const receiver = await start({ secrets: {} });
+    const { app, store, keyring, events } = receiver;
+    await deliver(app, text, 'late secret');
+    await store.addSecret('2yW4KmiG', 'another secret');
+    await store.addSecret('another webhook', 'late secret');
+    await keyring.refresh();
+    expect(await admit(receiver)).toBe(0);
+    expect(await store.quarantined()).toHaveLength(1);
+    expect(await events()).toEqual([]);
+  });
+
+  test('is a duplicate, when the same event came genuinely in between, and leaves the quarantine', async () => {
+    const receiver = await start();
+    const { app, store, keyring, events } = receiver;
+    await deliver(app, text, 'late secret');
+    await deliver(app, text, SECRET);
+    await store.addSecret('2yW4KmiG', 'late secret');
+    await keyring.refresh();
+    expect(await admit(receiver)).toBe(1);
+    expect(only(await events()).deliveries).toBe(2);
+    expect(await store.quarantined()).toEqual([]);
+  });
+});

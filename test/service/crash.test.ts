@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { startProcess } from '../support/service-process.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hookkit-crash-'));
+const path = join(directory, 'receiver.db');
+const env = {
+  DATABASE_URL: `sqlite:${path}`,
+  WEBHOOK_SECRET: SECRET,
+  LEASE_MS: '200',
+  RETRY_MAX_ATTEMPTS: '3',
+};
+const crashing = new URL('../support/crashing-handlers.ts', import.meta.url);
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('gives an event up, when its handler ends the process at every attempt, as dead after the last', async () => {
+  const store = await SqliteStore.open({ path, clock: systemClock });
+  let service = await startProcess(env, crashing);
+  for (const number of [0, 1, 2, 3]) {
+    // The first crash may come before the last is sent: a sender that gets no answer tries again.
+    while (!(await deliver(service.url, bodyOf(number)).catch(() => undefined))?.ok) {
+      await service.exited;
+      service = await startProcess(env, crashing);
+    }
+  }
+  let crashes = 0;
+  while ((await store.count({ status: 'pending' })) + (await store.count({ status: 'running' })) > 0) {
+    const code = await Promise.race([service.exited, new Promise((resolve) => setTimeout(resolve, 100))]);
+    if (code === undefined) continue;
+    crashes++;
+    service = await startProcess(env, crashing);
+  }
+  service.child.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(crashes).toBeLessThanOrEqual(6);
+
+  const events = await store.events({}, { limit: 10 });
+  const outcome = (number: number) => {
+    const event = events.find(({ resource }) => resource === `media:media${number}`);
+    return [event?.status, event?.attempts];
+  };
+  expect([outcome(1), outcome(2)]).toEqual([
+    ['dead', 3],
+    ['dead', 3],
+  ]);
+  expect([outcome(0)[0], outcome(3)[0]]).toEqual(['handled', 'handled']);
+  const dead = events.find(({ resource }) => resource === 'media:media1');
+  const attempts = await store.attempts(dead?.id ?? '');
+  expect(attempts.map(({ outcome }) => outcome)).toEqual(['lost', 'lost', 'lost']);
+  await store.close();
+}, 60_000);

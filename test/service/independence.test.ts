@@ -1,0 +1,57 @@
+import { afterEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { bodyOf, deliver } from '../support/notifications.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
+
+let service: RunningService;
+afterEach(() => service.dispose());
+
+test('acknowledges notifications, when no handler ever ends, with 200 for each', async () => {
+  let started = 0;
+  service = await runService({
+    media_available: (_event, ctx) => {
+      started++;
+      return new Promise((_resolve, reject) => ctx.signal.addEventListener('abort', reject));
+    },
+  });
+  const responses = await Promise.all(Array.from({ length: 100 }, (_, n) => deliver(service.url, bodyOf(n))));
+  expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200));
+  expect(started).toBeLessThanOrEqual(16);
+  expect(await service.store.count({ status: 'handled' })).toBe(0);
+});
+
+test('keeps answering and lets requests wait, when the store cannot write, with 200 once it can', async () => {
+  service = await runService({ media_available: () => {} });
+  const blocker = new Database(service.path);
+  blocker.exec('BEGIN IMMEDIATE');
+  let answered = 0;
+  const waiting = Array.from({ length: 20 }, async (_, n) => {
+    const response = await deliver(service.url, bodyOf(n));
+    answered++;
+    return response.status;
+  });
+  const slowest: number[] = [];
+  for (const end = Date.now() + 2000; Date.now() < end; ) {
+    const began = performance.now();
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+    slowest.push(performance.now() - began);
+  }
+  expect(answered).toBe(0);
+  blocker.exec('COMMIT');
+  blocker.close();
+  expect(await Promise.all(waiting)).toEqual(Array(20).fill(200));
+  const worst = Math.max(...slowest).toFixed(1);
+  process.stdout.write(
+    `healthz with the store stalled for 2 s: ${slowest.length} answers, slowest ${worst} ms\n`,
+  );
+});
+
+test('is not ready, when the store cannot write, with 503', async () => {
+  service = await runService({});
+  const blocker = new Database(service.path);
+  blocker.exec('BEGIN IMMEDIATE');
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
+  blocker.exec('COMMIT');
+  blocker.close();
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+});

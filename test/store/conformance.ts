@@ -1,0 +1,34 @@
+import { describe } from '@jest/globals';
+import { eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
+import { describeClaiming } from './conformance/claim.ts';
+import { describeDurability } from './conformance/durability.ts';
+import { describeLeases } from './conformance/leases.ts';
+import { describeModel } from './conformance/model.ts';
+import { describePruning } from './conformance/prune.ts';
+import { describeQuarantine } from './conformance/quarantine.ts';
+import { describeQueries } from './conformance/queries.ts';
+import { describeRecording } from './conformance/record.ts';
+import { describeReplay } from './conformance/replay.ts';
+import { describeSecrets } from './conformance/secrets.ts';
+import { describeSettling } from './conformance/settle.ts';
+import { describeSteps } from './conformance/steps.ts';
+
+/** What every EventStore promises, whatever database is behind it. */
+export function describeEventStore(name: string, factory: StoreFactory): void {
+  describe(name, () => {
+    const fixture = eachWithStore(factory);
+    describeRecording(fixture);
+    describeClaiming(fixture);
+    describeLeases(fixture);
+    describeSettling(fixture);
+    describeSteps(fixture);
+    describeReplay(fixture);
+    describeQueries(fixture);
+    describeSecrets(fixture);
+    describeQuarantine(fixture);
+    describePruning(fixture);
+    describeDurability(fixture);
+  });
+
+  describe(`${name} against a model`, () => describeModel(factory));
+}

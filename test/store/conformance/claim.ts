@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import { claimOne, claims, HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import { only } from '../../support/only.ts';
+import type { CurrentFixture } from '../../support/store-fixture.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
+
+export function describeClaiming(fixture: CurrentFixture): void {
+  describe('claim', () => {
+    test('gives nothing and no time, when nothing was recorded', async () => {
+      expect(await fixture().store.claim(request())).toEqual({ claims: [], nextDueAt: undefined });
+    });
+
+    test('leases an event, when it is ready, as running in its first attempt', async () => {
+      const { store, clock } = fixture();
+      const notification = verified();
+      const { id } = await store.record(notification);
+      const claimed = await store.claim(request());
+      expect(only(claimed.claims)).toEqual({
+        ...(await store.event(id)),
+        body: notification.body,
+        startedAt: clock.now(),
+        late: false,
+      });
+      expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 1 });
+      expect(claimed.nextDueAt).toBe(clock.now() + LEASE_MS);
+    });
+
+    test('takes the oldest event time first, when events were recorded in another order', async () => {
+      const { store } = fixture();
+      for (const hours of [3, 1, 4, 2, 0]) {
+        await store.record(verified({ media_id: `media-${hours}`, at: EVENT_TIME + hours * 3_600_000 }));
+      }
+      const firstTwo = await claims(store, { limit: 2 });
+      const rest = await claims(store);
+      expect([...firstTwo, ...rest].map(({ resource }) => resource)).toEqual(
+        [0, 1, 2, 3, 4].map((hours) => `media:media-${hours}`),
+      );
+    });
+
+    test('gives no more than the limit, when more is ready', async () => {
+      const { store } = fixture();
+      for (let number = 0; number < 5; number++) {
+        await store.record(verified({ media_id: `media-${number}` }));
+      }
+      expect(await claims(store, { limit: 0 })).toHaveLength(0);
+      expect(await claims(store, { limit: 3 })).toHaveLength(3);
+      expect(await claims(store, { limit: 3 })).toHaveLength(2);
+    });
+
+    test('gives one event, when several of one resource are ready, and the next once it ended', async () => {
+      const { store } = fixture();
+      const times = [2, 0, 1].map((seconds) => EVENT_TIME + seconds * 1000);
+      for (const at of times) await store.record(verified({ at }));
+      const handled: number[] = [];
+      for (const _ of times) {
+        const claim = await claimOne(store);
+        expect(await claims(store)).toEqual([]);
+        await store.settle(claim, 'one', HANDLED);
+        handled.push(claim.eventTime);
+      }
+      expect(handled).toEqual([...times].sort());
+      expect(await claims(store)).toEqual([]);
+    });
+
+    test('gives an older event first, when it comes while a newer one of its resource waits its turn', async () => {
+      const { store } = fixture();
+      await store.record(verified({ at: EVENT_TIME + 5000 }));
+      const running = await claimOne(store);
+      await store.record(verified({ at: EVENT_TIME + 7000 }));
+      await store.record(verified({ at: EVENT_TIME + 1000 }));
+      await store.record(verified({ at: EVENT_TIME + 3000, media_id: 'other' }));
+      await store.settle(running, 'one', HANDLED);
+      const next = await claims(store);
+      expect(next.map(({ eventTime }) => eventTime - EVENT_TIME)).toEqual([1000, 3000]);
+    });
+
+    test('treats media and channel as two resources, when their ids are the same, and gives both', async () => {
+      const { store } = fixture();
+      await store.record(verified({ media_id: 'same' }));
+      await store.record(verified({ event: 'channel_active', media_id: undefined, channel_id: 'same' }));
+      const resources = (await claims(store)).map(({ resource }) => resource);
+      expect(resources.sort()).toEqual(['channel:same', 'media:same']);
+    });
+
+    test('gives each event to one of two instances, when both claim at the same moment', async () => {
+      const { store, open } = fixture();
+      const other = await open();
+      for (let number = 0; number < 60; number++) {
+        await store.record(verified({ media_id: `media-${number % 20}`, at: EVENT_TIME + number * 1000 }));
+      }
+      const rounds = await Promise.all(
+        Array.from({ length: 12 }, (_, round) =>
+          claims(round % 2 === 0 ? store : other, { owner: `owner-${round}`, limit: 3 }),
+        ),
+      );
+      const given = rounds.flat();
+      expect(new Set(given.map(({ resource }) => resource)).size).toBe(20);
+      expect(given).toHaveLength(20);
+      const oldest = given.map(({ eventTime }) => (eventTime - EVENT_TIME) / 1000).sort((a, b) => a - b);
+      expect(oldest).toEqual(Array.from({ length: 20 }, (_, number) => number));
+    });
+  });
+
+  describe('an event that waits for its next attempt', () => {
+    test('is not given before its time, and is given from then on, in its next attempt', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified());
+      const dueAt = clock.now() + 10_000;
+      await store.settle(await claimOne(store), 'one', waiting(dueAt));
+      expect(await store.claim(request())).toEqual({ claims: [], nextDueAt: dueAt });
+      await clock.advance(9999);
+      expect(await claims(store)).toEqual([]);
+      await clock.advance(1);
+      expect(await claimOne(store)).toMatchObject({ attempts: 2, nextAttemptAt: undefined });
+    });
+
+    test('does not hold up the others of its resource, when they are newer, and takes its place when due', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified({ at: EVENT_TIME }));
+      await store.record(verified({ at: EVENT_TIME + 1000 }));
+      await store.record(verified({ at: EVENT_TIME + 2000 }));
+      await store.settle(await claimOne(store), 'one', waiting(clock.now() + 10_000));
+      const second = await claimOne(store);
+      expect(second.eventTime).toBe(EVENT_TIME + 1000);
+      await clock.advance(10_000);
+      expect(await claims(store)).toEqual([]); // due, but its resource is busy
+      await store.settle(second, 'one', HANDLED);
+      expect((await claimOne(store)).eventTime).toBe(EVENT_TIME);
+    });
+
+    test('tells the earliest of all due times, when several events wait and one is leased', async () => {
+      const { store, clock } = fixture();
+      const start = clock.now();
+      for (const [number, after] of [20_000, 5000, 12_000].entries()) {
+        await store.record(verified({ media_id: `media-${number}` }));
+        await store.settle(await claimOne(store), 'one', waiting(start + after));
+      }
+      await store.record(verified({ media_id: 'leased' }));
+      expect(await store.claim(request({ leaseMs: 8000 }))).toMatchObject({ nextDueAt: start + 5000 });
+      await clock.advance(5000);
+      expect(await store.claim(request({ leaseMs: 60_000 }))).toMatchObject({ nextDueAt: start + 8000 });
+    });
+
+    test('is given at once, when no time was set for its next attempt', async () => {
+      const { store } = fixture();
+      await store.record(verified());
+      await store.settle(await claimOne(store), 'one', waiting());
+      expect(await claimOne(store)).toMatchObject({ attempts: 2, lastError: 'not yet' });
+    });
+
+    test('is given, when more than a thousand fall due at once, sooner or later with all others', async () => {
+      const { store, clock } = fixture();
+      const numbers = Array.from({ length: 1100 }, (_, number) => number);
+      await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
+      const first = await claims(store, { limit: 2000 });
+      await Promise.all(first.map((claim) => store.settle(claim, 'one', waiting(clock.now() + 1000))));
+      await clock.advance(1000);
+      const again = [...(await claims(store, { limit: 2000 })), ...(await claims(store, { limit: 2000 }))];
+      expect(new Set(again.map(({ id }) => id)).size).toBe(1100);
+    });
+  });
+}

@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import { claimOne, claims, HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import type { CurrentFixture } from '../../support/store-fixture.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
+
+export function describeLeases(fixture: CurrentFixture): void {
+  describe('a lease that runs out', () => {
+    test('keeps its event from others, when it is not over yet, to the last millisecond', async () => {
+      const { store, open, clock } = fixture();
+      await store.record(verified());
+      await claimOne(store);
+      await clock.advance(LEASE_MS - 1);
+      expect(await claims(await open(), { owner: 'two' })).toEqual([]);
+    });
+
+    test('gives its event to another instance, when it is over, with the lost attempt counted', async () => {
+      const { store, open, clock } = fixture();
+      const { id } = await store.record(verified());
+      const startedAt = clock.now();
+      await claimOne(store);
+      await clock.advance(LEASE_MS);
+      const other = await open();
+      expect(await claimOne(other, { owner: 'two' })).toMatchObject({ id, attempts: 2 });
+      expect(await other.attempts(id)).toEqual([
+        {
+          replay: 0,
+          attempt: 1,
+          startedAt,
+          durationMs: LEASE_MS,
+          outcome: 'lost',
+          error: expect.stringMatching(/crash|lease/),
+        },
+      ]);
+    });
+
+    test('ends its event as dead, when that was the last attempt, with the reason', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      for (const owner of ['one', 'two', 'three']) {
+        expect((await claimOne(store, { owner })).attempts).toBeLessThanOrEqual(3);
+        await clock.advance(LEASE_MS);
+      }
+      expect(await store.claim(request({ owner: 'four' }))).toEqual({ claims: [], nextDueAt: undefined });
+      expect(await store.event(id)).toMatchObject({
+        status: 'dead',
+        attempts: 3,
+        handledAt: undefined,
+        lastError: expect.stringMatching(/crash|lease/),
+      });
+      const outcomes = (await store.attempts(id)).map(({ attempt, outcome }) => [attempt, outcome]);
+      expect(outcomes).toEqual([1, 2, 3].map((attempt) => [attempt, 'lost']));
+    });
+
+    test('lets the next event of its resource go on, when its own event is dead', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified({ at: EVENT_TIME }));
+      await claimOne(store, { maxAttempts: 1 });
+      await store.record(verified({ at: EVENT_TIME + 1000 }));
+      await clock.advance(LEASE_MS);
+      const next = await claimOne(store, { owner: 'two', maxAttempts: 1 });
+      expect(next.eventTime).toBe(EVENT_TIME + 1000);
+    });
+  });
+
+  describe('renew', () => {
+    test('keeps an event, when it is renewed in time, however long it runs', async () => {
+      const { store, open, clock } = fixture();
+      const { id } = await store.record(verified());
+      await claimOne(store);
+      const other = await open();
+      for (let round = 0; round < 5; round++) {
+        await clock.advance(LEASE_MS - 1);
+        expect(await store.renew('one', LEASE_MS)).toEqual([id]);
+        expect(await claims(other, { owner: 'two' })).toEqual([]);
+      }
+      expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 1 });
+    });
+
+    test('tells what an owner still holds, when another took one of its events, without that one', async () => {
+      const { store, clock } = fixture();
+      const slow = await store.record(verified({ media_id: 'slow' }));
+      await claimOne(store, { leaseMs: 1000 });
+      const quick = await store.record(verified({ media_id: 'quick' }));
+      await claimOne(store, { leaseMs: 10_000 });
+      await clock.advance(1000);
+      expect((await claimOne(store, { owner: 'two' })).id).toBe(slow.id);
+      expect(await store.renew('one', LEASE_MS)).toEqual([quick.id]);
+      expect(await store.renew('two', LEASE_MS)).toEqual([slow.id]);
+    });
+
+    test('tells nothing, when the owner holds nothing or what it held has ended', async () => {
+      const { store } = fixture();
+      await store.record(verified());
+      const claim = await claimOne(store);
+      await store.settle(claim, 'one', HANDLED);
+      expect(await store.renew('one', LEASE_MS)).toEqual([]);
+      expect(await store.renew('nobody', LEASE_MS)).toEqual([]);
+    });
+  });
+
+  describe('release', () => {
+    test('puts back what an owner holds, when it stops, with the attempts unused and nothing of others', async () => {
+      const { store, clock } = fixture();
+      const mine = await store.record(verified({ media_id: 'mine' }));
+      const startedAt = clock.now();
+      await claimOne(store);
+      const theirs = await store.record(verified({ media_id: 'theirs' }));
+      await claimOne(store, { owner: 'two' });
+      await clock.advance(700);
+      expect(await store.release('one')).toBe(1);
+      expect(await store.event(mine.id)).toMatchObject({ status: 'pending', attempts: 0 });
+      expect(await store.event(theirs.id)).toMatchObject({ status: 'running', attempts: 1 });
+      expect(await store.attempts(mine.id)).toEqual([
+        { replay: 0, attempt: 1, startedAt, durationMs: 700, outcome: 'interrupted', error: undefined },
+      ]);
+    });
+
+    test('makes an event ready at once, when it was put back, for the same attempt again', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      await store.settle(await claimOne(store), 'one', waiting(clock.now()));
+      await claimOne(store);
+      await store.release('one');
+      const again = await claimOne(store, { owner: 'two' });
+      expect(again).toMatchObject({ id, attempts: 2 });
+      await store.settle(again, 'two', HANDLED);
+      const outcomes = (await store.attempts(id)).map(({ attempt, outcome }) => [attempt, outcome]);
+      expect(outcomes).toEqual([
+        [1, 'error'],
+        [2, 'handled'],
+      ]);
+    });
+
+    test('puts back nothing, when the owner holds nothing', async () => {
+      const { store } = fixture();
+      await store.record(verified());
+      expect(await store.release('one')).toBe(0);
+    });
+  });
+}

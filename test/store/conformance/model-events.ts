@@ -1,0 +1,116 @@
+import type { Claim, Status, StoredEvent } from '../../../src/store/event-store.ts';
+import { MAX_ATTEMPTS } from '../../support/claiming.ts';
+
+/** An event as the model knows it: no tables, no indexes, no threads. */
+export interface ModelEvent {
+  readonly id: string;
+  readonly resource: string;
+  readonly eventTime: number;
+  status: Status;
+  deliveries: number;
+  attempts: number;
+  replays: number;
+  nextAttemptAt: number | undefined;
+  handledAt: number | undefined;
+  pruned: boolean;
+  lease: { readonly owner: string; readonly startedAt: number; until: number } | undefined;
+  /** outcome by replay and attempt */
+  readonly outcomes: Map<string, string>;
+}
+
+export function newEvent(id: string, resource: string, eventTime: number): ModelEvent {
+  return {
+    id,
+    resource,
+    eventTime,
+    status: 'pending',
+    deliveries: 1,
+    attempts: 0,
+    replays: 0,
+    nextAttemptAt: undefined,
+    handledAt: undefined,
+    pruned: false,
+    lease: undefined,
+    outcomes: new Map(),
+  };
+}
+
+/** What of an event the model and the store must agree on. */
+export function visible(event: ModelEvent): Partial<StoredEvent> & { pruned: boolean } {
+  const { id, resource, eventTime, status, deliveries, attempts, replays, nextAttemptAt, handledAt, pruned } =
+    event;
+  return {
+    id: id as StoredEvent['id'],
+    resource,
+    eventTime,
+    status,
+    deliveries,
+    attempts,
+    replays,
+    nextAttemptAt,
+    handledAt,
+    pruned,
+  };
+}
+
+/** The same of an event as stored. */
+export function visibleOf(event: StoredEvent): ReturnType<typeof visible> {
+  const { id, resource, eventTime, status, deliveries, attempts, replays, nextAttemptAt, handledAt, body } =
+    event;
+  return {
+    id,
+    resource,
+    eventTime,
+    status,
+    deliveries,
+    attempts,
+    replays,
+    nextAttemptAt,
+    handledAt,
+    pruned: body === undefined,
+  };
+}
+
+export function note(event: ModelEvent, outcome: string): void {
+  event.outcomes.set(`${event.replays}/${event.attempts}`, outcome);
+}
+
+/** Takes back leases that ran out and makes ready what waited until now. */
+export function fallDue(events: readonly ModelEvent[], now: number): void {
+  for (const event of events) {
+    if (event.lease && event.lease.until <= now) {
+      note(event, 'lost');
+      event.status = event.attempts >= MAX_ATTEMPTS ? 'dead' : 'pending';
+      event.lease = undefined;
+    }
+    if (event.nextAttemptAt !== undefined && event.nextAttemptAt <= now) event.nextAttemptAt = undefined;
+  }
+}
+
+/** For each resource that has nothing running, the time of its oldest ready event. */
+export function heads(events: readonly ModelEvent[]): Map<string, number> {
+  const oldest = new Map<string, number>();
+  for (const { resource, eventTime, status, nextAttemptAt } of events) {
+    if (status !== 'pending' || nextAttemptAt !== undefined) continue;
+    if (events.some((other) => other.resource === resource && other.lease)) continue;
+    oldest.set(resource, Math.min(eventTime, oldest.get(resource) ?? eventTime));
+  }
+  return oldest;
+}
+
+export function isLate(events: readonly ModelEvent[], { resource, eventTime }: ModelEvent): boolean {
+  return events.some(
+    (other) => other.resource === resource && other.eventTime > eventTime && other.status === 'handled',
+  );
+}
+
+/** Whether a claim is the one that an event is leased under now. */
+export function holds(event: ModelEvent, claim: Claim, owner: string): boolean {
+  const { lease, attempts, replays } = event;
+  return (
+    lease?.owner === owner &&
+    lease.startedAt === claim.startedAt &&
+    attempts === claim.attempts &&
+    replays === claim.replays
+  );
+}

@@ -1,0 +1,230 @@
+import { expect } from '@jest/globals';
+import type { VirtualClock } from '../../../src/clock.ts';
+import type { Claim, EventStore, Settlement, Status } from '../../../src/store/event-store.ts';
+import { HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import { present } from '../../support/only.ts';
+import { verified } from '../../support/verified-notification.ts';
+import {
+  fallDue,
+  heads,
+  holds,
+  isLate,
+  type ModelEvent,
+  newEvent,
+  note,
+  visible,
+  visibleOf,
+} from './model-events.ts';
+
+type Owner = 0 | 1;
+
+export type Operation =
+  | { readonly do: 'record'; readonly owner: Owner; readonly media: number; readonly at: number }
+  | { readonly do: 'claim'; readonly owner: Owner; readonly limit: number }
+  | {
+      readonly do: 'settle';
+      readonly which: number;
+      readonly status: Exclude<Status, 'running'>;
+      readonly after: number | undefined;
+    }
+  | { readonly do: 'renew' | 'release'; readonly owner: Owner }
+  | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'replay'; readonly status: Status | undefined }
+  | { readonly do: 'prune'; readonly limit: number };
+
+const OUTCOMES = { handled: 'handled', skipped: 'skipped', dead: 'failed', pending: 'error' } as const;
+
+/** Does each operation to the stores and to the model, and compares what they answer. */
+export class ModelRun {
+  readonly #stores: readonly [EventStore, EventStore];
+  readonly #clock: VirtualClock;
+  readonly #events: ModelEvent[] = [];
+  /** what was ever claimed, lost claims included, but for those that their owner claimed anew */
+  #claims: { readonly claim: Claim; readonly owner: Owner }[] = [];
+
+  constructor(stores: readonly [EventStore, EventStore], clock: VirtualClock) {
+    this.#stores = stores;
+    this.#clock = clock;
+  }
+
+  async step(operation: Operation): Promise<void> {
+    switch (operation.do) {
+      case 'record':
+        return this.#record(operation.owner, operation.media, operation.at);
+      case 'claim':
+        return this.#claim(operation.owner, operation.limit);
+      case 'settle':
+        return this.#settle(operation.which, operation.status, operation.after);
+      case 'renew':
+        return this.#renew(operation.owner);
+      case 'release':
+        return this.#release(operation.owner);
+      case 'advance':
+        return this.#clock.advance(operation.ms);
+      case 'replay':
+        return this.#replay(operation.status);
+      case 'prune':
+        return this.#prune(operation.limit);
+    }
+  }
+
+  /** Nothing lost, nothing changed that should not be, and never two running of one resource. */
+  async compare(): Promise<void> {
+    const stored = await this.#stores[0].events({}, { limit: 1000 });
+    expect(stored.map(visibleOf).reverse()).toEqual(this.#events.map(visible));
+    const running = stored.filter(({ status }) => status === 'running').map(({ resource }) => resource);
+    expect(running).toEqual([...new Set(running)]);
+  }
+
+  /** Handles what is left; tells what did not end, and checks the record of attempts. */
+  async drain(): Promise<readonly string[]> {
+    for (const owner of [0, 1] as const) await this.#release(owner);
+    await this.#clock.advance(10_000);
+    for (let left = 1000; left > 0 && heads(this.#due()).size > 0; left--) {
+      await this.#claim(0, 4);
+      for (const { claim, owner } of this.#claims.splice(0)) await this.#end(claim, owner, HANDLED);
+    }
+    await this.compare();
+    for (const { id, outcomes, pruned } of this.#events) {
+      const stored = (await this.#stores[1].attempts(id)).map((one) => [
+        `${one.replay}/${one.attempt}`,
+        one.outcome,
+      ]);
+      const expected = pruned ? [] : [...outcomes].sort(([left], [right]) => (left < right ? -1 : 1));
+      expect(stored).toEqual(expected);
+    }
+    return this.#events
+      .filter(({ status }) => status === 'pending' || status === 'running')
+      .map(({ id }) => id);
+  }
+
+  async #record(owner: Owner, media: number, at: number): Promise<void> {
+    const notification = verified({ media_id: `media-${media}`, at });
+    const { status, id } = await this.#stores[owner].record(notification);
+    const known = this.#events.find((event) => event.id === id);
+    expect(status).toBe(known ? 'duplicate' : 'accepted');
+    if (known) known.deliveries++;
+    else this.#events.push(newEvent(id, notification.resource, at));
+  }
+
+  async #claim(owner: Owner, limit: number): Promise<void> {
+    await this.#renew(owner); // whoever claims is alive, and what it holds is not taken from it
+    fallDue(this.#events, this.#now());
+    const ready = heads(this.#events);
+    const oldest = [...ready.values()].sort((a, b) => a - b).slice(0, limit);
+    const { claims, nextDueAt } = await this.#stores[owner].claim(request({ owner: nameOf(owner), limit }));
+    expect(claims.map(({ eventTime }) => eventTime)).toEqual(oldest);
+    for (const claim of claims) {
+      const event = this.#event(claim.id);
+      expect(claim).toMatchObject({
+        eventTime: ready.get(event.resource),
+        late: isLate(this.#events, event),
+      });
+      this.#start(event, claim, owner);
+    }
+    const due = this.#events.flatMap(({ nextAttemptAt, lease }) => nextAttemptAt ?? lease?.until ?? []);
+    expect(nextDueAt).toBe(due.length > 0 ? Math.min(...due) : undefined);
+  }
+
+  #start(event: ModelEvent, claim: Claim, owner: Owner): void {
+    expect(event).toMatchObject({
+      status: 'pending',
+      lease: undefined,
+      nextAttemptAt: undefined,
+      pruned: false,
+    });
+    event.status = 'running';
+    event.attempts++;
+    event.lease = { owner: nameOf(owner), startedAt: this.#now(), until: this.#now() + LEASE_MS };
+    this.#claims = this.#claims.filter((held) => held.owner !== owner || held.claim.id !== claim.id);
+    this.#claims.push({ claim, owner });
+  }
+
+  async #settle(which: number, status: Exclude<Status, 'running'>, after: number | undefined): Promise<void> {
+    const held = this.#claims[which % Math.max(1, this.#claims.length)];
+    if (!held) return;
+    const nextAttemptAt = status === 'pending' && after !== undefined ? this.#now() + after : undefined;
+    const settlement = { ...waiting(nextAttemptAt), status, outcome: OUTCOMES[status] };
+    await this.#end(held.claim, held.owner, settlement);
+  }
+
+  async #end(claim: Claim, owner: Owner, settlement: Settlement): Promise<void> {
+    const event = this.#event(claim.id);
+    const current = holds(event, claim, nameOf(owner));
+    expect(await this.#stores[owner].settle(claim, nameOf(owner), settlement)).toBe(current);
+    if (!current) return;
+    const { status, outcome, nextAttemptAt } = settlement;
+    note(event, outcome);
+    event.status = status;
+    event.nextAttemptAt = nextAttemptAt;
+    event.handledAt = status === 'handled' || status === 'skipped' ? this.#now() : undefined;
+    event.lease = undefined;
+  }
+
+  async #renew(owner: Owner): Promise<void> {
+    const held = this.#events.filter(({ lease }) => lease?.owner === nameOf(owner));
+    for (const { lease } of held) if (lease) lease.until = this.#now() + LEASE_MS;
+    const renewed = await this.#stores[owner].renew(nameOf(owner), LEASE_MS);
+    expect([...renewed].sort()).toEqual(held.map(({ id }) => id).sort());
+  }
+
+  async #release(owner: Owner): Promise<void> {
+    const held = this.#events.filter(({ lease }) => lease?.owner === nameOf(owner));
+    expect(await this.#stores[owner].release(nameOf(owner))).toBe(held.length);
+    for (const event of held) {
+      note(event, 'interrupted');
+      event.status = 'pending';
+      event.attempts--;
+      event.lease = undefined;
+    }
+  }
+
+  async #replay(status: Status | undefined): Promise<void> {
+    const meant = this.#events.filter(
+      (event) =>
+        !event.pruned &&
+        (status === undefined || event.status === status) &&
+        (['handled', 'skipped', 'dead'].includes(event.status) || event.nextAttemptAt !== undefined),
+    );
+    expect(await this.#stores[0].replay({ status })).toBe(meant.length);
+    for (const event of meant) {
+      Object.assign(event, {
+        status: 'pending',
+        attempts: 0,
+        nextAttemptAt: undefined,
+        handledAt: undefined,
+      });
+      event.replays++;
+    }
+  }
+
+  async #prune(limit: number): Promise<void> {
+    const before = this.#now() - 5000;
+    const old = this.#events
+      .filter(({ handledAt, pruned }) => handledAt !== undefined && handledAt < before && !pruned)
+      .sort((left, right) => (left.handledAt ?? 0) - (right.handledAt ?? 0));
+    // Which of several that ended at the same moment go first is not promised: take all of that moment.
+    const end = old[limit - 1]?.handledAt ?? before;
+    const meant = old.filter(({ handledAt }) => (handledAt ?? 0) <= end);
+    const pruned = await this.#stores[1].prune(Math.min(before, end + 1), meant.length);
+    expect(pruned).toBe(meant.length);
+    for (const event of meant) event.pruned = true;
+  }
+
+  #due(): readonly ModelEvent[] {
+    fallDue(this.#events, this.#now());
+    return this.#events;
+  }
+
+  #event(id: string): ModelEvent {
+    return present(this.#events.find((event) => event.id === id));
+  }
+
+  #now(): number {
+    return this.#clock.now();
+  }
+}
+
+function nameOf(owner: Owner): string {
+  return `owner-${owner}`;
+}

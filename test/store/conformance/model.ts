@@ -1,0 +1,66 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { VirtualClock } from '../../../src/clock.ts';
+import type { StoreFactory } from '../../support/store-fixture.ts';
+import { EVENT_TIME } from '../../support/verified-notification.ts';
+import { ModelRun, type Operation } from './model-run.ts';
+
+const owner = fc.constantFrom(0 as const, 1 as const);
+const status = fc.constantFrom('handled' as const, 'skipped' as const, 'dead' as const, undefined);
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('record'),
+      owner,
+      media: fc.nat(2),
+      at: fc.nat(9).map((seconds) => EVENT_TIME + seconds * 1000),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('claim'), owner, limit: fc.integer({ min: 1, max: 4 }) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('settle'),
+      which: fc.nat(),
+      status: fc.constantFrom('handled', 'skipped', 'dead', 'pending'),
+      after: fc.constantFrom(undefined, 0, 700, 5000),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('renew'), owner }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('release'), owner }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(1, 699, 1000, 10_000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replay'), status }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prune'), limit: fc.integer({ min: 1, max: 3 }) }) },
+) as fc.Arbitrary<Operation>;
+
+/** Any sequence of calls on two instances of one database leaves it as a simple model says, step by step. */
+export function describeModel(factory: StoreFactory): void {
+  test('stays true to a simple model, when two instances do anything in any order, at every step', async () => {
+    const property = fc.asyncProperty(
+      fc.array(operation, { minLength: 1, maxLength: 80, size: 'max' }),
+      async (operations) => {
+        const clock = new VirtualClock();
+        const fixture = await factory(clock);
+        try {
+          const run = new ModelRun([fixture.store, await fixture.open()], clock);
+          for (const one of operations) {
+            await run.step(one);
+            await run.compare();
+          }
+          expect(await run.drain()).toEqual([]);
+        } finally {
+          await fixture.cleanUp();
+        }
+      },
+    );
+    await fc.assert(property, { numRuns: 25, interruptAfterTimeLimit: 90_000 });
+  }, 120_000);
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CurrentFixture } from '../../support/store-fixture.ts';
+
+export function describeSecrets(fixture: CurrentFixture): void {
+  describe('secrets', () => {
+    test('are none, when none was stored', async () => {
+      expect(await fixture().store.secrets()).toEqual([]);
+    });
+
+    test('come back opened, when another instance asks, with webhook and time', async () => {
+      const { store, open, clock } = fixture();
+      const secret = 'Ünïcode \u{1f511} and "quotes"\n';
+      await store.addSecret('webhook-1', secret);
+      expect(await (await open()).secrets()).toEqual([
+        { webhookId: 'webhook-1', secret, createdAt: clock.now(), retireAt: undefined },
+      ]);
+    });
+
+    test('are live side by side, when a webhook has several, oldest first', async () => {
+      const { store, clock } = fixture();
+      for (const secret of ['c', 'a', 'b']) {
+        await store.addSecret('webhook-1', secret);
+        await clock.advance(1000);
+      }
+      expect((await store.secrets()).map(({ secret }) => secret)).toEqual(['c', 'a', 'b']);
+    });
+
+    test('are stored once, when the same one is given again, with the first time', async () => {
+      const { store, clock } = fixture();
+      const createdAt = clock.now();
+      await store.addSecret('webhook-1', 'same');
+      await clock.advance(1000);
+      await store.addSecret('webhook-1', 'same');
+      expect(await store.secrets()).toEqual([
+        { webhookId: 'webhook-1', secret: 'same', createdAt, retireAt: undefined },
+      ]);
+    });
+
+    test('are live, when they retire later, until that moment and not from it on', async () => {
+      const { store, clock } = fixture();
+      await store.addSecret('webhook-1', 'old');
+      const retireAt = clock.now() + 60_000;
+      expect(await store.retireSecret('webhook-1', 'old', retireAt)).toBe(true);
+      await clock.advance(59_999);
+      expect(await store.secrets()).toMatchObject([{ secret: 'old', retireAt }]);
+      await clock.advance(1);
+      expect(await store.secrets()).toEqual([]);
+    });
+
+    test('stay live, when another one, or the same one of another webhook, is retired', async () => {
+      const { store, clock } = fixture();
+      await store.addSecret('webhook-1', 'same');
+      await clock.advance(1);
+      await store.addSecret('webhook-2', 'same');
+      await clock.advance(1);
+      await store.addSecret('webhook-2', 'new');
+      await store.retireSecret('webhook-2', 'same', clock.now());
+      expect((await store.secrets()).map(({ webhookId, secret }) => [webhookId, secret])).toEqual([
+        ['webhook-1', 'same'],
+        ['webhook-2', 'new'],
+      ]);
+    });
+
+    test('cannot be retired, when there is no such secret, and nothing changes', async () => {
+      const { store, clock } = fixture();
+      await store.addSecret('webhook-1', 'one');
+      expect(await store.retireSecret('webhook-1', 'other', clock.now())).toBe(false);
+      expect(await store.retireSecret('webhook-2', 'one', clock.now())).toBe(false);
+      expect(await store.secrets()).toHaveLength(1);
+    });
+
+    test('are live again, when a retired one is stored once more', async () => {
+      const { store, clock } = fixture();
+      await store.addSecret('webhook-1', 'back');
+      await store.retireSecret('webhook-1', 'back', clock.now());
+      await store.addSecret('webhook-1', 'back');
+      expect(await store.secrets()).toMatchObject([{ secret: 'back', retireAt: undefined }]);
+    });
+  });
+}

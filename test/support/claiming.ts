@@ -1,0 +1,42 @@
+import type { Claim, ClaimRequest, EventStore, Settlement } from '../../src/store/event-store.ts';
+import { only } from './only.ts';
+
+export const LEASE_MS = 30_000;
+export const MAX_ATTEMPTS = 3;
+
+export const HANDLED: Settlement = { status: 'handled', outcome: 'handled' };
+export const DEAD: Settlement = { status: 'dead', outcome: 'failed', error: 'never' };
+export const SKIPPED: Settlement = { status: 'skipped', outcome: 'skipped', error: 'not for us' };
+
+/** A settlement that waits for the next attempt until a time; without one, none. */
+export function waiting(nextAttemptAt?: number): Settlement {
+  return { status: 'pending', outcome: 'error', error: 'not yet', nextAttemptAt };
+}
+
+/** What a request says that a test does not. */
+export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
+  return { owner: 'one', limit: 100, leaseMs: LEASE_MS, maxAttempts: MAX_ATTEMPTS, ...given };
+}
+
+export async function claims(
+  store: EventStore,
+  given: Partial<ClaimRequest> = {},
+): Promise<readonly Claim[]> {
+  return (await store.claim(request(given))).claims;
+}
+
+/** The one event that is ready. */
+export async function claimOne(store: EventStore, given: Partial<ClaimRequest> = {}): Promise<Claim> {
+  return only(await claims(store, given));
+}
+
+/** Ends everything that is ready, resource by resource, in the same way; tells how many events. */
+export async function settleAll(store: EventStore, settlement: Settlement): Promise<number> {
+  let settled = 0;
+  for (;;) {
+    const ready = await claims(store, { owner: 'settles all' });
+    if (ready.length === 0) return settled;
+    for (const claim of ready) await store.settle(claim, 'settles all', settlement);
+    settled += ready.length;
+  }
+}

@@ -1,0 +1,15 @@
+import { defineHandlers } from '../../src/dispatch/handler.ts';
+
+/** One media's handler ends the process, another's throws where nothing catches it. */
+export const handlers = defineHandlers({
+  media_available(event) {
+    if (event.media_id === 'media1') process.exit(7);
+    if (event.media_id === 'media2') {
+      setImmediate(() => {
+        throw new Error('thrown outside of the handler');
+      });
+      return new Promise(() => {});
+    }
+    return undefined;
+  },
+});

@@ -1,0 +1,14 @@
+const TURN_MS = 5;
+const LONGEST_MS = 10_000;
+
+/**
+ * Resolves once `check` holds: for results of other threads and processes, which no virtual clock moves.
+ * @param what is to hold, for the message of a test that waits in vain
+ */
+export async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + LONGEST_MS;
+  while (!(await check())) {
+    if (performance.now() > giveUpAt) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+  }
+}

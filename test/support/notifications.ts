@@ -1,0 +1,27 @@
+import { keyOf, signNotification } from '../../src/notification/token.ts';
+
+export const SECRET = 'a-secret-of-at-least-thirty-two-bytes';
+const key = keyOf(SECRET);
+
+/** The body of a genuine notification, each number another media. */
+export function bodyOf(number: number): string {
+  const event_time = new Date(Date.UTC(2026, 0, 1) + Math.floor(number / 10) * 1000)
+    .toISOString()
+    .replace('.000Z', '+00:00');
+  return JSON.stringify({
+    event: 'media_available',
+    media_id: `media${number}`,
+    webhook_id: 'hook0001',
+    site_id: 'site0001',
+    event_time,
+  });
+}
+
+/** Sends a notification as the provider does. */
+export function deliver(url: string, body: string): Promise<Response> {
+  return fetch(`${url}/webhooks/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${signNotification(body, key)}` },
+    body,
+  });
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+
+/** A connection on which a test writes every byte itself. */
+export interface RawConnection {
+  write(text: string | Uint8Array): void;
+  /** Everything that came so far. */
+  received(): string;
+  /** Resolves with everything that came, once the other side has closed or reset the connection. */
+  readonly closed: Promise<string>;
+  destroy(): void;
+}
+
+export async function rawConnection(port: number): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  let received = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.on('error', () => {}); // a reset is one way to be closed; `closed` tells
+  const closed = once(socket, 'close').then(() => received);
+  await once(socket, 'connect');
+  return {
+    write: (text) => void socket.write(text),
+    received: () => received,
+    closed,
+    destroy: () => void socket.destroy(),
+  };
+}
+
+/** The text of a POST; `Connection: close` unless told otherwise. */
+export function postText(path: string, headers: readonly string[], body = '', connection = 'close'): string {
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: localhost', `Connection: ${connection}`, ...headers];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Sends bytes to an app and gives back everything that it answers until it closes the connection. */
+export async function exchange(app: RequestListener, request: string | Uint8Array): Promise<string> {
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const connection = await rawConnection((server.address() as AddressInfo).port);
+    connection.write(request);
+    return await connection.closed;
+  } finally {
+    server.close();
+  }
+}
+
+/** The status of a raw answer. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+}

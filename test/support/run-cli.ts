@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export interface CliRun {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly cwd?: string;
+  /** the Node to run it with */
+  readonly node?: string;
+}
+
+const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+
+/** Runs `hookkit` as a user would, in a process of its own. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const child = spawn(options.node ?? process.execPath, [cli, ...args], {
+    cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
+    env: { PATH: process.env.PATH ?? '', ...options.env },
+  });
+  child.stdin.end(options.stdin ?? '');
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ]);
+  return { code, stdout, stderr };
+}

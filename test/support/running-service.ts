@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.ts';
+import { parseConfig } from '../../src/config.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { SECRET } from './notifications.ts';
+
+/** A service in this process, on a database of its own. */
+export interface RunningService extends Service {
+  readonly url: string;
+  /** the database file */
+  readonly path: string;
+  /** Stops it, if it still runs, and removes the database. */
+  dispose(): Promise<void>;
+}
+
+export async function runService(
+  handlers: Handlers,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
+  const path = join(directory, 'receiver.db');
+  const config = parseConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATABASE_URL: `sqlite:${path}`,
+    WEBHOOK_SECRET: SECRET,
+    SHUTDOWN_GRACE_MS: '200',
+    ...env,
+  });
+  const log = pino({ level: 'silent' });
+  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= service.stop();
+    return stopped;
+  };
+  return {
+    ...service,
+    stop,
+    url: `http://127.0.0.1:${service.port}`,
+    path,
+    async dispose() {
+      await stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

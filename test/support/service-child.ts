@@ -1,0 +1,15 @@
+import closeWithGrace from 'close-with-grace';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config.ts';
+import { startService } from '../../src/service.ts';
+
+// A service in a process of its own, with the handlers of the module named in its first argument.
+const { handlers } = await import(process.argv[2] ?? '');
+const config = loadConfig();
+const log = pino({ level: config.LOG_LEVEL });
+const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+process.stdout.write(`${JSON.stringify({ port: service.port })}\n`);
+closeWithGrace({ delay: 20_000, logger: false }, async ({ err }) => {
+  if (!err) await service.stop();
+});

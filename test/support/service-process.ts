@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A service in a process of its own. */
+export interface ServiceProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Resolves with its exit code, or null where a signal ended it. */
+  readonly exited: Promise<number | null>;
+  /** What it has printed so far, both streams. */
+  output(): string;
+}
+
+const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
+
+/** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
+export async function startProcess(
+  env: Readonly<Record<string, string>>,
+  handlersModule?: URL,
+): Promise<ServiceProcess> {
+  const args = handlersModule ? [childScript, handlersModule.href] : [cli, 'serve'];
+  const child = spawn(process.execPath, args, {
+    cwd: tmpdir(), // a .env of whoever runs the tests is not to count
+    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info', ...env },
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  let output = '';
+  child.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      output += `${line}\n`;
+      const parsed = line.startsWith('{') ? JSON.parse(line) : {};
+      if (typeof parsed.port === 'number') resolve(parsed.port);
+    });
+    exited.then(() => reject(new Error(`the service ended before it listened:\n${output}`)));
+  });
+  return { child, url: `http://127.0.0.1:${port}`, exited, output: () => output };
+}
