@@ -91,6 +91,10 @@ const environment = z
     path: ['ADMIN_TOKEN'],
     error: 'must be set where ADMIN_HOST is not a loopback address',
     when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
+  })
+  .refine((env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined), {
+    path: ['STATUSES_TOKEN'],
+    error: 'must be set together with STATUSES_BASE_URL',
   });
 
 /** What the environment says, checked and with defaults filled in. Times are milliseconds, sizes bytes. */

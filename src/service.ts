@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Handlers } from './dispatch/handler.ts';
 import { messageOf } from './errors.ts';
+import { StatusesClient } from './provider/index.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
@@ -63,6 +64,7 @@ async function startOn(
       capMs: config.RETRY_CAP_MS,
       random,
     },
+    statuses: statusesClientOf(config),
   });
   const keyring = new Keyring({ store, clock, fallback: config.WEBHOOK_SECRET });
   let draining = false;
@@ -113,4 +115,10 @@ async function startOn(
     await store.close();
   };
   return { port: listener.port, store, dispatcher, stop };
+}
+
+function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
+  if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
+  // A handler has its own time-out: a longer wait is better spent between two attempts.
+  return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
 }

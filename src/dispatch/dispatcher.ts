@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
@@ -18,6 +19,8 @@ export interface DispatcherOptions {
   readonly handlerTimeoutMs: number;
   readonly leaseMs: number;
   readonly retry: RetryPolicy;
+  /** what handlers find as `ctx.statuses` */
+  readonly statuses?: StatusesClient | undefined;
 }
 
 interface Running {
@@ -132,8 +135,8 @@ export class Dispatcher {
   }
 
   async #handle(claim: Claim, abort: AbortController): Promise<void> {
-    const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry } = this.#options;
-    const run = await runHandler(claim, abort, { handlers, store, clock, log, timeoutMs });
+    const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
+    const run = await runHandler(claim, abort, { handlers, store, clock, log, timeoutMs, statuses });
     // An attempt that the stop cut short is put back as a whole, not counted as a failure.
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
     const settlement = settlementOf(run, claim.attempts, clock.now(), retry);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Kind } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
+import type { StatusesClient } from '../provider/index.ts';
 
 /** What a handler may return; nothing means that the event is handled. */
 export type Outcome =
@@ -49,6 +50,8 @@ export interface HandlerContext {
    * @param fn its result must be JSON, or nothing
    */
   once<T>(step: string, fn: () => T | Promise<T>): Promise<T>;
+  /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
+  readonly statuses: StatusesClient | undefined;
 }
 
 /** Takes one event. It may be called again for the same event, never for two events of one resource at once. */

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
+import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import type { Handler, HandlerContext, Handlers, Outcome } from './handler.ts';
 import { onceOf } from './once.ts';
@@ -13,6 +14,8 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly timeoutMs: number;
+  /** what handlers find as `ctx.statuses` */
+  readonly statuses?: StatusesClient | undefined;
 }
 
 /** How a handler's run ended. */
@@ -81,7 +84,7 @@ async function settle(handler: () => Promise<Outcome | void>): Promise<Run> {
   }
 }
 
-function contextOf(claim: Claim, signal: AbortSignal, { store, log }: RunOptions): HandlerContext {
+function contextOf(claim: Claim, signal: AbortSignal, { store, log, statuses }: RunOptions): HandlerContext {
   const { id, attempts, replays, late, receivedAt, kind, resource } = claim;
   return {
     id,
@@ -92,5 +95,6 @@ function contextOf(claim: Claim, signal: AbortSignal, { store, log }: RunOptions
     signal,
     log: log.child({ event: id, kind, resource, attempt: attempts }),
     once: onceOf(store, id),
+    statuses,
   };
 }

@@ -44,7 +44,7 @@ const advice: Advice = {
 };
 
 /**
- * Manages webhooks at the provider (`docs`: Management API v2).
+ * Manages the account's webhooks at the provider.
  * @example
  * const webhooks = new WebhooksClient({ baseUrl: 'https://api.jwplayer.com', apiSecret });
  * for await (const { id, metadata } of webhooks.list()) console.log(id, metadata.webhook_url);

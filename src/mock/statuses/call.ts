@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { Clock } from '../../clock.ts';
+import type { Account } from './accounts.ts';
 import type { Caller } from './authorization.ts';
 import type { Drafts } from './draft.ts';
 import type { Gate } from './gate.ts';
@@ -18,6 +19,8 @@ export interface Parts {
   readonly drafts: Drafts;
   readonly scheduled: ScheduledStatuses;
   readonly keys: IdempotencyKeys;
+  /** The users that there are, by id. */
+  readonly accounts: ReadonlyMap<string, Account>;
   readonly clock: Clock;
   readonly baseUrl: () => string;
 }

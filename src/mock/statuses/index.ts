@@ -43,9 +43,12 @@ export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
   const drafts = new Drafts(media, statuses);
   const scheduled = new ScheduledStatuses(clock, media, statuses);
   const keys = new IdempotencyKeys(clock);
+  const accounts = new Map(
+    tokens.flatMap(({ account }) => (account === undefined ? [] : [[String(account.id), account] as const])),
+  );
   const parts = [gate, scheduled, statuses, media, keys];
   return {
-    router: statusesRouter({ gate, media, statuses, drafts, scheduled, keys, clock, baseUrl }),
+    router: statusesRouter({ gate, media, statuses, drafts, scheduled, keys, accounts, clock, baseUrl }),
     reset() {
       for (const part of parts) part.clear();
     },

@@ -39,6 +39,12 @@ export class Statuses {
     return status;
   }
 
+  /** What an author has published and the viewer may see, id descending. */
+  by(author: Account, viewer: Account | undefined): Status[] {
+    const all = [...this.#published.values()].reverse();
+    return all.filter((status) => status.draft.account === author && maySee(status, viewer));
+  }
+
   isVisible(id: number, viewer: Account): boolean {
     const status = this.#published.get(id);
     return status !== undefined && maySee(status, viewer);

@@ -36,6 +36,9 @@ test('publishes, when there is no scheduledAt or its time has come, what can be 
   expect(await client().statuses.$select(published.id).fetch()).toEqual(published);
   const scheduled = await schedule('later', DAY);
   await api.clock.advance(DAY);
+  const { id } = await client().accounts.verifyCredentials();
+  const [newest] = await client().accounts.$select(id).statuses.list();
+  expect(newest).toMatchObject({ content: '<p>later</p>', createdAt: at(DAY) });
   await expect(client().scheduledStatuses.$select(scheduled.id).fetch()).rejects.toThrow('Record not found');
 });
 

@@ -141,6 +141,14 @@ describe('cancel', () => {
   test('removes a record, when the request has the body {}, all the same', async () => {
     expect((await api.request('DELETE', `${LIST}/${id}`, { json: {} })).body).toEqual({});
   });
+  test('shows, changes and removes a record, when the path ends with a slash, all the same', async () => {
+    const path = `${LIST}/${id}/`;
+    expect((await api.get(path)).body.id).toBe(id);
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const { status } = await api.request(method, path, { json: { scheduled_at: at(2 * DAY) } });
+      expect(status).toBe(200);
+    }
+  });
   test('never publishes a record, when it was cancelled, however late it gets', async () => {
     await api.request('DELETE', `${LIST}/${id}`);
     expect(api.clock.nextDue()).toBeUndefined();

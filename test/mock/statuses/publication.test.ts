@@ -1,6 +1,22 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { defaultTokens } from '../../../src/mock/statuses/index.ts';
-import { type Api, at, DAY, type Json, LIST, MEDIA, MINUTE, picture, STATUSES, startApi } from './support.ts';
+import express from 'express';
+import supertest from 'supertest';
+import type { Clock } from '../../../src/clock.ts';
+import { Random } from '../../../src/mock/random.ts';
+import { createStatusesApi, defaultTokens } from '../../../src/mock/statuses/index.ts';
+import {
+  type Api,
+  at,
+  DAY,
+  type Json,
+  LIST,
+  MEDIA,
+  MINUTE,
+  NOW,
+  picture,
+  STATUSES,
+  startApi,
+} from './support.ts';
 
 let api: Api;
 beforeEach(async () => {
@@ -9,16 +25,9 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 const HOUR = 60 * MINUTE;
-/** Everything published so far, in order of publication: its ids follow each other. */
-async function published(): Promise<Json[]> {
-  const all: Json[] = [];
-  const { body: last } = await api.request('POST', STATUSES, { json: { status: 'last' } });
-  for (let id = Number(last.id) - 1; ; id--) {
-    const { status, body } = await api.get(`${STATUSES}/${id}`);
-    if (status === 404) return all.reverse();
-    all.push(body);
-  }
-}
+const PUBLISHED = '/api/v1/accounts/1/statuses';
+/** What alice has published, in order of publication. */
+const published = async (): Promise<Json[]> => (await api.get(PUBLISHED)).body.toReversed();
 
 test('destroys the record and publishes, when its time has come, under another id', async () => {
   const { id: picturesId } = (await api.request('POST', MEDIA, { body: picture() })).body;
@@ -35,7 +44,7 @@ test('destroys the record and publishes, when its time has come, under another i
   const { status, body } = await api.get(`${LIST}/${id}`);
   expect([status, body]).toEqual([404, { error: 'Record not found' }]);
   expect((await api.get(LIST)).body).toEqual([]);
-  const statuses = (await published()).filter(({ content }) => content !== '<p>last</p>');
+  const statuses = await published();
   expect(statuses).toEqual([
     expect.objectContaining({
       content: '<p>on time</p>',
@@ -46,6 +55,7 @@ test('destroys the record and publishes, when its time has come, under another i
     }),
   ]);
   expect(statuses[0].id).not.toBe(id);
+  expect((await api.get(`${STATUSES}/${statuses[0].id}`)).body).toEqual(statuses[0]);
 });
 
 test('answers a change or cancellation, when the status is already out, with 404', async () => {
@@ -71,6 +81,36 @@ test('publishes by due time, when several are due, and by id where that is the s
     '<p>c</p>',
     '<p>d</p>',
   ]);
+});
+
+test('publishes by due time all the same, when the clock is late and several are due at once', async () => {
+  let now = NOW;
+  let fire: () => unknown = () => undefined;
+  const clock: Clock = {
+    now: () => now,
+    after(_, fn) {
+      fire = fn;
+      return () => undefined;
+    },
+  };
+  const { router } = createStatusesApi({ clock, random: new Random(1), baseUrl: () => 'http://mock' });
+  const client = supertest(express().use(router));
+  for (const [status, ms] of [
+    ['b', 2 * HOUR],
+    ['a', HOUR],
+    ['c', 3 * HOUR],
+  ] as const) {
+    await client
+      .post(STATUSES)
+      .auth('alice-rw', { type: 'bearer' })
+      .send({ status, scheduled_at: at(ms) });
+  }
+  fire(); // early, as a real clock does where the time is far off
+  expect((await client.get(PUBLISHED)).body).toEqual([]);
+  now += 2 * HOUR;
+  fire();
+  const { body } = await client.get(PUBLISHED);
+  expect(body.map(({ content }: Json) => content)).toEqual(['<p>b</p>', '<p>a</p>']);
 });
 
 test('follows a change, when it is moved forth and back, and publishes once', async () => {
@@ -119,4 +159,20 @@ test('tells who is who, when a client asks before it starts, of server and accou
   expect(instance.body).toMatchObject({ version: '3.3.0', uri: new URL(api.url).host });
   const account = await api.get('/api/v1/accounts/verify_credentials');
   expect(account.body).toMatchObject({ username: defaultTokens[0]?.account?.username });
+});
+
+test('lists what somebody has published, when others ask, as far as they may see it', async () => {
+  for (const visibility of ['public', 'private', 'unlisted', 'direct']) {
+    await api.request('POST', STATUSES, { json: { status: visibility, visibility } });
+  }
+  const seen = async (token: string, query = '') =>
+    (await api.get(PUBLISHED + query, { token })).body.map((status: Json) => status.visibility);
+  expect(await seen('alice-read')).toEqual(['direct', 'unlisted', 'private', 'public']);
+  expect(await seen('bob-rw')).toEqual(['unlisted', 'public']);
+  expect(await seen('')).toEqual(['unlisted', 'public']);
+  expect(await seen('alice-read', '?limit=1&min_id=100000000001')).toEqual(['private']);
+  const { headers } = await api.get(`${PUBLISHED}?limit=1`);
+  expect(headers.get('link')).toContain(`<${api.url}${PUBLISHED}?limit=1&max_id=100000000004>; rel="next"`);
+  expect((await api.get('/api/v1/accounts/9/statuses')).body).toEqual({ error: 'Record not found' });
+  expect((await api.get(PUBLISHED, { token: 'alice-write' })).status).toBe(403);
 });

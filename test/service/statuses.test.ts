@@ -1,0 +1,49 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { MockProvider } from '../../src/mock/index.ts';
+import { StatusesClient } from '../../src/provider/index.ts';
+import { bodyOf, deliver } from '../support/notifications.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
+
+let mock: MockProvider;
+let service: RunningService;
+afterEach(async () => {
+  await service.dispose();
+  await mock.close();
+});
+
+test('schedules a status from a handler, when it is retried and replayed, exactly once', async () => {
+  mock = await MockProvider.start({ port: 0 });
+  service = await runService(
+    {
+      async media_available(event, ctx) {
+        const tomorrow = new Date(mock.now() + 86_400_000);
+        const status = { status: `${event.media_id} is out` };
+        const options = { idempotencyKey: ctx.id, signal: ctx.signal };
+        const id = await ctx.once('announce', async () => {
+          return (await ctx.statuses?.schedule(status, tomorrow, options))?.id;
+        });
+        if (ctx.attempt === 1) throw new Error(`failed after scheduling ${id}`);
+      },
+    },
+    { STATUSES_BASE_URL: mock.url, STATUSES_TOKEN: 'alice-rw', RETRY_BASE_MS: '1' },
+  );
+  await deliver(service.url, bodyOf(1));
+  while ((await service.store.count({ status: 'handled' })) < 1);
+  await service.store.replay({});
+  while ((await service.store.count({ status: 'handled' })) < 1);
+  const statuses = new StatusesClient({ baseUrl: mock.url, token: 'alice-rw' });
+  expect((await statuses.page()).statuses.map(({ params }) => params.text)).toEqual(['media1 is out']);
+});
+
+test('gives handlers no statuses client, when none is configured', async () => {
+  mock = await MockProvider.start({ port: 0 });
+  let given: unknown = 'nothing yet';
+  service = await runService({
+    media_available(_event, ctx) {
+      given = ctx.statuses;
+    },
+  });
+  await deliver(service.url, bodyOf(1));
+  while ((await service.store.count({ status: 'handled' })) < 1);
+  expect(given).toBeUndefined();
+});
