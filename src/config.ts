@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000;
 const variables = {
   HOST: host.default('0.0.0.0'),
   PORT: whole(0, 65_535, 'a TCP port').default(3000),
-  WEBHOOK_PATH: text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/, 'a path such as /webhooks/media').default(
+  WEBHOOK_PATH: text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media').default(
     '/webhooks/media',
   ),
   BODY_LIMIT: whole(1024, 16_777_216, 'bytes').default(65_536),
@@ -95,6 +95,7 @@ const environment = z
   .refine((env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined), {
     path: ['STATUSES_TOKEN'],
     error: 'must be set together with STATUSES_BASE_URL',
+    when: () => true,
   });
 
 /** What the environment says, checked and with defaults filled in. Times are milliseconds, sizes bytes. */

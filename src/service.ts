@@ -22,6 +22,9 @@ export interface ServiceOptions {
   readonly random: () => number;
 }
 
+/** How soon an admission that failed is tried again. */
+const ADMIT_AGAIN_MS = 5000;
+
 /** A running receiver. */
 export interface Service {
   readonly port: number;
@@ -93,11 +96,18 @@ async function startOn(
     keyring.stop();
     throw error;
   });
+  let admitted = Promise.resolve();
   const admit = () => {
-    admitQuarantined({ store, keyring, log }).then(
-      () => dispatcher.wake(),
-      (error) => log.error({ error: messageOf(error) }, 'cannot admit from quarantine'),
-    );
+    // One after the other, so that nothing is admitted twice.
+    admitted = admitted
+      .then(() => admitQuarantined({ store, keyring, log }))
+      .then(
+        () => dispatcher.wake(),
+        (error) => {
+          log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
+          clock.after(ADMIT_AGAIN_MS, () => draining || admit());
+        },
+      );
   };
   keyring.onAdded = admit;
   admit(); // WEBHOOK_SECRET may be new
@@ -110,7 +120,7 @@ async function startOn(
   const stop = async (): Promise<void> => {
     draining = true;
     stopRetention();
-    await Promise.all([listener.close(), dispatcher.stop(config.SHUTDOWN_GRACE_MS)]);
+    await Promise.all([listener.close(config.SHUTDOWN_GRACE_MS), dispatcher.stop(config.SHUTDOWN_GRACE_MS)]);
     keyring.stop();
     await store.close();
   };

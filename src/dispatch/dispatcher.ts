@@ -136,7 +136,14 @@ export class Dispatcher {
 
   async #handle(claim: Claim, abort: AbortController): Promise<void> {
     const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
-    const run = await runHandler(claim, abort, { handlers, store, clock, log, timeoutMs, statuses });
+    const run = await runHandler(claim, abort, {
+      handlers,
+      store,
+      clock,
+      log,
+      timeoutMs,
+      statuses,
+    }).catch((error): Run => ({ type: 'error', reason: messageOf(error) }));
     // An attempt that the stop cut short is put back as a whole, not counted as a failure.
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
     const settlement = settlementOf(run, claim.attempts, clock.now(), retry);

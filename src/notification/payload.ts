@@ -49,7 +49,8 @@ const schemas = Object.fromEntries(
  */
 export function parsePayload(body: { readonly [member: string]: unknown }): Payload {
   const kind = body.event;
-  if (!isKind(kind)) return { type: 'unknown', notification: body, kind: String(kind ?? '') };
+  if (!isKind(kind))
+    return { type: 'unknown', notification: body, kind: typeof kind === 'string' ? kind : '' };
   const parsed = schemas[kind].safeParse(body);
   if (parsed.success) return { type: 'known', notification: body as unknown as Notification };
   const problem = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');

@@ -30,6 +30,7 @@ export class Keyring {
   #next: Promise<void> | undefined;
   #underWay: Promise<void> = Promise.resolve();
   #stopPolling = () => {};
+  #stopped = false;
 
   /** Called after a read found secrets that were not held before. */
   onAdded: () => void = () => {};
@@ -47,6 +48,7 @@ export class Keyring {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#stopPolling();
   }
 
@@ -82,6 +84,7 @@ export class Keyring {
     const held = new Map<string, Map<string, Held>>();
     let added = false;
     for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
+      if (secret === '') continue; // anybody could sign with it
       const known = before.get(webhookId)?.get(secret);
       added ||= known === undefined;
       const keys = held.get(webhookId) ?? new Map<string, Held>();
@@ -92,6 +95,7 @@ export class Keyring {
   }
 
   #poll(): void {
+    if (this.#stopped) return;
     this.#stopPolling = this.#clock.after(POLL_MS, () =>
       this.refresh()
         .catch(() => {}) // the store says itself what is wrong with it; the next poll tries again

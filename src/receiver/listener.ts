@@ -56,11 +56,13 @@ export class Listener {
 
   /**
    * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then
-   * closes those that stay idle.
+   * closes those that stay idle. What has not come to an end within the grace, in milliseconds, is cut off.
    */
-  async close(): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     const closed = once(this.#server, 'close');
     const began = Date.now();
+    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
+    const giveUp = setTimeout(() => this.#server.closeAllConnections(), FAREWELL_MS + graceMs);
     const timer = setInterval(() => {
       this.#server.getConnections((_error, count) => {
         if (count > 0 && Date.now() < began + FAREWELL_MS) return;
@@ -70,5 +72,6 @@ export class Listener {
     }, 20);
     await closed;
     clearInterval(timer);
+    clearTimeout(giveUp);
   }
 }

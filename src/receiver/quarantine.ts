@@ -14,6 +14,8 @@ interface Admission {
   readonly store: Pick<EventStore, 'quarantined' | 'record' | 'dismiss'>;
   readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly log: Pick<Logger, 'info'>;
+  /** only what names this webhook */
+  readonly webhookId?: string | undefined;
 }
 
 /**
@@ -21,9 +23,9 @@ interface Admission {
  * taken out, so that a crash in between repeats it and loses nothing.
  * @returns how many were admitted
  */
-export async function admitQuarantined({ store, keyring, log }: Admission): Promise<number> {
+export async function admitQuarantined({ store, keyring, log, webhookId }: Admission): Promise<number> {
   let admitted = 0;
-  for (const { token, source, receivedAt, ...notification } of await store.quarantined()) {
+  for (const { token, source, receivedAt, ...notification } of await store.quarantined(webhookId)) {
     const keys = keyring.keysFor(notification.webhookId);
     if (verifyNotification(token, parseJsonText(notification.body), keys)) continue;
     await store.record(notification satisfies VerifiedNotification, receivedAt);

@@ -44,12 +44,23 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
   };
 
   // Every content type: the provider's is not documented.
-  const readBody = express.raw({ type: () => true, limit: options.bodyLimit });
+  const rawBody = express.raw({ type: () => true, limit: options.bodyLimit });
+
+  /** A body that cannot be read is refused like one that is no JSON: after Authorization, whose turn comes first. */
+  const readBody: RequestHandler = (req, res, next) => {
+    rawBody(req, res, (error?: unknown) => {
+      const status = (error as { status?: number } | undefined)?.status;
+      if (error === undefined || status === 413 || status === undefined || status >= 500) return next(error);
+      res.locals.unreadable = true;
+      next();
+    });
+  };
 
   const receive = async (req: Request, res: Response, next: () => void): Promise<void> => {
     const token = bearerOf(req);
     if (token === undefined)
       return challenge(res, 'an Authorization header of the form "Bearer TOKEN" is needed');
+    if (res.locals.unreadable) return answerError(res, 400, 'the body cannot be read');
     const parsed = parse(req.body);
     if ('problem' in parsed) return answerError(res, 400, `the body is ${parsed.problem}`);
     const { text, value } = parsed;
@@ -59,6 +70,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
       res.locals.refused = { token, value, text, refusal } satisfies Refused;
       return next();
     }
+    // Asked again: many may have come while none was waiting yet.
+    if (waitingAcks >= options.maxWaitingAcks) return answerUnavailable(res, 'overloaded');
     waitingAcks++;
     const recorded = await store.record(toVerified(value, text)).finally(() => waitingAcks--);
     if (recorded.status === 'accepted') onAccepted();
@@ -82,7 +95,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     standardHeaders: false,
     legacyHeaders: false,
     // Anybody may send this header; it counts only where TRUST_PROXY says so.
-    validate: { xForwardedForHeader: false, forwardedHeader: false },
+    validate: false,
     handler: (_req, res) => {
       res.set('Retry-After', String(MINUTE_MS / 1000));
       answerError(res, 429, 'too many notifications that cannot be verified');

@@ -160,6 +160,8 @@ describe('a token that waits for its secret', () => {
     [tokenOf(text, secret, { header: '{"alg":"HS256","alg":"none"}' }), { reason: 'malformed token' }],
     [`${segment('[]')}.${segment(text)}.${hmacOf('', '')}`, { reason: 'malformed token' }],
     [token.slice(0, -1), { reason: 'malformed token' }],
+    [token.replace('.', '=.'), { reason: 'malformed token' }],
+    [token.replace('.', ' .'), { reason: 'malformed token' }],
   ])('%#, inspected without a key, is worth keeping or not', (candidate, expected) => {
     expect(inspectToken(candidate, body)).toEqual(expected);
   });

@@ -3,6 +3,7 @@ import request, { type Response } from 'supertest';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
+import { exchange, postText, statusOf } from '../support/raw-http.ts';
 import { receiverForAllTests, receiversForEachTest } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
@@ -40,8 +41,16 @@ describe('the webhook path', () => {
     const response = await deliver(app, notification());
     expect(answerOf(response)).toEqual([503, { error: 'shutting down' }]);
     expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect(response.headers.connection).toBe('close');
     expect(await events()).toEqual([]);
+  });
+
+  test('closes the connection, when the service is shutting down, though the sender would keep it, with 503', async () => {
+    const { app } = await start({ options: { isDraining: () => true } });
+    const text = JSON.stringify(notification());
+    const headers = [`Authorization: ${genuine}`, `Content-Length: ${text.length}`];
+    const answer = await exchange(app, postText(PATH, headers, text, 'keep-alive'));
+    expect(statusOf(answer)).toBe(503);
+    expect(answer).toMatch(/^Connection: close\r$/m);
   });
 
   test('refuses a notification, when its body is one byte over the limit, with 413', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { KitError } from '../../src/errors.ts';
-import { deliver, notification, PATH } from '../support/genuine.ts';
+import { deliver, notification, PATH, send } from '../support/genuine.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { receiverForAllTests, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
@@ -118,9 +118,9 @@ describe('every answer', () => {
       await request(app).post(PATH),
       await deliver(app, 'no JSON'),
       await deliver(app, notification(), 'not the secret'),
-      await deliver(app, 'x'.repeat(70_000)).catch(() => undefined),
+      await send(app, 'x'.repeat(70_000)),
       await deliver(app, notification()),
-    ].filter((answer) => answer !== undefined);
+    ];
   };
 
   test('has the headers of helmet, for each status, and does not say what it runs on', async () => {

@@ -43,6 +43,7 @@ describe('a refused notification', () => {
     ['it has a crit header', body, tokenOf(text, forged, { header: { alg: 'HS256', crit: ['x'] } })],
     ['its header is ambiguous', body, tokenOf(text, forged, { header: '{"alg":"HS256","alg":"HS256"}' })],
     ['it is no token', body, 'x'],
+    ['its header is padded', body, tokenOf(text, forged).replace('.', '=.')],
     [
       'its kind is unknown',
       notification({ event: 'other' }),
@@ -61,6 +62,12 @@ describe('a refused notification', () => {
   ])('is not kept, when %s, with 401', async (_what, sent, token) => {
     const { app, store } = await start();
     expect((await sendWithToken(app, sent, token)).status).toBe(401);
+    expect(await store.quarantined()).toEqual([]);
+  });
+
+  test('is not kept, when it can never verify as its parts are padded, though no secret is known, with 401', async () => {
+    const { app, store } = await start({ secrets: {} });
+    expect((await sendWithToken(app, body, tokenOf(text, forged).replace('.', '=.'))).status).toBe(401);
     expect(await store.quarantined()).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,8 @@ export interface CliOptions {
   readonly cwd?: string;
   /** the Node to run it with */
   readonly node?: string;
+  /** told of the process once it runs */
+  readonly onSpawn?: (child: ChildProcess) => void;
 }
 
 const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
@@ -25,6 +27,8 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
     env: { PATH: process.env.PATH ?? '', ...options.env },
   });
+  options.onSpawn?.(child);
+  child.stdin.on('error', () => {}); // a process that is killed reads nothing
   child.stdin.end(options.stdin ?? '');
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),

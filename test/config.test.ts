@@ -1,0 +1,232 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Config, parseConfig, variableNames } from '../src/config.ts';
+import { KitError } from '../src/errors.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+
+/** A valid value and one that is not, for every variable. */
+const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: unknown; invalid: string[] }> =
+  {
+    HOST: { valid: '::1', invalid: ['a host', 'http://x', 'x/y'] },
+    PORT: { valid: '8080', parsed: 8080, invalid: ['-1', '65536', '80.5', 'http', '1e3', ' 80', '0x50'] },
+    WEBHOOK_PATH: {
+      valid: '/in/v2.0',
+      invalid: [
+        'webhooks',
+        '/',
+        '/a b',
+        '/a/',
+        '/healthz',
+        '/readyz',
+        '/Healthz',
+        '/READYZ',
+        '/:id',
+        '/*',
+        '/a?b',
+      ],
+    },
+    BODY_LIMIT: { valid: '1024', parsed: 1024, invalid: ['1023', '16777217', '64kb'] },
+    TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
+    HEADERS_TIMEOUT_MS: { valid: '100', parsed: 100, invalid: ['99', '600001', '10s'] },
+    REQUEST_TIMEOUT_MS: { valid: '100', parsed: 100, invalid: ['0', '600001'] },
+    KEEP_ALIVE_TIMEOUT_MS: { valid: '600000', parsed: 600_000, invalid: ['99', 'no'] },
+    MAX_WAITING_ACKS: { valid: '1', parsed: 1, invalid: ['0', '1000001'] },
+    WEBHOOK_SECRET: { valid: ' any text ', invalid: ['two\nlines'] },
+    REJECT_LIMIT: { valid: '1', parsed: 1, invalid: ['0', '-5'] },
+    QUARANTINE_MAX: { valid: '0', parsed: 0, invalid: ['-1', '1000001'] },
+    DATABASE_URL: { valid: 'sqlite:./x.db', invalid: ['sqlite:', 'mysql://user:hunter2@host/db', './x.db'] },
+    SECRETS_KEY: { valid: KEY, parsed: Buffer.alloc(32, 7), invalid: ['short', KEY.slice(0, -1), `${KEY}=`] },
+    RETENTION_DAYS: { valid: '30', parsed: 30, invalid: ['0', '36501', 'a month'] },
+    DISPATCH_CONCURRENCY: { valid: '1', parsed: 1, invalid: ['0', '1001'] },
+    HANDLER_TIMEOUT_MS: { valid: '1', parsed: 1, invalid: ['0', '86400001'] },
+    RETRY_MAX_ATTEMPTS: { valid: '1', parsed: 1, invalid: ['0', '1001'] },
+    RETRY_BASE_MS: { valid: '1', parsed: 1, invalid: ['0', '1.5'] },
+    RETRY_CAP_MS: { valid: '1', parsed: 1, invalid: ['0', 'Infinity'] },
+    LEASE_MS: { valid: '100', parsed: 100, invalid: ['99', 'NaN'] },
+    SHUTDOWN_GRACE_MS: { valid: '0', parsed: 0, invalid: ['-1', '3600001'] },
+    ADMIN_HOST: { valid: 'localhost', invalid: ['not a host'] },
+    ADMIN_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
+    ADMIN_TOKEN: { valid: 'sixteen-letters!', invalid: ['fifteen-letters', 'with spaces in between'] },
+    PROVIDER_BASE_URL: {
+      valid: 'http://127.0.0.1:4010',
+      invalid: ['api.example.com', 'ftp://example.com', 'file:///etc'],
+    },
+    PROVIDER_API_SECRET: { valid: 'api-secret', invalid: ['with a space'] },
+    STATUSES_BASE_URL: { valid: 'https://example.social', invalid: ['example.social'] },
+    STATUSES_TOKEN: { valid: 'user-token', invalid: ['with a space'] },
+    MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
+    LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
+  };
+
+const SECRET_VARIABLES = [
+  'WEBHOOK_SECRET',
+  'DATABASE_URL',
+  'SECRETS_KEY',
+  'ADMIN_TOKEN',
+  'PROVIDER_API_SECRET',
+  'STATUSES_TOKEN',
+];
+
+/** What another variable needs to be set beside it. */
+const COMPANIONS: Record<string, Record<string, string>> = {
+  ADMIN_HOST: { ADMIN_TOKEN: 'sixteen-letters!' },
+  STATUSES_BASE_URL: { STATUSES_TOKEN: 'user-token' },
+  STATUSES_TOKEN: { STATUSES_BASE_URL: 'https://example.social' },
+};
+
+function mistakesOf(env: Record<string, string>): string {
+  try {
+    parseConfig(env);
+  } catch (error) {
+    if (error instanceof KitError && error.code === 'CONFIG_INVALID') return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('an environment', () => {
+  test('has the defaults of the design, when nothing is set', () => {
+    expect(parseConfig({})).toEqual({
+      HOST: '0.0.0.0',
+      PORT: 3000,
+      WEBHOOK_PATH: '/webhooks/media',
+      BODY_LIMIT: 65_536,
+      TRUST_PROXY: 0,
+      HEADERS_TIMEOUT_MS: 10_000,
+      REQUEST_TIMEOUT_MS: 15_000,
+      KEEP_ALIVE_TIMEOUT_MS: 65_000,
+      MAX_WAITING_ACKS: 10_000,
+      REJECT_LIMIT: 60,
+      QUARANTINE_MAX: 1000,
+      DATABASE_URL: 'sqlite:./data/receiver.db',
+      DISPATCH_CONCURRENCY: 16,
+      HANDLER_TIMEOUT_MS: 30_000,
+      RETRY_MAX_ATTEMPTS: 12,
+      RETRY_BASE_MS: 1000,
+      RETRY_CAP_MS: 3_600_000,
+      LEASE_MS: 30_000,
+      SHUTDOWN_GRACE_MS: 10_000,
+      ADMIN_HOST: '127.0.0.1',
+      ADMIN_PORT: 3001,
+      PROVIDER_BASE_URL: 'https://api.jwplayer.com',
+      MOCK_PORT: 4010,
+      LOG_LEVEL: 'info',
+    } satisfies Partial<Config>);
+  });
+
+  test('has the same, when every variable is set and empty, and when others are set that are not ours', () => {
+    const empty = Object.fromEntries(variableNames.map((name) => [name, '']));
+    expect(parseConfig(empty)).toEqual(parseConfig({}));
+    expect(parseConfig({ PATH: '/bin', port: '1', NODE_ENV: 'test' })).toEqual(parseConfig({}));
+  });
+
+  test.each(variableNames)('takes %s, when it is valid, and changes nothing else', (name) => {
+    const { valid, parsed = valid } = VALUES[name];
+    const companions = COMPANIONS[name] ?? {};
+    const expected = { ...parseConfig({}), ...companions, [name]: parsed };
+    expect(parseConfig({ ...companions, [name]: valid })).toEqual(expected);
+  });
+
+  test.each(variableNames.flatMap((name) => VALUES[name].invalid.map((invalid) => ({ name, invalid }))))(
+    'is refused, when $name is $invalid, with its name, what it takes and nothing about others',
+    ({ name, invalid }) => {
+      const message = mistakesOf({ ...COMPANIONS[name], [name]: invalid });
+      expect(message).toMatch(
+        new RegExp(`^the environment has 1 mistake:\n  ${name}: .+ is not valid; it takes \\S`),
+      );
+      for (const other of variableNames.filter((one) => one !== name))
+        expect(message).not.toContain(`  ${other}:`);
+    },
+  );
+
+  test('is refused, when several variables are not valid, with all of them at once, a line each', () => {
+    const env = Object.fromEntries(variableNames.map((name) => [name, VALUES[name].invalid[0] ?? '']));
+    const lines = mistakesOf(env).split('\n');
+    expect(lines[0]).toBe(`the environment has ${variableNames.length} mistakes:`);
+    expect(
+      lines
+        .slice(1)
+        .map((line) => line.trim().split(':')[0])
+        .sort(),
+    ).toEqual(variableNames.toSorted());
+  });
+
+  test('is refused, when a variable that is no secret is not valid, with what was given', () => {
+    expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toBe(
+      'the environment has 2 mistakes:\n' +
+        '  PORT: "eighty" is not valid; it takes a TCP port, a whole number from 0 to 65535\n' +
+        '  LOG_LEVEL: "loud" is not valid; it takes trace, debug, info, warn, error, fatal or silent',
+    );
+  });
+
+  test.each(SECRET_VARIABLES)(
+    'is refused, when %s is not valid, without ever showing what was given',
+    (name) => {
+      const given = name === 'WEBHOOK_SECRET' ? 'hunter2\nhunter2' : 'mysql://user hunter2@host';
+      const message = mistakesOf({ [name]: given });
+      expect(message).toContain(`  ${name}: what was given (not shown) is not valid; it takes `);
+      expect(message).not.toContain('hunter2');
+    },
+  );
+
+  test('is refused with an error that shows no secret in its cause or anywhere else either', () => {
+    const given = {
+      DATABASE_URL: 'mysql://user:hunter2@host/db',
+      SECRETS_KEY: 'hunter2',
+      ADMIN_TOKEN: 'hunter2',
+      PORT: 'x',
+    };
+    let thrown: unknown;
+    try {
+      parseConfig(given);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(KitError);
+    expect(JSON.stringify(thrown, Object.getOwnPropertyNames(thrown))).not.toContain('hunter2');
+  });
+});
+
+describe('the admin token', () => {
+  test.each(['0.0.0.0', '::', '192.168.0.1', 'admin.example.com', '127.0.0.1.example.com'])(
+    'must be set, when ADMIN_HOST is %s, which others reach',
+    (ADMIN_HOST) => {
+      expect(mistakesOf({ ADMIN_HOST })).toContain(
+        'ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address',
+      );
+      expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
+    },
+  );
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])(
+    'need not be set, when ADMIN_HOST is %s',
+    (ADMIN_HOST) => {
+      expect(mistakesOf({ ADMIN_HOST })).toBe('');
+    },
+  );
+
+  test('is missed in the same breath, when other variables are not valid either', () => {
+    const message = mistakesOf({ ADMIN_HOST: '0.0.0.0', PORT: 'x', LOG_LEVEL: 'loud' });
+    for (const name of ['ADMIN_TOKEN', 'PORT', 'LOG_LEVEL']) expect(message).toContain(`  ${name}: `);
+  });
+});
+
+describe('the scheduled statuses', () => {
+  test.each([{ STATUSES_BASE_URL: 'https://example.social' }, { STATUSES_TOKEN: 'user-token' }])(
+    'need their URL and their token, when only one is set: %j, and both together are taken',
+    (one) => {
+      expect(mistakesOf(one)).toContain('  STATUSES_TOKEN: must be set together with STATUSES_BASE_URL');
+      const both = { STATUSES_BASE_URL: 'https://example.social', STATUSES_TOKEN: 'user-token' };
+      expect(mistakesOf(both)).toBe('');
+    },
+  );
+
+  test.each([{ PORT: 'x' }, { LOG_LEVEL: 'loud' }, { DATABASE_URL: 'x' }, { ADMIN_HOST: '0.0.0.0' }])(
+    'miss their token in the same breath, when there is another mistake: %j',
+    (other) => {
+      const message = mistakesOf({ STATUSES_BASE_URL: 'https://example.social', ...other });
+      expect(message).toContain('the environment has 2 mistakes');
+      expect(message).toContain('  STATUSES_TOKEN: must be set together with STATUSES_BASE_URL');
+    },
+  );
+});

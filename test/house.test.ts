@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { codeOf, filesBelow, importsOf, roomOf, type SourceFile } from './support/source-files.ts';
+
+const sources = filesBelow('src', '.ts');
+const manifest: { dependencies: object } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+const inRoom = (room: string) => sources.filter(({ path }) => roomOf(path) === room);
+
+/** Each import of a file that breaks a rule, as `file -> target`. */
+function breaches(files: readonly SourceFile[], isForbidden: (target: string) => boolean): string[] {
+  return files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target, specifier }) => isForbidden(target ?? specifier))
+      .map(({ target, specifier }) => `${file.path} -> ${target ?? specifier}`),
+  );
+}
+
+describe('the rules of the house', () => {
+  test('are checked on files that are there, when imports are read', () => {
+    for (const room of ['mock', 'receiver', 'handlers', 'store', 'dispatch', 'notification']) {
+      expect(inRoom(room).length).toBeGreaterThan(1);
+    }
+    const all = sources.flatMap(importsOf);
+    expect(all.length).toBeGreaterThan(sources.length);
+    expect(
+      importsOf({
+        path: 'src/store/sqlite/x.ts',
+        text: "new Worker(new URL('./thread.ts', import.meta.url))",
+      }),
+    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
+    const text =
+      "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
+    expect(
+      importsOf({ path: 'src/x/y.ts', text }).map(({ target, specifier }) => target ?? specifier),
+    ).toEqual(['src/x/b.ts', 'src/c.ts', 'e', 'd']);
+  });
+
+  test('keep the mock apart: it imports nothing of receiver, store or dispatch', () => {
+    expect(breaches(inRoom('mock'), (target) => /^src\/(receiver|store|dispatch)\//.test(target))).toEqual(
+      [],
+    );
+  });
+
+  test('keep the receiver apart: it imports nothing of dispatch or handlers', () => {
+    expect(breaches(inRoom('receiver'), (target) => /^src\/(dispatch|handlers)\//.test(target))).toEqual([]);
+  });
+
+  test('keep handlers to the handler API, the provider clients and the notifications, beside each other', () => {
+    const allowed = /^src\/(dispatch\/handler\.ts$|provider\/|notification\/|handlers\/)/;
+    expect(
+      breaches(inRoom('handlers'), (target) => target.startsWith('src/') && !allowed.test(target)),
+    ).toEqual([]);
+  });
+
+  test('keep the notifications below everything: they import no other room', () => {
+    expect(breaches(inRoom('notification'), (target) => /^src\/(?!notification\/)/.test(target))).toEqual([]);
+  });
+
+  test('let data walk in one direction: no room imports itself over others', () => {
+    const edges = new Map<string, Set<string>>();
+    for (const file of sources) {
+      for (const { target } of importsOf(file)) {
+        if (!target?.startsWith('src/') || roomOf(target) === roomOf(file.path)) continue;
+        edges.set(roomOf(file.path), (edges.get(roomOf(file.path)) ?? new Set()).add(roomOf(target)));
+      }
+    }
+    const cycles: string[] = [];
+    const visit = (room: string, way: readonly string[]): void => {
+      if (way.includes(room)) cycles.push([...way.slice(way.indexOf(room)), room].join(' -> '));
+      else for (const next of edges.get(room) ?? []) visit(next, [...way, room]);
+    };
+    for (const room of edges.keys()) visit(room, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test('let only config.ts read the environment', () => {
+    const readers = sources.filter((file) =>
+      /\bprocess\s*(\.|\?\.|\[)\s*['"]?(env|loadEnvFile)\b/.test(codeOf(file)),
+    );
+    expect(readers.map(({ path }) => path)).toEqual(['src/config.ts']);
+    const others = sources.filter((file) =>
+      /\{[^}]*\b(env|loadEnvFile)\b[^}]*\}\s*(=\s*process\b|from\s*'node:process')/.test(codeOf(file)),
+    );
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('have every import end at a file that is there, with its extension', () => {
+    const known = new Set(filesBelow('.', '.ts', '.js', '.json').map(({ path }) => path));
+    const tests = filesBelow('test', '.ts').filter(({ path }) => path !== 'test/house.test.ts');
+    const all = [...sources, ...tests, ...filesBelow('bin', '.js')];
+    expect(breaches(all, (target) => /^(src|test|bin|\.\.)\//.test(target) && !known.has(target))).toEqual(
+      [],
+    );
+  });
+
+  test('have the service run on its dependencies alone: src imports no package that is not one of them', () => {
+    const packages = new Set(Object.keys(manifest.dependencies));
+    const nameOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+    const isForeign = (target: string) => !/^(src\/|node:|\.)/.test(target) && !packages.has(nameOf(target));
+    expect(breaches(sources, isForeign)).toEqual([]);
+  });
+});
+
+describe('a file', () => {
+  const lengths = sources.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }));
+
+  test('of src has at most 250 lines', () => {
+    expect(lengths.filter(({ lines }) => lines > 250)).toEqual([]);
+  });
+
+  test('of src has, in the middle of all, less than 80 lines', () => {
+    const sorted = lengths.map(({ lines }) => lines).sort((one, other) => one - other);
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(80);
+  });
+
+  test('of the tests has about 250 lines at most', () => {
+    const tests = filesBelow('test', '.ts').map(({ path, text }) => ({
+      path,
+      lines: text.split('\n').length - 1,
+    }));
+    expect(tests.filter(({ lines }) => lines > 280)).toEqual([]);
+  });
+});
+
+describe('nothing in the project', () => {
+  const folders = ['src', 'bin', 'docs', 'bench', '.ci'];
+  const files = [
+    ...folders.flatMap((folder) => filesBelow(folder, '')),
+    ...filesBelow('.', '.md', '.json', '.js', 'Dockerfile', '.env.example').filter(
+      ({ path }) => !path.includes('/'),
+    ),
+  ];
+
+  test('names a relative path that leads out of it', () => {
+    const outside = files.flatMap(({ path, text }) => {
+      const depth = path.split('/').length - 1;
+      // What a document shows of other files is relative to those; only its links are its own.
+      const climbs = path.endsWith('.md') ? /(?<=\]\()(?:\.\.\/)+/g : /(?:\.\.\/)+/g;
+      const steps = [...text.matchAll(climbs)].map(([climb]) => climb.length / 3);
+      return steps.filter((climb) => climb > depth).map((climb) => `${path}: ${climb} levels up`);
+    });
+    expect(outside).toEqual([]);
+  });
+
+  test('names a folder of somebody in particular', () => {
+    const personal = /(?<![\w.:/-])\/(home|root|Users|work|workspace|private)\/[\w.-]+/g;
+    const named = files.flatMap(({ path, text }) =>
+      [...text.matchAll(personal)].map(([name]) => `${path}: ${name}`),
+    );
+    expect(named).toEqual([]);
+  });
+});

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
+import { partsOf, tokenOf } from '../support/hs256.ts';
+import { post, serviceHouses } from '../support/logged-service.ts';
+import { only } from '../support/only.ts';
+import { rawConnection, statusOf } from '../support/raw-http.ts';
+
+const house = serviceHouses();
+
+describe('a service that listens', () => {
+  test.each([1, 10_000, 40_000, 65_000])(
+    'accepts a notification, when one of its texts has %i characters and its body is within the limit, with 200',
+    async (length) => {
+      const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback' });
+      const response = await post(service, notification({ title: 'x'.repeat(length) }), 'fallback');
+      expect(response.status).toBe(200);
+    },
+  );
+
+  test('refuses a notification, when its body is over the limit and its token as large as that makes it, with 413', async () => {
+    const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback' });
+    const response = await post(service, notification({ title: 'x'.repeat(65_536) }), 'fallback');
+    expect(response.status).toBe(413);
+  });
+
+  test('drops a client, when it does not send its headers within HEADERS_TIMEOUT_MS, and serves the others', async () => {
+    const env = { WEBHOOK_SECRET: 'fallback', HEADERS_TIMEOUT_MS: '100', REQUEST_TIMEOUT_MS: '100' };
+    const service = await (await house()).start(env);
+    const slow = await rawConnection(service.port);
+    slow.write(`POST ${PATH} HTTP/1.1\r\n`);
+    expect((await post(service, notification(), 'fallback')).status).toBe(200);
+    expect(statusOf(await slow.closed)).toBe(408);
+  });
+
+  test('hands what it accepted to the handler for its kind, once for all deliveries', async () => {
+    const handled: string[] = [];
+    const service = await (await house()).start(
+      { WEBHOOK_SECRET: 'fallback' },
+      { media_available: ({ media_id }) => void handled.push(media_id) },
+    );
+    for (let count = 0; count < 3; count++) await post(service, notification(), 'fallback');
+    await eventually('it is handled', async () => (await service.store.count({ status: 'handled' })) === 1);
+    expect(handled).toEqual(['UUhbHm6C']);
+  });
+
+  test('ends what it cannot hand to a handler as skipped or dead, with the reason of each', async () => {
+    const { start } = await house();
+    const service = await start({ WEBHOOK_SECRET: 'fallback' });
+    const strange: [Record<string, unknown>, string, RegExp][] = [
+      [{ event: 'media_archived' }, 'skipped', /^unknown kind "media_archived"$/],
+      [{ event: { toString: null } }, 'skipped', /^unknown kind/],
+      [{ media_id: undefined }, 'dead', /^invalid payload: media_id: /],
+      [{ event_time: 'now', note: 1 }, 'dead', /^invalid payload: event_time: /],
+      [{ note: 2 }, 'skipped', /^no handler for media_available$/],
+    ];
+    for (const [members, status, reason] of strange) {
+      const response = await post(service, notification(members), 'fallback');
+      const { id } = (await response.json()) as { id: string };
+      await eventually('the event has ended', async () => (await service.store.event(id))?.attempts === 1);
+      await eventually('it is settled', async () => (await service.store.event(id))?.status !== 'running');
+      const event = await service.store.event(id);
+      expect([event?.status, event?.lastError]).toEqual([status, expect.stringMatching(reason)]);
+    }
+  });
+});
+
+describe('a secret', () => {
+  test('stored by another process is in force for the next notification, with 200', async () => {
+    const { start, openStore } = await house();
+    const service = await start();
+    const other = await openStore();
+    for (const secret of ['first', 'second']) {
+      await other.addSecret(WEBHOOK, secret);
+      const response = await post(service, notification({ media_id: secret }), secret);
+      expect(response.status).toBe(200);
+    }
+  });
+
+  test('retired by another process soon verifies nothing any more, with 401', async () => {
+    const { start, openStore } = await house();
+    const service = await start();
+    const other = await openStore();
+    await other.addSecret(WEBHOOK, 'old');
+    await other.addSecret(WEBHOOK, 'new');
+    expect((await post(service, notification(), 'old')).status).toBe(200);
+    await other.retireSecret(WEBHOOK, 'old', Date.now());
+    await eventually(
+      'it is refused',
+      async () => (await post(service, notification(), 'old')).status === 401,
+    );
+    expect((await post(service, notification(), 'new')).status).toBe(200);
+  });
+});
+
+describe('a notification in quarantine', () => {
+  test('is admitted and handled, when another process stores its secret and nothing else comes', async () => {
+    const { start, openStore } = await house();
+    const handled: string[] = [];
+    const service = await start({}, { media_available: ({ media_id }) => void handled.push(media_id) });
+    expect((await post(service, notification(), 'late')).status).toBe(401);
+    expect(await service.store.quarantined()).toHaveLength(1);
+    await (await openStore()).addSecret(WEBHOOK, 'late');
+    await eventually('it is handled', () => handled.length > 0);
+    await eventually('it left', async () => (await service.store.quarantined()).length === 0);
+    const events = await service.store.events({}, { limit: 10 });
+    expect(only(events)).toMatchObject({ body: JSON.stringify(notification()), deliveries: 1 });
+  });
+
+  test('is admitted at the next start, when WEBHOOK_SECRET is set by then', async () => {
+    const { start } = await house();
+    const first = await start();
+    expect((await post(first, notification(), 'late')).status).toBe(401);
+    await first.stop();
+    const second = await start({ WEBHOOK_SECRET: 'late' });
+    await eventually('it is recorded', async () => (await second.store.count({})) === 1);
+    await eventually('it left', async () => (await second.store.quarantined()).length === 0);
+  });
+
+  test('stays over a start, when WEBHOOK_SECRET is not what signed it', async () => {
+    const { start } = await house();
+    const first = await start();
+    await post(first, notification(), 'late');
+    await first.stop();
+    const second = await start({ WEBHOOK_SECRET: 'another' });
+    const marker = notification({ media_id: 'later' });
+    expect((await post(second, marker, 'another')).status).toBe(200);
+    await eventually(
+      'the other is handled',
+      async () => (await second.store.count({ status: 'skipped' })) === 1,
+    );
+    expect(await second.store.quarantined()).toHaveLength(1);
+  });
+
+  test('never is one of more than QUARANTINE_MAX', async () => {
+    const { start } = await house();
+    const service = await start({ QUARANTINE_MAX: '3' });
+    const all = Array.from({ length: 10 }, (_, count) => notification({ media_id: `m${count}` }));
+    await Promise.all(all.map((body) => post(service, body, 'late')));
+    expect(await service.store.quarantined()).toHaveLength(3);
+  });
+});
+
+describe('starting', () => {
+  test('rejects, when the port is taken, and leaves the database to whoever comes next', async () => {
+    const { start } = await house();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    await expect(start({ PORT: String(port) })).rejects.toMatchObject({ code: 'LISTEN_FAILED' });
+    taken.close();
+    await once(taken, 'close');
+    const service = await start({ PORT: String(port), WEBHOOK_SECRET: 'fallback' });
+    expect((await post(service, notification(), 'fallback')).status).toBe(200);
+  });
+});
+
+describe('the log of a service', () => {
+  test('has no token and no secret in any line, at its most talkative, from the start to the end', async () => {
+    const { start, openStore, log } = await house();
+    const secrets = ['fallback-secret-1', 'stored-secret-2', 'forged-secret-3', 'late-secret-4'];
+    const [fallback = '', stored = '', forged = '', late = ''] = secrets;
+    const service = await start(
+      { WEBHOOK_SECRET: fallback, LOG_LEVEL: 'trace', RETRY_BASE_MS: '1' },
+      {
+        media_available: (event, ctx) => {
+          ctx.log.info('handling');
+          if (event.media_id === 'fails' && ctx.attempt === 1) throw new Error('once');
+        },
+      },
+    );
+    const other = await openStore();
+    await other.addSecret('stored', stored);
+    const bodies = [
+      [notification({ media_id: 'fails' }), fallback],
+      [notification({ webhook_id: 'stored', media_id: 'm2' }), stored],
+      [notification({ webhook_id: 'stored', media_id: 'm3' }), forged],
+      [notification({ webhook_id: 'stored', media_id: 'm4' }), late],
+    ] as const;
+    for (const [body, secret] of bodies) await post(service, body, secret);
+    await other.addSecret('stored', late);
+    await eventually(
+      'three are handled',
+      async () => (await service.store.count({ status: 'handled' })) === 3,
+    );
+    await service.stop();
+    const written = log.lines.join('');
+    expect(written).toContain('handling');
+    for (const secret of secrets) expect(written).not.toContain(secret);
+    for (const [body, secret] of bodies) {
+      expect(written).not.toContain(partsOf(tokenOf(JSON.stringify(body), secret)).signature);
+    }
+  });
+});

@@ -1,0 +1,77 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+import { VirtualClock } from '../../src/clock.ts';
+import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { toVerified } from '../../src/receiver/verified.ts';
+import type { StoredEvent } from '../../src/store/event-store.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { notification } from './genuine.ts';
+import { type LogLines, logLines } from './log-lines.ts';
+import { present } from './only.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A database, a dispatcher and a clock that stands still unless something waits for it. */
+export interface HandlersAtWork {
+  readonly store: SqliteStore;
+  readonly log: LogLines;
+  /** Records a genuine notification, some of its members changed. */
+  record(members?: Readonly<Record<string, unknown>>): Promise<StoredEvent['id']>;
+  /** Runs handlers until nothing waits any more. */
+  runAll(handlers: Handlers): Promise<void>;
+  event(id: string): Promise<StoredEvent>;
+}
+
+/** Gives every test of a block a database of its own. */
+export function handlersAtWork(): () => HandlersAtWork {
+  let work: (HandlersAtWork & { readonly cleanUp: () => Promise<void> }) | undefined;
+  beforeEach(async () => {
+    work = await build();
+  });
+  afterEach(async () => {
+    await work?.cleanUp();
+    work = undefined;
+  });
+  return () => present(work);
+}
+
+async function build() {
+  const directory = await temporaryDirectory();
+  const clock = new VirtualClock();
+  const store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock });
+  const log = logLines();
+  let dispatcher: Dispatcher | undefined;
+  return {
+    store,
+    log,
+    async record(members: Readonly<Record<string, unknown>> = {}) {
+      const body = notification(members);
+      return (await store.record(toVerified(body, JSON.stringify(body)))).id;
+    },
+    async runAll(handlers: Handlers) {
+      dispatcher ??= new Dispatcher({
+        store,
+        handlers,
+        clock,
+        log: log.log,
+        concurrency: 4,
+        handlerTimeoutMs: 1000,
+        leaseMs: 30_000,
+        retry: { maxAttempts: 5, baseMs: 100, capMs: 1000, random: () => 0.5 },
+      });
+      dispatcher.start();
+      for (;;) {
+        await dispatcher.idle();
+        if ((await store.count({ status: 'pending' })) === 0) return;
+        await clock.advance(500);
+      }
+    },
+    event: async (id: string) => present(await store.event(id)),
+    async cleanUp() {
+      await dispatcher?.stop(0);
+      await store.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

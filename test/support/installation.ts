@@ -1,0 +1,92 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
+import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
+import { type ServiceProcess, startProcess } from './service-process.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export const SITE = '9KboGBFu';
+
+/** An installation as an operator has it: a directory, a provider, commands and servers in processes of their own. */
+export interface Installation {
+  readonly directory: string;
+  /** the database file */
+  readonly path: string;
+  readonly env: Record<string, string>;
+  readonly mock: MockProvider;
+  readonly provider: ProviderProxy;
+  /** what every process printed, on either stream */
+  readonly outputs: string[];
+  cli(args: readonly string[], options?: CliOptions): Promise<CliRun>;
+  /** Runs a command that must succeed and print JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  json(args: readonly string[], options?: CliOptions): Promise<any>;
+  serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
+  foreignWebhook(url: string, name?: string): CreatedWebhook;
+  dispose(): Promise<void>;
+}
+
+export async function install(more: Readonly<Record<string, string>> = {}): Promise<Installation> {
+  const directory = await temporaryDirectory();
+  const path = join(directory, 'data', 'receiver.db');
+  const mock = await MockProvider.start({
+    port: 0,
+    rateLimit: 1_000_000,
+    processingMs: 20,
+    maxAttempts: 1,
+    keepDeliveries: 1_000_000,
+  });
+  const provider = await startProviderProxy(mock.url);
+  const env = {
+    DATABASE_URL: `sqlite:${path}`,
+    PROVIDER_BASE_URL: provider.url,
+    PROVIDER_API_SECRET: mock.apiSecret,
+    ...more,
+  };
+  const outputs: string[] = [];
+  const services: ServiceProcess[] = [];
+  const cli = async (args: readonly string[], options: CliOptions = {}) => {
+    const run = await runCli(args, { ...options, env: { ...env, ...options.env } });
+    outputs.push(run.stdout, run.stderr);
+    return run;
+  };
+  return {
+    directory,
+    path,
+    env,
+    mock,
+    provider,
+    outputs,
+    cli,
+    async json(args, options) {
+      const { code, stdout, stderr } = await cli([...args, '--json'], options);
+      if (code !== 0) throw new Error(`hookkit ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    async serve(own = {}) {
+      const service = await startProcess({ ...env, ...own });
+      services.push(service);
+      return service;
+    },
+    foreignWebhook: (url, name = 'foreign') =>
+      mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
+    async dispose() {
+      for (const { child, exited, output } of services) {
+        child.kill('SIGKILL');
+        await exited;
+        outputs.push(output());
+      }
+      await mock.close();
+      await provider.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The URL to register for a service. */
+export function hookOf({ url }: ServiceProcess): string {
+  return `${url}/webhooks/media`;
+}

@@ -1,0 +1,38 @@
+import type { MockProvider } from '../../src/mock/index.ts';
+
+/** Notifications that never stop coming. */
+export interface Traffic {
+  /** how many things have happened */
+  readonly count: number;
+  /** Ends it, and resolves once everything sent was answered. */
+  stop(): Promise<void>;
+}
+
+/** A new live channel every few milliseconds: each sends one notification to every webhook of the site. */
+export function startTraffic(mock: MockProvider, site: string, everyMs = 4): Traffic {
+  let count = 0;
+  const timer = setInterval(() => {
+    mock.createChannel({ site_id: site });
+    count++;
+  }, everyMs);
+  return {
+    get count() {
+      return count;
+    },
+    async stop() {
+      clearInterval(timer);
+      await mock.settled();
+    },
+  };
+}
+
+/** The deliveries that a receiver did not take. */
+export function refusals(mock: MockProvider) {
+  return mock
+    .deliveries()
+    .flatMap(({ webhook_id, notification, attempts }) =>
+      attempts
+        .filter(({ answer }) => answer?.status !== 200)
+        .map(({ answer, error }) => ({ webhook_id, event: notification.event, answer, error })),
+    );
+}

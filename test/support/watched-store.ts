@@ -1,0 +1,37 @@
+import type { EventStore } from '../../src/store/event-store.ts';
+
+type Method = Exclude<keyof EventStore, 'close'>;
+
+/** A store whose calls a test can count, hold up and make fail. */
+export interface WatchedStore {
+  readonly store: EventStore;
+  /** Whether no call is under way. */
+  isIdle(): boolean;
+  /** From now on, awaits `before` ahead of each call of a method; if that throws, the call fails in this way. */
+  intercept(method: Method, before: () => Promise<void> | void): void;
+}
+
+export function watch(watched: EventStore): WatchedStore {
+  const before = new Map<PropertyKey, () => Promise<void> | void>();
+  let underWay = 0;
+  const store = new Proxy(watched, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== 'function') return method;
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        underWay++;
+        try {
+          await before.get(name)?.();
+          return await Reflect.apply(method, target, given);
+        } finally {
+          underWay--;
+        }
+      };
+    },
+  });
+  return {
+    store,
+    isIdle: () => underWay === 0,
+    intercept: (method, first) => void before.set(method, first),
+  };
+}
