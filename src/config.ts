@@ -68,6 +68,9 @@ const variables = {
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),
   ADMIN_TOKEN: secret(/^\S{16,}$/, 'at least 16 characters without spaces').optional(),
+  ADMIN_NAMES: text(/^[\w.-]+(\s*,\s*[\w.-]+)*$/, 'host names, separated by commas')
+    .transform((names) => names.toLowerCase().split(/\s*,\s*/))
+    .optional(),
 
   PROVIDER_BASE_URL: url.default('https://api.jwplayer.com'),
   PROVIDER_API_SECRET: secret(/^\S+$/, 'an API secret of the provider').optional(),

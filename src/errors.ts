@@ -11,7 +11,23 @@ export type ErrorCode =
   /** A demo did not come out as it must. */
   | 'DEMO_FAILED'
   /** What was given to a command is not valid. */
-  | 'INPUT_INVALID';
+  | 'INPUT_INVALID'
+  /** The secret of a new webhook could not be stored, so that the webhook was not to stay. */
+  | 'SECRET_NOT_STORED'
+  /** Neither the provider nor the store knows such a webhook. */
+  | 'WEBHOOK_UNKNOWN'
+  /** A rotation cannot go on; nothing that is in use was taken away. */
+  | 'ROTATION_STOPPED'
+  /** The doctor found something that has to be put right. */
+  | 'CHECK_FAILED'
+  /** No such event is in the database. */
+  | 'EVENT_UNKNOWN'
+  /** Some of the events came out otherwise than asked for; what was said before tells which. */
+  | 'REPLAY_FAILED'
+  /** What a command gives cannot be written. */
+  | 'OUTPUT_FAILED'
+  /** Stopped by Ctrl-C or SIGTERM. */
+  | 'INTERRUPTED';
 
 /** An error that a user can do something about. */
 export class KitError extends Error {

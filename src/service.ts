@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Handlers } from './dispatch/handler.ts';
 import { messageOf } from './errors.ts';
+import type { Admin } from './observer.ts';
 import { StatusesClient } from './provider/index.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   readonly log: Logger;
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
+  /** watches, and has a listener of its own */
+  readonly admin?: Admin | undefined;
 }
 
 /** How soon an admission that failed is tried again. */
@@ -30,6 +33,8 @@ export interface Service {
   readonly port: number;
   readonly store: EventStore;
   readonly dispatcher: Dispatcher;
+  /** where the admin listener is, if there is one */
+  readonly adminUrl?: string | undefined;
   /** Answers what is under way, lets handlers end, puts back what did not, and closes the store. */
   stop(): Promise<void>;
 }
@@ -39,10 +44,16 @@ export interface Service {
  * @throws KitError STORE_UNUSABLE if the database cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, clock } = options;
-  const store = await openStore({ url: config.DATABASE_URL, clock, secretsKey: config.SECRETS_KEY });
+  const { config, clock, admin } = options;
+  const store = await openStore({
+    url: config.DATABASE_URL,
+    clock,
+    secretsKey: config.SECRETS_KEY,
+    onCommit: admin && ((ms) => admin.observer.committed(ms)),
+  });
   try {
-    return await startOn(store, options);
+    const service = await startOn(store, options);
+    return admin ? await withAdmin(service, admin, options) : service;
   } catch (error) {
     await store.close();
     throw error;
@@ -51,7 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 async function startOn(
   store: EventStore,
-  { config, handlers, clock, log, random }: ServiceOptions,
+  { config, handlers, clock, log, random, admin }: ServiceOptions,
 ): Promise<Service> {
   const dispatcher = new Dispatcher({
     store,
@@ -68,6 +79,7 @@ async function startOn(
       random,
     },
     statuses: statusesClientOf(config),
+    observer: admin?.observer,
   });
   const keyring = new Keyring({ store, clock, fallback: config.WEBHOOK_SECRET });
   let draining = false;
@@ -83,6 +95,7 @@ async function startOn(
     trustProxy: config.TRUST_PROXY,
     isDraining: () => draining,
     onAccepted: () => dispatcher.wake(),
+    observer: admin?.observer,
   });
   await keyring.start();
   const listener = await Listener.start(app, {
@@ -125,6 +138,21 @@ async function startOn(
     await store.close();
   };
   return { port: listener.port, store, dispatcher, stop };
+}
+
+async function withAdmin(service: Service, admin: Admin, { config, clock, log }: ServiceOptions) {
+  const { store, dispatcher } = service;
+  try {
+    const listener = await admin.start({ store, config, clock, log, wake: () => dispatcher.wake() });
+    const stop = async (): Promise<void> => {
+      await listener.stop();
+      await service.stop();
+    };
+    return { ...service, adminUrl: listener.url, stop };
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
 }
 
 function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {

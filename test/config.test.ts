@@ -47,6 +47,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     ADMIN_HOST: { valid: 'localhost', invalid: ['not a host'] },
     ADMIN_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     ADMIN_TOKEN: { valid: 'sixteen-letters!', invalid: ['fifteen-letters', 'with spaces in between'] },
+    ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
     PROVIDER_BASE_URL: {
       valid: 'http://127.0.0.1:4010',
       invalid: ['api.example.com', 'ftp://example.com', 'file:///etc'],

@@ -47,6 +47,13 @@ describe('the rules of the house', () => {
     expect(breaches(inRoom('receiver'), (target) => /^src\/(dispatch|handlers)\//.test(target))).toEqual([]);
   });
 
+  test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {
+    const others = sources.filter(({ path }) => roomOf(path) !== 'inspector');
+    expect(breaches(others, (target) => target.startsWith('src/inspector/'))).toEqual([
+      'src/cli/start.ts -> src/inspector/index.ts',
+    ]);
+  });
+
   test('keep handlers to the handler API, the provider clients and the notifications, beside each other', () => {
     const allowed = /^src\/(dispatch\/handler\.ts$|provider\/|notification\/|handlers\/)/;
     expect(

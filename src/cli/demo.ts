@@ -18,11 +18,15 @@ export function demoCommand(): Command {
 
 async function demo({ once }: { once?: true }): Promise<void> {
   const stage = await setStage();
-  print(`mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\n\n`);
+  print(
+    `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,
+  );
   if (once) return playRound(stage).finally(() => stage.close());
   closeWithGrace({ logger: false }, () => stage.close());
   await playRound(stage);
-  print('\nGoing on with a new media every two seconds until you press Ctrl-C.\n\n');
+  print(
+    `\nGoing on with a new media every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
+  );
   for (;;) await beat(stage);
 }
 

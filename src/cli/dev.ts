@@ -1,12 +1,11 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { systemClock } from '../clock.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { handlers } from '../handlers/index.ts';
 import { MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
-import { startService } from '../service.ts';
+import { start } from './start.ts';
 
 const SITE = 'devSite1';
 
@@ -18,7 +17,7 @@ export function devCommand(): Command {
 
 async function dev(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
-  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  const service = await start({ config, handlers, log });
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const webhook = mock.createWebhook({
     name: 'dev',
@@ -34,6 +33,7 @@ async function dev(config: Config): Promise<void> {
   });
   process.stderr.write(
     `receiver  ${webhook.metadata.webhook_url}\n` +
+      (service.adminUrl ? `inspector ${service.adminUrl}\n` : '') +
       `mock      ${mock.url}, with a webhook for site ${SITE}. Upload a media and watch your handlers:\n\n` +
       `  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'\n\n`,
   );

@@ -1,11 +1,10 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { systemClock } from '../clock.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { messageOf } from '../errors.ts';
 import { handlers } from '../handlers/index.ts';
-import { startService } from '../service.ts';
+import { start } from './start.ts';
 
 /** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;
@@ -18,7 +17,7 @@ export function serveCommand(): Command {
 
 async function serve(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
-  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  const service = await start({ config, handlers, log });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, logger: false }, async ({ signal, err }) => {
     if (err) {
@@ -28,7 +27,12 @@ async function serve(config: Config): Promise<void> {
       return;
     }
     log.info({ signal }, 'stopping');
-    await service.stop();
+    try {
+      await service.stop();
+    } catch (error) {
+      log.fatal({ error: messageOf(error) }, 'did not stop in order; what was acknowledged is on disk');
+      throw error;
+    }
     log.info('stopped');
   });
 }

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { type Run, runHandler } from './run-handler.ts';
 import { type RetryPolicy, settlementOf } from './settlement.ts';
+import { Takeover } from './takeover.ts';
 
 export interface DispatcherOptions {
   readonly store: EventStore;
@@ -21,6 +23,7 @@ export interface DispatcherOptions {
   readonly retry: RetryPolicy;
   /** what handlers find as `ctx.statuses` */
   readonly statuses?: StatusesClient | undefined;
+  readonly observer?: Observer | undefined;
 }
 
 interface Running {
@@ -40,6 +43,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #owner = randomUUID();
   readonly #running = new Map<EventId, Running>();
+  readonly #takeover: Takeover;
   #claiming: Promise<void> | undefined;
   #wokenMeanwhile = false;
   #stopped = true;
@@ -48,10 +52,12 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#takeover = new Takeover(options.clock, options.leaseMs);
   }
 
   start(): void {
     this.#stopped = false;
+    this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
     this.wake();
   }
@@ -78,6 +84,7 @@ export class Dispatcher {
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelPoll();
+    this.#takeover.stop();
     await this.#claiming;
     await this.#endWithin(graceMs);
     for (const { abort } of this.#running.values()) {
@@ -113,8 +120,11 @@ export class Dispatcher {
       this.#wokenMeanwhile = false;
       const limit = concurrency - this.#running.size;
       try {
-        const request = { owner: this.#owner, limit, leaseMs, maxAttempts: retry.maxAttempts };
-        const claimed = await store.claim(request);
+        const { maxAttempts } = retry;
+        const askedAt = clock.now();
+        const spareLost = !this.#takeover.isAllowed();
+        const claimed = await store.claim({ owner: this.#owner, limit, leaseMs, maxAttempts, spareLost });
+        this.#takeover.reached(askedAt);
         nextDueAt = claimed.nextDueAt;
         for (const claim of claimed.claims) this.#start(claim);
       } catch (error) {
@@ -128,7 +138,8 @@ export class Dispatcher {
   #start(claim: Claim): void {
     const abort = new AbortController();
     const done = this.#handle(claim, abort).finally(() => {
-      this.#running.delete(claim.id);
+      // An event that was lost may be held again, in a later attempt, before its first run has ended.
+      if (this.#running.get(claim.id)?.abort === abort) this.#running.delete(claim.id);
       this.wake();
     });
     this.#running.set(claim.id, { abort, done });
@@ -148,8 +159,10 @@ export class Dispatcher {
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
     const settlement = settlementOf(run, claim.attempts, clock.now(), retry);
     report(log, claim, run, settlement.status);
+    const { status, outcome } = settlement;
+    const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - claim.startedAt };
     await this.#untilStored(async () => {
-      if (await store.settle(claim, this.#owner, settlement)) return;
+      if (await store.settle(claim, this.#owner, settlement)) return this.#options.observer?.ran(ended);
       log.error(
         { event: claim.id },
         'the lease was lost while the handler ran; another process has the event',
@@ -172,18 +185,25 @@ export class Dispatcher {
   }
 
   #scheduleRenewal(): void {
-    this.#cancelRenewal = this.#options.clock.after(this.#options.leaseMs / 3, async () => {
+    let isCancelled = false;
+    const cancel = this.#options.clock.after(this.#options.leaseMs / 3, async () => {
       await this.#renew();
-      this.#scheduleRenewal();
+      if (!isCancelled) this.#scheduleRenewal();
     });
+    this.#cancelRenewal = () => {
+      isCancelled = true;
+      cancel();
+    };
   }
 
   async #renew(): Promise<void> {
     if (this.#running.size === 0) return;
-    const { store, leaseMs, log } = this.#options;
+    const { store, leaseMs, clock, log } = this.#options;
     const before = [...this.#running];
+    const askedAt = clock.now();
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs));
+      this.#takeover.reached(askedAt);
       for (const [id, { abort }] of before) {
         if (!held.has(id) && this.#running.has(id)) abort.abort(new DOMException('lease lost', 'AbortError'));
       }

@@ -3,12 +3,19 @@ import type { EventStore } from '../store/event-store.ts';
 
 /** `ctx.once` of one event: steps that are done are remembered in the store. */
 export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId) {
-  return async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
+  const underWay = new Map<string, Promise<unknown>>();
+  const run = async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
     const done = await store.step(id, step);
     if (done) return (done.result === null ? undefined : JSON.parse(done.result)) as T;
     const result = await fn();
     await store.saveStep(id, step, serialise(step, result));
     return result;
+  };
+  return <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
+    // A handler that asks twice at the same moment gets one answer.
+    const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
+    underWay.set(step, asked);
+    return asked as Promise<T>;
   };
 }
 

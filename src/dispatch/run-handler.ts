@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { parseJsonText } from '../notification/json.ts';
-import { parsePayload } from '../notification/payload.ts';
+import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import type { Handler, HandlerContext, Handlers, Outcome } from './handler.ts';
@@ -35,7 +35,7 @@ const OUTCOMES: ReadonlySet<string> = new Set<Outcome['type']>(['skip', 'retry',
  * @param abort aborted from outside when the event is to be given up; also aborted here when the time is over
  */
 export async function runHandler(claim: Claim, abort: AbortController, options: RunOptions): Promise<Run> {
-  const payload = parsePayload(parseJsonText(claim.body));
+  const payload = payloadOf(claim.body);
   if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
   const name = payload.type === 'known' ? payload.notification.event : 'unknown';
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
@@ -51,6 +51,15 @@ export async function runHandler(claim: Claim, abort: AbortController, options: 
   stopTimer.cancel();
   if (first !== 'timeout') return first;
   return timedOut(run, abort, options);
+}
+
+/** A text that an earlier version recorded may be one that this version does not read. */
+function payloadOf(body: string): Payload | { readonly type: 'invalid'; readonly problem: string } {
+  try {
+    return parsePayload(parseJsonText(body));
+  } catch (error) {
+    return { type: 'invalid', problem: messageOf(error) };
+  }
 }
 
 /** Aborts, and waits a little: the next attempt is not to meet the last one still at work. */

@@ -1,9 +1,9 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { KitError, messageOf } from '../errors.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { answerError, answerUnavailable } from './answer.ts';
+import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
+import { securityHeaders } from './headers.ts';
 import { requestLog } from './request-log.ts';
 import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
 
@@ -23,7 +23,7 @@ export function createReceiver(options: ReceiverOptions): Express {
   app.set('trust proxy', options.trustProxy);
   app.set('etag', false);
   app.set('query parser', false);
-  app.use(helmet());
+  app.use(...securityHeaders);
   app.use(requestLog(options.log));
   app.all(options.webhookPath, ...webhookRoute(options));
   app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
@@ -40,10 +40,15 @@ const readOnly: RequestHandler = (req, res, next) => {
 };
 
 function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
+  let probe: Promise<void> | undefined;
   return async (_req, res) => {
     if (isDraining()) return answerUnavailable(res, 'shutting down');
+    // One for all who ask meanwhile: anybody may ask, and it costs a commit.
+    probe ??= store.ping().finally(() => {
+      probe = undefined;
+    });
     const answered = await Promise.race([
-      store.ping().then(() => true),
+      probe.then(() => true),
       new Promise((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
     ]);
     if (!answered) return answerUnavailable(res, 'the store is busy');
@@ -54,7 +59,7 @@ function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
 const lastResort: ErrorRequestHandler = (error, req, res, _next) => {
   if (res.headersSent) return void res.destroy();
   const status: unknown = error?.status;
-  if (status === 413) return answerError(res, 413, 'the body is too large');
+  if (status === 413) return answerTooLarge(res);
   // What body-parser refuses: a broken compression, an encoding that nobody knows, a body shorter than announced.
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return answerError(res, 400, 'the body cannot be read');

@@ -74,7 +74,8 @@ export class Keyring {
   }
 
   #gap(): Promise<void> {
-    const wait = this.#lastRead + GAP_MS - this.#clock.now();
+    // Not longer than the gap, even if the clock was put back meanwhile.
+    const wait = Math.min(GAP_MS, this.#lastRead + GAP_MS - this.#clock.now());
     return wait > 0 ? new Promise((resolve) => this.#clock.after(wait, resolve)) : Promise.resolve();
   }
 

@@ -1,10 +1,13 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { rateLimit } from 'express-rate-limit';
+import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
 import { type JsonObject, parseJsonObject } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
+import type { Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
-import { answerError, answerUnavailable } from './answer.ts';
+import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
+import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
+import { observed } from './observed.ts';
 import { deservesQuarantine } from './quarantine.ts';
 import { label, toVerified } from './verified.ts';
 
@@ -22,14 +25,18 @@ export interface WebhookRouteOptions {
   readonly isDraining: () => boolean;
   /** called when a new event is on disk */
   readonly onAccepted: () => void;
+  readonly observer?: Observer | undefined;
 }
 
 const MINUTE_MS = 60_000;
+/** Requests at once for which the store is asked whether their secret is there by now; each holds some 30 KB. */
+const MAX_LOOKUPS = 500;
 
 /** The handlers of the webhook route, in the order of the table of answers. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
   const { store, keyring, rejectLimit, quarantineMax, onAccepted } = options;
   let waitingAcks = 0;
+  let lookups = 0;
 
   const requirePost: RequestHandler = (req, res, next) => {
     if (req.method === 'POST') return next();
@@ -48,6 +55,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
 
   /** A body that cannot be read is refused like one that is no JSON: after Authorization, whose turn comes first. */
   const readBody: RequestHandler = (req, res, next) => {
+    // Said at once: what reads the body would first take in all of it, however long that is.
+    if (Number(req.headers['content-length']) > options.bodyLimit) return answerTooLarge(res);
     rawBody(req, res, (error?: unknown) => {
       const status = (error as { status?: number } | undefined)?.status;
       if (error === undefined || status === 413 || status === undefined || status >= 500) return next(error);
@@ -64,9 +73,9 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     const parsed = parse(req.body);
     if ('problem' in parsed) return answerError(res, 400, `the body is ${parsed.problem}`);
     const { text, value } = parsed;
+    res.locals.body = value;
     const refusal = await verify(token, value);
     if (refusal) {
-      req.log.warn({ ...refusal, webhookId: label(value.webhook_id) }, 'notification refused');
       res.locals.refused = { token, value, text, refusal } satisfies Refused;
       return next();
     }
@@ -74,6 +83,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     if (waitingAcks >= options.maxWaitingAcks) return answerUnavailable(res, 'overloaded');
     waitingAcks++;
     const recorded = await store.record(toVerified(value, text)).finally(() => waitingAcks--);
+    res.locals.recorded = recorded;
     if (recorded.status === 'accepted') onAccepted();
     req.log.debug(recorded, 'notification recorded');
     res.json(recorded satisfies Recorded);
@@ -81,22 +91,31 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
 
   const verify = async (token: string, body: JsonObject): Promise<Refusal | undefined> => {
     const webhookId = label(body.webhook_id);
-    const refusal = verifyNotification(token, body, keyring.keysFor(webhookId));
+    const keys = keyring.keysFor(webhookId);
+    const refusal = verifyNotification(token, body, keys);
     if (refusal?.reason !== 'bad signature' && refusal?.reason !== 'no secret') return refusal;
+    // A flood of forgeries is not to pile up here: what is beyond goes by the secrets known now, at most a second old.
+    if (lookups >= MAX_LOOKUPS) return refusal;
+    lookups++;
     // The secret may have been stored a moment ago by another process.
-    await keyring.refresh();
-    return verifyNotification(token, body, keyring.keysFor(webhookId));
+    await keyring.refresh().finally(() => lookups--);
+    const now = keyring.keysFor(webhookId);
+    const isAsBefore = now.length === keys.length && now.every((key, index) => key === keys[index]);
+    return isAsBefore ? refusal : verifyNotification(token, body, now);
   };
 
   // Stands behind verification, so that it counts and throttles only what failed.
   const limitRejections = rateLimit({
     windowMs: MINUTE_MS,
     limit: rejectLimit,
+    store: new Failures(MINUTE_MS),
     standardHeaders: false,
     legacyHeaders: false,
     // Anybody may send this header; it counts only where TRUST_PROXY says so.
     validate: false,
-    handler: (_req, res) => {
+    handler: (req, res) => {
+      // Once a source and minute: a flood is not to fill the disk with lines about itself.
+      if (hitsOf(req) === rejectLimit + 1) req.log.warn({ source: req.ip }, 'source throttled');
       res.set('Retry-After', String(MINUTE_MS / 1000));
       answerError(res, 429, 'too many notifications that cannot be verified');
     },
@@ -104,6 +123,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
 
   const reject = async (req: Request, res: Response): Promise<void> => {
     const { token, value, text, refusal } = res.locals.refused as Refused;
+    req.log.warn({ ...refusal, webhookId: label(value.webhook_id) }, 'notification refused');
     const unexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
     if (unexplained && deservesQuarantine(token, value)) {
       await store.quarantine({ ...toVerified(value, text), token, source: req.ip ?? '' }, quarantineMax);
@@ -111,7 +131,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     challenge(res, 'the notification could not be verified');
   };
 
-  return [requirePost, refuseIfBusy, readBody, receive, limitRejections, reject];
+  return [observed(options.observer), requirePost, refuseIfBusy, readBody, receive, limitRejections, reject];
 }
 
 interface Refused {
@@ -119,6 +139,11 @@ interface Refused {
   readonly value: JsonObject;
   readonly text: string;
   readonly refusal: Refusal;
+}
+
+/** How often the source of a request has failed, as the limiter counted. */
+function hitsOf(req: Request): number | undefined {
+  return (req as Request & { rateLimit?: RateLimitInfo }).rateLimit?.used;
 }
 
 function bearerOf(req: Request): string | undefined {

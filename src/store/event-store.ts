@@ -1,4 +1,5 @@
 import type { EventId } from './event-id.ts';
+import type { EventSearch } from './event-search.ts';
 
 /** `pending` → `running` → `handled` | `skipped` | `dead`; replay puts an event back to `pending`. */
 export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
@@ -79,6 +80,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** an event whose lease ran out on its last attempt becomes `dead` */
   readonly maxAttempts: number;
+  /** leaves leases that ran out to their owners, which may not have had the chance to renew them */
+  readonly spareLost?: boolean | undefined;
 }
 
 export interface Claimed {
@@ -100,7 +103,8 @@ export interface Settlement {
 /** Which events are meant; what is not given does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
   readonly ids?: readonly string[] | undefined;
-  readonly kind?: string | undefined;
+  /** one, or any of several */
+  readonly kind?: string | readonly string[] | undefined;
   readonly status?: Status | undefined;
   readonly site?: string | undefined;
   readonly resource?: string | undefined;
@@ -111,6 +115,15 @@ export interface EventFilter {
   readonly until?: number | undefined;
   /** a part of the body */
   readonly q?: string | undefined;
+}
+
+export interface ReplayOptions {
+  /** forget what `ctx.once` has stored, so that every step runs again */
+  readonly resetSteps?: boolean | undefined;
+  /** called after each commit with what it put back; the next one waits for what it returns */
+  readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
+  /** once aborted, no further commit follows */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Page {
@@ -140,11 +153,14 @@ export interface Quarantined extends VerifiedNotification {
  * Where events live. Every method that writes resolves once its change is durably committed, and rejects with
  * `STORE_UNAVAILABLE` when nothing of it was.
  */
-export interface EventStore {
+export interface EventStore extends EventSearch {
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 
-  /** Leases what is ready, oldest event time first, never two of one resource; takes back leases that ran out. */
+  /**
+   * Leases what is ready, oldest event time first, never two of one resource; takes back leases of others that ran out,
+   * those that were lost together one after the other over the length of a lease.
+   */
   claim(request: ClaimRequest): Promise<Claimed>;
   /** Renews all leases of an owner; tells which events it still holds. */
   renew(owner: string, leaseMs: number): Promise<readonly EventId[]>;
@@ -164,7 +180,7 @@ export interface EventStore {
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
   count(filter: EventFilter): Promise<number>;
   /** Puts handled, skipped and dead events back to `pending` with all attempts before them; pruned ones stay. */
-  replay(filter: EventFilter, options?: { readonly resetSteps?: boolean }): Promise<number>;
+  replay(filter: EventFilter, options?: ReplayOptions): Promise<number>;
 
   /** Stores a secret; several of one webhook are live side by side. */
   addSecret(webhookId: string, secret: string): Promise<void>;
@@ -172,6 +188,12 @@ export interface EventStore {
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
   /** All secrets that are not retired yet, oldest first. */
   secrets(): Promise<readonly WebhookSecret[]>;
+  /**
+   * Seals all secrets under another key, in one commit; tells how many. Other processes go on with the new key.
+   * @param newKey 32 bytes, where the key is given from outside; without it, a new one takes the key file's place
+   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round
+   */
+  rekey(newKey?: Buffer): Promise<number>;
 
   /** Keeps at most `max`; when full, the oldest of the source that holds most goes. False if it is there already. */
   quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number): Promise<boolean>;
@@ -182,8 +204,9 @@ export interface EventStore {
   /**
    * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time.
    * Their digests stay, so that a repeat is still known. Tells how many.
+   * @param among only these events, where given
    */
-  prune(handledBefore: number, limit: number): Promise<number>;
+  prune(handledBefore: number, limit: number, among?: readonly string[]): Promise<number>;
 
   /** Resolves if the store can commit. */
   ping(): Promise<void>;

@@ -1,6 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import { KitError } from '../errors.ts';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { KitError, messageOf } from '../errors.ts';
 
 /**
  * The 32-byte key in a file beside the database, made with mode 0600 if there is none. Written aside and linked into
@@ -16,22 +28,78 @@ export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boo
       `the database has sealed secrets but ${path} is missing: put the key file back or set SECRETS_KEY`,
     );
   }
-  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const file = openSync(draft, 'wx', 0o600);
+  const draft = draftKey(path);
   try {
-    writeSync(file, `${randomBytes(32).toString('base64')}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  try {
-    linkSync(draft, path);
+    linkSync(draft.file, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    unlinkSync(draft);
+    unlinkSync(draft.file);
   }
+  syncDirectory(path);
   return readOrMakeKeyFile(path, { mayMake: false });
+}
+
+/** A key that is written down and not in its place yet. */
+export interface DraftedKey {
+  readonly file: string;
+  readonly key: Buffer;
+}
+
+/**
+ * Writes a new key down beside the key file, in a file of its own that no other process takes for its own.
+ * @throws KitError STORE_UNUSABLE if it cannot be written, and then nothing is left of it
+ */
+export function draftKey(path: string): DraftedKey {
+  const file = `${path}.next-${randomBytes(4).toString('hex')}`;
+  const key = randomBytes(32);
+  try {
+    const opened = openSync(file, 'wx', 0o600);
+    try {
+      writeSync(opened, `${key.toString('base64')}\n`);
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
+    syncDirectory(path);
+  } catch (cause) {
+    rmSync(file, { force: true });
+    throw new KitError('STORE_UNUSABLE', `cannot write the key file ${file}: ${messageOf(cause)}`, { cause });
+  }
+  return { file, key };
+}
+
+/** Keys that were written down by a process that did not live to put one in its place. */
+export function draftedKeys(path: string): DraftedKey[] {
+  const start = `${basename(path)}.next-`;
+  const files = readdirSync(dirname(path)).filter((name) => name.startsWith(start));
+  return files.flatMap((name) => {
+    const file = join(dirname(path), name);
+    const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+    return key.length === 32 ? [{ file, key }] : []; // half of one, from a crash
+  });
+}
+
+/** Puts a key that was written down in the place of the key file. */
+export function adoptKey(file: string, path: string): void {
+  try {
+    renameSync(file, path);
+  } catch (error) {
+    // Another process that needed the key has done it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  syncDirectory(path);
+}
+
+/** Only then a new name in a directory survives the loss of power. */
+function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return; // which cannot open directories
+  const directory = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 function read(path: string): Buffer | undefined {

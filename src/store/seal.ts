@@ -5,6 +5,14 @@ const VERSION = 1;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** What every key seals when it comes into use, so that another one can be told from it. */
+export const KEY_CHECK = 'secrets key check';
+
+/** What a webhook's secret is sealed for: it opens for no other. */
+export function purposeOf(webhookId: string): string {
+  return `webhook ${webhookId}`;
+}
+
 /** Seals secrets with AES-256-GCM, so that a copy of the database without the key reveals none. */
 export class Sealer {
   readonly #key: Buffer;
@@ -41,6 +49,16 @@ export class Sealer {
         'the stored secrets do not open with this key: give the SECRETS_KEY (or key file) that sealed them',
         { cause },
       );
+    }
+  }
+
+  /** Whether `open` would. */
+  opens(sealed: Uint8Array, purpose: string): boolean {
+    try {
+      this.open(sealed, purpose);
+      return true;
+    } catch {
+      return false;
     }
   }
 

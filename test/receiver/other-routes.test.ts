@@ -126,10 +126,10 @@ describe('every answer', () => {
   test('has the headers of helmet, for each status, and does not say what it runs on', async () => {
     for (const { headers } of await answers()) {
       expect(headers).toMatchObject({
-        'content-security-policy': expect.stringContaining("default-src 'self'"),
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
         'strict-transport-security': expect.stringContaining('max-age='),
         'x-content-type-options': 'nosniff',
-        'x-frame-options': 'SAMEORIGIN',
+        'x-frame-options': 'DENY',
         'referrer-policy': 'no-referrer',
       });
       expect(headers).not.toHaveProperty('x-powered-by');

@@ -32,6 +32,22 @@ describe('one source', () => {
     expect(response.headers['www-authenticate']).toBeUndefined();
   });
 
+  test('is refused with 401 as often as allowed, when all its failures come at the same moment, and with 429 beyond', async () => {
+    const { app, store } = await start({ options: { rejectLimit: 5 } });
+    const bodies = Array.from({ length: 12 }, (_, number) => notification({ media_id: `media${number}` }));
+    const answers = await Promise.all(bodies.map((body) => deliver(app, body, 'not the secret')));
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([...Array(5).fill(401), ...Array(7).fill(429)]);
+    expect(await store.quarantined()).toHaveLength(5);
+  });
+
+  test('is named in the log once, when it goes on failing beyond the limit, however often that is', async () => {
+    const { app, log } = await start({ options: { rejectLimit: LIMIT } });
+    await fail(app, LIMIT * 5);
+    expect(log.withMessage('notification refused')).toHaveLength(LIMIT);
+    expect(log.withMessage('source throttled')).toMatchObject([{ source: expect.stringMatching(/127/) }]);
+  });
+
   test('is never throttled, when its notifications verify, however often it failed, with 200', async () => {
     const { app } = await start({ options: { rejectLimit: LIMIT } });
     expect((await fail(app, LIMIT + 2)).at(-1)).toBe(429);

@@ -4,8 +4,8 @@ import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatche
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventId } from '../../src/store/event-id.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import { type LogLines, logLines } from './log-lines.ts';
 import { present } from './only.ts';
-import { type LogLine, recordingLog } from './recording-log.ts';
 import { seededRandom } from './seeded-random.ts';
 import type { StoreFactory, StoreFixture } from './store-fixture.ts';
 import { verified } from './verified-notification.ts';
@@ -28,7 +28,8 @@ export interface DispatchStage {
   readonly clock: VirtualClock;
   /** to look at what the dispatchers did */
   readonly store: EventStore;
-  readonly lines: readonly LogLine[];
+  /** what the dispatchers and their handlers logged under a message */
+  readonly logged: LogLines['withMessage'];
   /** Starts a dispatcher and lets it claim; each but the first has a store instance of its own, as another process. */
   start(handlers: Handlers, given?: Partial<DispatcherOptions>): Promise<StartedDispatcher>;
   /** Records an event of kind media_available, unless the members say otherwise. */
@@ -44,7 +45,7 @@ export interface DispatchStage {
 
 function createStage(fixture: StoreFixture): DispatchStage {
   const { clock, store } = fixture;
-  const { log, lines } = recordingLog();
+  const { log, withMessage: logged } = logLines();
   const watched: WatchedStore[] = [];
   const dispatchers: Dispatcher[] = [];
 
@@ -95,7 +96,7 @@ function createStage(fixture: StoreFixture): DispatchStage {
   return {
     clock,
     store,
-    lines,
+    logged,
     start,
     record: async (members) => (await store.record(verified(members))).id,
     event: async (id) => present(await store.event(id)),

@@ -24,6 +24,8 @@ export interface Installation {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
   serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** Ends a server with the installation. */
+  keep(service: ServiceProcess): ServiceProcess;
   /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
   foreignWebhook(url: string, name?: string): CreatedWebhook;
   dispose(): Promise<void>;
@@ -48,6 +50,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   };
   const outputs: string[] = [];
   const services: ServiceProcess[] = [];
+  const keep = (service: ServiceProcess) => {
+    services.push(service);
+    return service;
+  };
   const cli = async (args: readonly string[], options: CliOptions = {}) => {
     const run = await runCli(args, { ...options, env: { ...env, ...options.env } });
     outputs.push(run.stdout, run.stderr);
@@ -67,10 +73,9 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       return JSON.parse(stdout);
     },
     async serve(own = {}) {
-      const service = await startProcess({ ...env, ...own });
-      services.push(service);
-      return service;
+      return keep(await startProcess({ ...env, ...own }));
     },
+    keep,
     foreignWebhook: (url, name = 'foreign') =>
       mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
     async dispose() {

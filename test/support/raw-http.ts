@@ -19,7 +19,7 @@ export async function rawConnection(port: number): Promise<RawConnection> {
     received += chunk;
   });
   socket.on('error', () => {}); // a reset is one way to be closed; `closed` tells
-  const closed = once(socket, 'close').then(() => received);
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
   await once(socket, 'connect');
   return {
     write: (text) => void socket.write(text),

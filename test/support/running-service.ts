@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
@@ -20,6 +20,7 @@ export interface RunningService extends Service {
 export async function runService(
   handlers: Handlers,
   env: Readonly<Record<string, string>> = {},
+  clock: Clock = systemClock,
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
   const path = join(directory, 'receiver.db');
@@ -32,7 +33,7 @@ export async function runService(
     ...env,
   });
   const log = pino({ level: 'silent' });
-  const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+  const service = await startService({ config, handlers, clock, log, random: Math.random });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();

@@ -14,18 +14,27 @@ export interface ServiceProcess {
   output(): string;
 }
 
-const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
 
 /** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
   handlersModule?: URL,
+  cwd: string = tmpdir(), // a .env of whoever runs the tests is not to count
+  cli: string = ourCli,
 ): Promise<ServiceProcess> {
   const args = handlersModule ? [childScript, handlersModule.href] : [cli, 'serve'];
   const child = spawn(process.execPath, args, {
-    cwd: tmpdir(), // a .env of whoever runs the tests is not to count
-    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info', ...env },
+    cwd,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      LOG_LEVEL: 'info',
+      ...env,
+    },
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
   let output = '';

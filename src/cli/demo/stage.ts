@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { systemClock } from '../../clock.ts';
 import { parseConfig } from '../../config.ts';
 import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
+import { KitError } from '../../errors.ts';
 import { handlers } from '../../handlers/index.ts';
 import { MockProvider } from '../../mock/index.ts';
 import { kindNames } from '../../notification/kinds.ts';
-import { type Service, startService } from '../../service.ts';
+import type { Service } from '../../service.ts';
+import { start } from '../start.ts';
 
 export const SITE = 'demoSite';
 
@@ -24,22 +25,15 @@ export interface Stage {
 
 export async function setStage(): Promise<Stage> {
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-demo-'));
-  const config = parseConfig({
+  const environment = {
     HOST: '127.0.0.1',
     PORT: '0',
     DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
     RETRY_BASE_MS: '200',
-  });
-  const log = pino({ level: 'silent' });
-  const service = await startService({
-    config,
-    handlers: withStumble(handlers),
-    clock: systemClock,
-    log,
-    random: Math.random,
-  });
+  };
+  const service = await startInspected(environment);
   const mock = await MockProvider.start({ port: 0, seed: Date.now(), processingMs: 300 });
-  const webhookUrl = `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`;
+  const webhookUrl = `http://127.0.0.1:${service.port}${parseConfig(environment).WEBHOOK_PATH}`;
   const { id, secret } = mock.createWebhook({
     name: 'demo',
     webhook_url: webhookUrl,
@@ -61,6 +55,20 @@ export async function setStage(): Promise<Stage> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** On the inspector's usual port, or, where something has that already, on any. */
+async function startInspected(environment: Readonly<Record<string, string>>): Promise<Service> {
+  const begin = (more: Readonly<Record<string, string>>) =>
+    start({
+      config: parseConfig({ ...environment, ...more }),
+      handlers: withStumble(handlers),
+      log: pino({ level: 'silent' }),
+    });
+  return begin({}).catch((error) => {
+    if (error instanceof KitError && error.code === 'LISTEN_FAILED') return begin({ ADMIN_PORT: '0' });
+    throw error;
+  });
 }
 
 /** The project's own handlers, but the first text track's fails twice before it succeeds. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { KitError } from '../../errors.ts';
+import { advised } from './advice.ts';
 import type { Answers, Batch, InputOf, Opened, Operations, OutputOf } from './protocol.ts';
 
 interface Call {
@@ -13,19 +14,30 @@ interface Call {
 /** Past this many calls a commit takes so long that the first in it wait for the last without gain. */
 const MAX_BATCH = 512;
 
+/** The way to a connection that does an operation when it is called. */
+export interface Calls<O extends Operations> {
+  call<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>>;
+  /** Waits for the calls under way, then closes the database. */
+  close(): Promise<void>;
+}
+
 /**
  * The way to one store thread. While the thread works on a batch the next one gathers, so that whatever comes in during
  * a commit shares the next.
  */
-export class Channel<O extends Operations> {
+export class Channel<O extends Operations> implements Calls<O> {
   readonly #worker: Worker;
+  readonly #onBatch: ((ms: number) => void) | undefined;
   readonly #waiting: Call[] = [];
   #underWay: Call[] | undefined;
+  #sentAt = 0;
   #failure: Error | undefined;
   #idle = () => {};
+  #closed: Promise<void> | undefined;
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, onBatch?: (ms: number) => void) {
     this.#worker = worker;
+    this.#onBatch = onBatch;
     worker.on('message', (answers: Answers) => this.#receive(answers));
     worker.on('error', (error) => {
       this.#fail(error);
@@ -37,13 +49,20 @@ export class Channel<O extends Operations> {
     worker.on('exit', () => this.#fail(new Error('the store is closed')));
   }
 
-  /** @throws KitError STORE_UNUSABLE if the database cannot be opened */
-  static async open<O extends Operations>(path: string, mode: 'read' | 'write'): Promise<Channel<O>> {
+  /**
+   * @param onBatch told how long each batch took, from handing it over to its answer
+   * @throws KitError STORE_UNUSABLE if the database cannot be opened
+   */
+  static async open<O extends Operations>(
+    path: string,
+    mode: 'read' | 'write',
+    onBatch?: (ms: number) => void,
+  ): Promise<Channel<O>> {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path, mode } });
     const [opened] = (await once(worker, 'message')) as [Opened];
-    if (opened.opened) return new Channel<O>(worker);
+    if (opened.opened) return new Channel<O>(worker, onBatch);
     await worker.terminate();
-    throw new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${opened.message}`);
+    throw unopened(path, opened.message);
   }
 
   /** Calls that have no answer yet. */
@@ -59,8 +78,12 @@ export class Channel<O extends Operations> {
     }) as Promise<OutputOf<O, N>>;
   }
 
-  /** Waits for the calls under way, then closes the database. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     if (this.#failure) return;
     if (this.pending > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     const exited = once(this.#worker, 'exit');
@@ -71,18 +94,26 @@ export class Channel<O extends Operations> {
   #send(): void {
     if (this.#underWay || this.#waiting.length === 0) return;
     this.#underWay = this.#waiting.splice(0, MAX_BATCH);
+    this.#sentAt = performance.now();
     this.#worker.postMessage(this.#underWay.map(({ name, input }) => ({ name, input })) satisfies Batch);
   }
 
   #receive(answers: Answers): void {
     const calls = this.#underWay ?? [];
     this.#underWay = undefined;
+    this.#onBatch?.(performance.now() - this.#sentAt);
+    // Whatever waited behind a lock is refused with it: batch after batch, the last would wait for minutes.
+    const isLocked = answers.some(
+      (answer) => 'error' in answer && answer.error.code?.startsWith('SQLITE_BUSY'),
+    );
+    const refused = isLocked ? this.#waiting.splice(0) : [];
     this.#send();
     for (const [index, call] of calls.entries()) {
       const answer = answers[index];
       if (answer && 'output' in answer) call.resolve(answer.output);
       else call.reject(unavailable(answer?.error.message ?? 'no answer'));
     }
+    for (const call of refused) call.reject(unavailable('the database is locked'));
     if (this.pending === 0) this.#idle();
   }
 
@@ -96,6 +127,10 @@ export class Channel<O extends Operations> {
   }
 }
 
-function unavailable(message: string): KitError {
+export function unopened(path: string, message: string): KitError {
+  return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
+}
+
+export function unavailable(message: string): KitError {
   return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
 }

@@ -1,8 +1,9 @@
 /**
  * The schema, one entry a version, forward only. A database's version is its `user_version`.
  *
- * An ack writes an events row, its identity and the head of its lane, and nothing else; what only a finished event
- * needs is indexed when it finishes (partial indexes). `lanes` holds a row for each resource with work: claiming reads
+ * An ack writes an events row, its identity, the head of its lane, and what lists are read by; what only a finished
+ * event needs is indexed when it finishes (partial indexes). `tallies` and `channels` are kept by triggers, so that
+ * counting events or listing channels costs the same however many events there are. `lanes` holds a row for each resource with work: claiming reads
  * one small index however long the backlog is, and the row is at the same time the lock that keeps two events of one
  * resource apart.
  */
@@ -35,6 +36,44 @@ export const migrations: readonly string[] = [
   CREATE INDEX events_waiting ON events (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
   CREATE INDEX events_handled ON events (resource, event_time) WHERE status = 'handled';
   CREATE INDEX events_finished ON events (handled_at) WHERE handled_at IS NOT NULL AND body IS NOT NULL;
+  CREATE INDEX events_given_up ON events (resource, event_time) WHERE status IN ('skipped', 'dead');
+  CREATE INDEX events_put_off ON events (resource, event_time) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX events_status ON events (status) WHERE status <> 'handled';
+  CREATE INDEX events_kind ON events (kind);
+
+  CREATE TABLE tallies (
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    PRIMARY KEY (kind, status)
+  ) WITHOUT ROWID;
+  CREATE TRIGGER events_tallied AFTER INSERT ON events BEGIN
+    INSERT INTO tallies VALUES (NEW.kind, NEW.status, 1)
+      ON CONFLICT (kind, status) DO UPDATE SET events = events + 1;
+  END;
+  CREATE TRIGGER events_moved AFTER UPDATE OF status ON events WHEN OLD.status <> NEW.status BEGIN
+    UPDATE tallies SET events = events - 1 WHERE kind = OLD.kind AND status = OLD.status;
+    INSERT INTO tallies VALUES (NEW.kind, NEW.status, 1)
+      ON CONFLICT (kind, status) DO UPDATE SET events = events + 1;
+  END;
+
+  CREATE TABLE channels (
+    resource TEXT PRIMARY KEY,
+    site_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    event INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX channels_state ON channels (state, since);
+  CREATE INDEX channels_since ON channels (since);
+  CREATE TRIGGER channels_moved AFTER INSERT ON events
+  WHEN NEW.kind IN ('channel_active', 'channel_idle') AND NEW.resource GLOB 'channel:*' BEGIN
+    INSERT INTO channels
+      VALUES (NEW.resource, NEW.site_id, substr(NEW.kind, 9), NEW.event_time, NEW.seq)
+      ON CONFLICT (resource) DO UPDATE
+        SET site_id = excluded.site_id, state = excluded.state, since = excluded.since, event = excluded.event
+        WHERE excluded.since >= since;
+  END;
 
   CREATE TABLE lanes (
     resource TEXT PRIMARY KEY,

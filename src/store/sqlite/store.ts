@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { KitError, messageOf } from '../../errors.ts';
 import type { EventId } from '../event-id.ts';
+import type { ChannelPage, Stretch } from '../event-search.ts';
 import type {
   Claim,
   ClaimRequest,
@@ -10,51 +11,66 @@ import type {
   EventStore,
   Page,
   Quarantined,
+  ReplayOptions,
   Settlement,
   VerifiedNotification,
-  WebhookSecret,
 } from '../event-store.ts';
-import { readOrMakeKeyFile } from '../key-file.ts';
-import { Sealer } from '../seal.ts';
-import { Channel } from './channel.ts';
+import { type Calls, Channel } from './channel.ts';
+import type { Mode } from './connection.ts';
+import { LocalChannel } from './local-channel.ts';
 import type { reads, writes } from './operations/index.ts';
 import type { Replayed } from './operations/replay.ts';
+import type { Operations } from './protocol.ts';
+import { Vault } from './vault.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   /** 32 bytes; without one, a key file beside the database is used, and made if there is none */
   readonly secretsKey?: Buffer | undefined;
+  /** false: on the thread that calls, which waits meanwhile; for commands, which start faster and smaller so */
+  readonly threads?: boolean | undefined;
+  /** told how many milliseconds each commit took */
+  readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
-type Writer = Channel<typeof writes>;
-type Reader = Channel<typeof reads>;
+type Writer = Calls<typeof writes>;
+type Reader = Calls<typeof reads>;
 
 /** How many events one commit of a replay puts back, so that acks come through in between. */
 const REPLAY_STEP = 500;
-const KEY_CHECK = 'secrets key check';
 
 /** The EventStore on a SQLite file, with one thread that writes and one for queries. */
 export class SqliteStore implements EventStore {
   readonly #write: Writer;
   readonly #read: Reader;
-  readonly #sealer: Sealer;
+  readonly #vault: Vault;
   readonly #clock: Clock;
 
-  private constructor(write: Writer, read: Reader, sealer: Sealer, clock: Clock) {
+  private constructor(write: Writer, read: Reader, vault: Vault, clock: Clock) {
     this.#write = write;
     this.#read = read;
-    this.#sealer = sealer;
+    this.#vault = vault;
     this.#clock = clock;
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
-  static async open({ path, clock, secretsKey }: SqliteOptions): Promise<SqliteStore> {
+  static async open({
+    path,
+    clock,
+    secretsKey,
+    threads = true,
+    onCommit,
+  }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
-    const write: Writer = await Channel.open(path, 'write');
+    const openChannel = <O extends Operations>(mode: Mode): Promise<Calls<O>> =>
+      threads
+        ? Channel.open<O>(path, mode, mode === 'write' ? onCommit : undefined)
+        : LocalChannel.open<O>(path, mode);
+    const write: Writer = await openChannel('write');
     try {
-      const sealer = await sealerFor(write, path, secretsKey);
-      return new SqliteStore(write, await Channel.open(path, 'read'), sealer, clock);
+      const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
+      return new SqliteStore(write, await openChannel('read'), vault, clock);
     } catch (error) {
       await write.close();
       throw error;
@@ -73,8 +89,9 @@ export class SqliteStore implements EventStore {
     return this.#write.call('renew', { owner, until: this.#clock.now() + leaseMs });
   }
 
-  settle({ id, resource }: Claim, owner: string, settlement: Settlement) {
-    return this.#write.call('settle', { id, resource, owner, settlement, now: this.#clock.now() });
+  settle({ id, resource, attempts, replays }: Claim, owner: string, settlement: Settlement) {
+    const claim = { id, resource, attempts, replays };
+    return this.#write.call('settle', { claim, owner, settlement, now: this.#clock.now() });
   }
 
   release(owner: string) {
@@ -109,11 +126,39 @@ export class SqliteStore implements EventStore {
     return this.#read.call('count', filter);
   }
 
-  async replay(filter: EventFilter, { resetSteps = false } = {}) {
+  overview() {
+    return this.#read.call('overview', undefined);
+  }
+
+  search(filter: EventFilter, stretch: Stretch) {
+    return this.#read.call('search', { filter, stretch });
+  }
+
+  replayable(filter: EventFilter, stretch: Stretch) {
+    return this.#read.call('replayable', { filter, stretch });
+  }
+
+  timeline(id: string, each: number) {
+    return this.#read.call('timeline', { id, each });
+  }
+
+  channels(page: ChannelPage) {
+    return this.#read.call('channels', page);
+  }
+
+  steps(id: string) {
+    return this.#read.call('steps', id);
+  }
+
+  quarantineSummary(newest: number) {
+    return this.#read.call('quarantineSummary', newest);
+  }
+
+  async replay(filter: EventFilter, { resetSteps = false, onStep, signal }: ReplayOptions = {}) {
     const upTo = await this.#write.call('lastSeq', undefined);
     let total = 0;
     let after: number | undefined = 0;
-    while (after !== undefined) {
+    while (after !== undefined && !signal?.aborted) {
       const step: Replayed = await this.#write.call('replay', {
         filter,
         resetSteps,
@@ -121,34 +166,27 @@ export class SqliteStore implements EventStore {
         upTo,
         limit: REPLAY_STEP,
       });
-      total += step.count;
+      total += step.ids.length;
       after = step.last;
+      await onStep?.(step.ids);
     }
     return total;
   }
 
   addSecret(webhookId: string, secret: string) {
-    return this.#write.call('addSecret', {
-      webhookId,
-      fingerprint: this.#sealer.fingerprint(secret),
-      sealed: this.#sealer.seal(secret, purposeOf(webhookId)),
-      createdAt: this.#clock.now(),
-    });
+    return this.#vault.add(webhookId, secret, this.#clock.now());
   }
 
   retireSecret(webhookId: string, secret: string, retireAt: number) {
-    const fingerprint = this.#sealer.fingerprint(secret);
-    return this.#write.call('retireSecret', { webhookId, fingerprint, retireAt });
+    return this.#vault.retire(webhookId, secret, retireAt);
   }
 
-  async secrets(): Promise<WebhookSecret[]> {
-    const rows = await this.#write.call('secrets', this.#clock.now());
-    return rows.map(({ webhookId, sealed, createdAt, retireAt }) => ({
-      webhookId,
-      secret: this.#sealer.open(sealed, purposeOf(webhookId)),
-      createdAt,
-      retireAt: retireAt ?? undefined,
-    }));
+  secrets() {
+    return this.#vault.list(this.#clock.now());
+  }
+
+  rekey(newKey?: Buffer) {
+    return this.#vault.rekey(newKey);
   }
 
   quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number) {
@@ -163,8 +201,8 @@ export class SqliteStore implements EventStore {
     return this.#write.call('dismiss', token);
   }
 
-  prune(handledBefore: number, limit: number) {
-    return this.#write.call('prune', { handledBefore, limit });
+  prune(handledBefore: number, limit: number, among?: readonly string[]) {
+    return this.#write.call('prune', { handledBefore, limit, among });
   }
 
   /** How durable the writing connection really is. */
@@ -173,16 +211,14 @@ export class SqliteStore implements EventStore {
   }
 
   async ping() {
-    await this.#write.call('ping', null);
+    await this.#write.call('ping', undefined);
   }
 
   async close() {
-    await Promise.all([this.#read.close(), this.#write.close()]);
+    // The last to go puts the log into the file and takes it away, which the one that only reads may not.
+    await this.#read.close();
+    await this.#write.close();
   }
-}
-
-function purposeOf(webhookId: string): string {
-  return `webhook ${webhookId}`;
 }
 
 function makeDirectory(path: string): void {
@@ -191,14 +227,4 @@ function makeDirectory(path: string): void {
   } catch (cause) {
     throw new KitError('STORE_UNUSABLE', `cannot make the directory ${path}: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** A sealer with the database's key, which is proved against a value that the key sealed when it was first used. */
-async function sealerFor(write: Writer, path: string, secretsKey: Buffer | undefined): Promise<Sealer> {
-  const check = await write.call('meta', KEY_CHECK);
-  const key = secretsKey ?? readOrMakeKeyFile(`${path}.key`, { mayMake: check === undefined });
-  const sealer = new Sealer(key);
-  const value = sealer.seal(KEY_CHECK, KEY_CHECK);
-  sealer.open(check ?? (await write.call('metaOrSet', { name: KEY_CHECK, value })), KEY_CHECK);
-  return sealer;
 }

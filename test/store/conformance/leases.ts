@@ -51,6 +51,50 @@ export function describeLeases(fixture: CurrentFixture): void {
       expect(outcomes).toEqual([1, 2, 3].map((attempt) => [attempt, 'lost']));
     });
 
+    test('gives back, when several ran out together, one at once and the others after it, oldest first', async () => {
+      const { store, clock } = fixture();
+      for (const number of [2, 0, 3, 1]) {
+        await store.record(verified({ media_id: `media-${number}`, at: EVENT_TIME + number }));
+      }
+      await claims(store);
+      await clock.advance(LEASE_MS);
+      for (const number of [0, 1, 2, 3]) {
+        const next = await claimOne(store, { owner: 'two' });
+        expect(next).toMatchObject({ resource: `media:media-${number}`, attempts: 2 });
+        await store.settle(next, 'two', HANDLED);
+        await clock.advance(LEASE_MS / 4);
+      }
+    });
+
+    test('stays with its owner, when that one asks itself, however long ago it ran out', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      const claim = await claimOne(store);
+      await clock.advance(100 * LEASE_MS);
+      expect(await store.claim(request())).toEqual({ claims: [], nextDueAt: undefined });
+      expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 1 });
+      expect(await store.settle(claim, 'one', HANDLED)).toBe(true);
+    });
+
+    test('stays with its owner, when others are to spare it, until they are not', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified());
+      await claimOne(store);
+      await clock.advance(LEASE_MS);
+      expect(await claims(store, { owner: 'two', spareLost: true })).toEqual([]);
+      expect(await claims(store, { owner: 'two' })).toHaveLength(1);
+    });
+
+    test('holds no longer than a lease from now, when it was made before the clock was put back', async () => {
+      const { store, open } = fixture();
+      const { id } = await store.record(verified());
+      await claimOne(store, { leaseMs: 3_600_000 + LEASE_MS });
+      const other = await open();
+      expect(await claims(other, { owner: 'two' })).toEqual([]);
+      await fixture().clock.advance(LEASE_MS);
+      expect(await claimOne(other, { owner: 'two' })).toMatchObject({ id, attempts: 2 });
+    });
+
     test('lets the next event of its resource go on, when its own event is dead', async () => {
       const { store, clock } = fixture();
       await store.record(verified({ at: EVENT_TIME }));

@@ -1,5 +1,5 @@
 import type { Claim, Status, StoredEvent } from '../../../src/store/event-store.ts';
-import { MAX_ATTEMPTS } from '../../support/claiming.ts';
+import { LEASE_MS, MAX_ATTEMPTS } from '../../support/claiming.ts';
 
 /** An event as the model knows it: no tables, no indexes, no threads. */
 export interface ModelEvent {
@@ -75,14 +75,19 @@ export function note(event: ModelEvent, outcome: string): void {
   event.outcomes.set(`${event.replays}/${event.attempts}`, outcome);
 }
 
-/** Takes back leases that ran out and makes ready what waited until now. */
+/** Takes back leases that ran out, one after the other over the length of a lease, and makes ready what waited until now. */
 export function fallDue(events: readonly ModelEvent[], now: number): void {
+  const lost = events.filter(({ lease }) => lease && lease.until <= now);
+  // By event time and then, as sorting keeps it, by arrival.
+  lost.sort((left, right) => left.eventTime - right.eventTime);
+  for (const [index, event] of lost.entries()) {
+    note(event, 'lost');
+    event.status = event.attempts >= MAX_ATTEMPTS ? 'dead' : 'pending';
+    event.lease = undefined;
+    const wait = Math.floor((index * LEASE_MS) / lost.length);
+    if (event.status === 'pending' && index > 0) event.nextAttemptAt = now + wait;
+  }
   for (const event of events) {
-    if (event.lease && event.lease.until <= now) {
-      note(event, 'lost');
-      event.status = event.attempts >= MAX_ATTEMPTS ? 'dead' : 'pending';
-      event.lease = undefined;
-    }
     if (event.nextAttemptAt !== undefined && event.nextAttemptAt <= now) event.nextAttemptAt = undefined;
   }
 }

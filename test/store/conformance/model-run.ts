@@ -79,7 +79,7 @@ export class ModelRun {
   /** Handles what is left; tells what did not end, and checks the record of attempts. */
   async drain(): Promise<readonly string[]> {
     for (const owner of [0, 1] as const) await this.#release(owner);
-    await this.#clock.advance(10_000);
+    await this.#clock.advance(LEASE_MS);
     for (let left = 1000; left > 0 && heads(this.#due()).size > 0; left--) {
       await this.#claim(0, 4);
       for (const { claim, owner } of this.#claims.splice(0)) await this.#end(claim, owner, HANDLED);

@@ -98,6 +98,31 @@ export function describePruning(fixture: CurrentFixture): void {
       expect(await store.count({ status: 'handled' })).toBe(7);
     });
 
+    test('takes only the events that are named, when some are, and no others however old', async () => {
+      const { store, clock } = fixture();
+      const ids: string[] = [];
+      for (const name of ['first', 'second', 'third']) {
+        ids.push((await store.record(verified({ media_id: name }))).id);
+        await settleAll(store, HANDLED);
+        await clock.advance(1000);
+      }
+      const [first, second, third] = ids;
+      const among = [third, second, 'nonsense'].filter((id) => id !== undefined);
+      expect(await store.prune(clock.now(), 10, [])).toBe(0);
+      expect(await store.prune(clock.now() - 1000, 10, among)).toBe(1); // the third ended at that very time
+      expect(await store.prune(clock.now(), 10, among)).toBe(1);
+      expect(await store.prune(clock.now(), 10, among)).toBe(0);
+      const left = (await store.events({}, { limit: 10 })).filter(({ body }) => body !== undefined);
+      expect(left.map(({ id }) => id)).toEqual([first]);
+    });
+
+    test('leaves a named event alone, when it has not ended', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      expect(await store.prune(clock.now() + 1, 10, [id])).toBe(0);
+      expect((await store.event(id))?.body).toBeDefined();
+    });
+
     test('takes the oldest first, when a step cannot take all', async () => {
       const { store, clock } = fixture();
       for (const name of ['first', 'second', 'third']) {

@@ -155,6 +155,36 @@ export function describeReplay(fixture: CurrentFixture): void {
       expect((await claimOne(store)).id).toBe(done.id);
     });
 
+    test('tells what each commit put back, when it is asked to, and waits for whoever listens', async () => {
+      const { store } = fixture();
+      const ids: string[] = [];
+      for (let number = 0; number < 5; number++) {
+        ids.push((await store.record(verified({ media_id: `media-${number}` }))).id);
+      }
+      await settleAll(store, HANDLED);
+      const told: string[] = [];
+      const onStep = async (step: readonly string[]) => {
+        await store.ping();
+        told.push(...step);
+      };
+      expect(await store.replay({}, { onStep })).toBe(5);
+      expect(told.sort()).toEqual(ids.sort());
+    });
+
+    test('puts nothing back, when it was aborted before, and no more than one commit when it is aborted in it', async () => {
+      const { store } = fixture();
+      const numbers = Array.from({ length: 1203 }, (_, number) => number);
+      await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
+      const all = await claims(store, { limit: 2000 });
+      await Promise.all(all.map((claim) => store.settle(claim, 'one', HANDLED)));
+      expect(await store.replay({}, { signal: AbortSignal.abort() })).toBe(0);
+      const abort = new AbortController();
+      const replayed = await store.replay({}, { signal: abort.signal, onStep: () => abort.abort() });
+      expect(replayed).toBeGreaterThan(0);
+      expect(replayed).toBeLessThan(1203);
+      expect(await store.count({ status: 'pending' })).toBe(replayed);
+    });
+
     test('takes all of many, when they are more than one commit may hold, each once', async () => {
       const { store } = fixture();
       const numbers = Array.from({ length: 1203 }, (_, number) => number);

@@ -31,15 +31,15 @@ export function claim(db: Database): (request: Request) => Claimed {
     )
     .pluck();
   const nextDue = db
-    .prepare<[], number | null>(
+    .prepare<[number], number | null>(
       `SELECT min(due) FROM (
          SELECT min(next_attempt_at) AS due FROM events WHERE next_attempt_at IS NOT NULL
-         UNION ALL SELECT min(lease_until) FROM lanes WHERE event IS NOT NULL)`,
+         UNION ALL SELECT min(lease_until) FROM lanes WHERE event IS NOT NULL AND lease_until > ?)`,
     )
     .pluck();
 
-  return ({ owner, limit, leaseMs, maxAttempts, now }) => {
-    recover(now, maxAttempts);
+  return ({ owner, limit, leaseMs, maxAttempts, spareLost, now }) => {
+    if (!spareLost) recover({ owner, leaseMs, maxAttempts, now });
     wake(now);
     const claims: Claim[] = [];
     for (const resource of freeLanes.all(limit)) {
@@ -52,6 +52,6 @@ export function claim(db: Database): (request: Request) => Claimed {
       const late = newerHandled.get(resource, row.event_time) === 1;
       claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late });
     }
-    return { claims, nextDueAt: nextDue.get() ?? undefined };
+    return { claims, nextDueAt: nextDue.get(now) ?? undefined };
   };
 }

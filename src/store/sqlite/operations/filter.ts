@@ -13,7 +13,6 @@ export function conditionOf(filter: EventFilter): Condition {
   const add = (value: unknown, sql: string) => {
     if (value !== undefined) parts.push({ sql, params: [value] });
   };
-  add(filter.kind, 'kind = ?');
   add(filter.status, 'status = ?');
   add(filter.site, 'site_id = ?');
   add(filter.resource, 'resource = ?');
@@ -21,6 +20,7 @@ export function conditionOf(filter: EventFilter): Condition {
   add(filter.since, 'event_time >= ?');
   add(filter.until, 'event_time < ?');
   add(filter.q, 'instr(body, ?) > 0');
+  if (filter.kind !== undefined) parts.push(kindIn([filter.kind].flat()));
   if (filter.ids) parts.push(anyOf(filter.ids));
   return {
     sql: parts.map(({ sql }) => `(${sql})`).join(' AND ') || 'TRUE',
@@ -28,10 +28,20 @@ export function conditionOf(filter: EventFilter): Condition {
   };
 }
 
+function kindIn(kinds: readonly string[]): Condition {
+  return { sql: `kind IN (${kinds.map(() => '?').join(', ')})`, params: kinds };
+}
+
+/** Each id is one look-up in the identity index, however many there are. */
 function anyOf(ids: readonly string[]): Condition {
-  const ranges = ids.map(parseEventId).filter((range) => range !== undefined);
+  const ranges = ids
+    .map(parseEventId)
+    .filter((range) => range !== undefined)
+    .map(({ eventTime, first, last }) => [eventTime, first.toString('hex'), last.toString('hex')]);
   return {
-    sql: ranges.map(() => '(event_time = ? AND digest BETWEEN ? AND ?)').join(' OR ') || 'FALSE',
-    params: ranges.flatMap(({ eventTime, first, last }) => [eventTime, first, last]),
+    sql: `seq IN (
+      SELECT named.seq FROM json_each(?) AS id CROSS JOIN events AS named INDEXED BY events_identity
+      ON named.event_time = id.value->>0 AND named.digest BETWEEN unhex(id.value->>1) AND unhex(id.value->>2))`,
+    params: [JSON.stringify(ranges)],
   };
 }

@@ -1,14 +1,21 @@
+import { channels } from './channels.ts';
 import { claim } from './claim.ts';
 import { release, renew } from './leases.ts';
+import { meta, metaOrSet } from './meta.ts';
+import { ping } from './ping.ts';
 import { prune } from './prune.ts';
 import { dismiss, quarantine, quarantined } from './quarantine.ts';
+import { quarantineSummary } from './quarantine-summary.ts';
 import { attempts, count, event, events, eventsAfter } from './queries.ts';
 import { record } from './record.ts';
 import { lastSeq, replay } from './replay.ts';
-import { addSecret, meta, metaOrSet, retireSecret, secrets } from './secrets.ts';
+import { replayable, search } from './search.ts';
+import { addSecret, rekey, retireSecret, secrets } from './secrets.ts';
 import { settings } from './settings.ts';
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
+import { overview } from './tallies.ts';
+import { steps, timeline } from './timeline.ts';
 
 /** What the writing thread can do. Each is made once for its connection, with its statements prepared. */
 export const writes = {
@@ -24,14 +31,29 @@ export const writes = {
   addSecret,
   retireSecret,
   secrets,
+  rekey,
   meta,
   metaOrSet,
   quarantine,
   dismiss,
   prune,
   settings,
-  ping: () => (_nothing: null) => null,
+  ping,
 };
 
 /** What the reading thread can do: queries that may take long. */
-export const reads = { event, attempts, events, eventsAfter, count, quarantined };
+export const reads = {
+  event,
+  attempts,
+  events,
+  eventsAfter,
+  count,
+  quarantined,
+  overview,
+  search,
+  replayable,
+  timeline,
+  channels,
+  steps,
+  quarantineSummary,
+};

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { type EventId, eventId } from '../../event-id.ts';
 import type { EventFilter } from '../../event-store.ts';
 import { conditionOf } from './filter.ts';
 import { lanesOf } from './lanes.ts';
@@ -13,7 +14,7 @@ interface Step {
 }
 
 export interface Replayed {
-  readonly count: number;
+  readonly ids: readonly EventId[];
   /** where the next step goes on; undefined at the end */
   readonly last: number | undefined;
 }
@@ -30,8 +31,8 @@ export function replay(db: Database): (step: Step) => Replayed {
   return ({ filter, resetSteps, after, upTo, limit }) => {
     const { sql, params } = conditionOf(filter);
     const rows = db
-      .prepare<unknown[], { seq: number; resource: string; event_time: number }>(
-        `SELECT seq, resource, event_time FROM events
+      .prepare<unknown[], { seq: number; resource: string; event_time: number; digest: Buffer }>(
+        `SELECT seq, resource, event_time, digest FROM events
          WHERE ${sql} AND body IS NOT NULL AND seq > ? AND seq <= ?
            AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)
          ORDER BY seq LIMIT ?`,
@@ -42,7 +43,8 @@ export function replay(db: Database): (step: Step) => Replayed {
       putBack.run(seq);
       lanes.open(resource, event_time);
     }
-    return { count: rows.length, last: rows.length < limit ? undefined : rows.at(-1)?.seq };
+    const ids = rows.map((row) => eventId(row.event_time, row.digest));
+    return { ids, last: rows.length < limit ? undefined : rows.at(-1)?.seq };
   };
 }
 

@@ -1,12 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import type { Settlement } from '../../event-store.ts';
+import type { Claim, Settlement } from '../../event-store.ts';
 import { attemptWriter } from './attempts.ts';
 import { lanesOf } from './lanes.ts';
 import { seqFinder } from './seq.ts';
 
 interface Input {
-  readonly id: string;
-  readonly resource: string;
+  readonly claim: Pick<Claim, 'id' | 'resource' | 'attempts' | 'replays'>;
   readonly owner: string;
   readonly settlement: Settlement;
   readonly now: number;
@@ -18,18 +17,22 @@ export function settle(db: Database): (input: Input) => boolean {
   const seqOf = seqFinder(db);
   const writeAttempt = attemptWriter(db);
   const leased = db
-    .prepare<[string, string, number | undefined], number>(
-      'SELECT started_at FROM lanes WHERE resource = ? AND owner = ? AND event = ?',
+    .prepare<object, number>(
+      `SELECT lanes.started_at FROM lanes JOIN events ON events.seq = lanes.event
+       WHERE lanes.resource = :resource AND lanes.owner = :owner AND lanes.event = :seq
+         AND events.attempts = :attempts AND events.replays = :replays`,
     )
     .pluck();
   const end = db.prepare(
     `UPDATE events SET status = :status, next_attempt_at = :nextAttemptAt, last_error = :error, handled_at = :handledAt
      WHERE seq = :seq`,
   );
-  return ({ id, resource, owner, settlement, now }) => {
+  return ({ claim: { id, resource, attempts, replays }, owner, settlement, now }) => {
     const seq = seqOf(id);
-    const startedAt = leased.get(resource, owner, seq);
-    if (seq === undefined || startedAt === undefined) return false;
+    if (seq === undefined) return false;
+    // An owner that lost it may hold it again, in a later attempt.
+    const startedAt = leased.get({ resource, owner, seq, attempts, replays });
+    if (startedAt === undefined) return false;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
     writeAttempt({ seq, startedAt, now, outcome, error });

@@ -1,0 +1,10 @@
+import config from './jest.config.js';
+
+/** The long ones: attacks, faults and loads at full size. One after the other, as they measure and share the machine. */
+export default {
+  ...config,
+  testMatch: ['<rootDir>/test/faults/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  maxWorkers: 1,
+  testTimeout: 900_000,
+};

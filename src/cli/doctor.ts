@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { KitError } from '../errors.ts';
+import { examine } from './doctor/examine.ts';
+import { type Finding, lineOf } from './doctor/finding.ts';
+import { line, print, printJson } from './print.ts';
+
+interface Flags {
+  readonly offline?: true;
+  readonly url?: readonly string[];
+  readonly json?: true;
+}
+
+const HELP = `
+Each line begins with ok, warn, FAIL or skipped; a FAIL ends it with exit code 1. Nothing is changed. Run it as the user
+that the server runs as.
+
+Examples:
+  npx hookkit doctor
+  npx hookkit doctor --offline --json
+  npx hookkit doctor --url https://your.host/webhooks/media`;
+
+/** `hookkit doctor`: whether an installation is as it has to be. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description(
+      'Check this installation: Node, configuration, database, disk, key, secrets, clock, provider, the URL.',
+    )
+    .option('--offline', 'skip what needs the network')
+    .option('--url <url...>', 'check that these URLs reach the receiver, beside those registered')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', HELP)
+    .action(doctor);
+}
+
+async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
+  const findings: Finding[] = [];
+  for await (const finding of examine({ isOffline: offline === true, urls })) {
+    findings.push(finding);
+    if (!json) print(line(lineOf(finding)));
+  }
+  const failed = findings.filter(({ result }) => result === 'FAIL').length;
+  if (json) printJson({ ok: failed === 0, findings });
+  if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
+}

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { messageOf } from '../../errors.ts';
+import { inspectDatabase } from '../../store/sqlite/inspect.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+/** Looks at the database without changing it: opened by the store, an older one would be brought up to date. */
+export function checkDatabase(path: string): { readonly finding: Finding; readonly isUsable: boolean } {
+  const { ok, warn, fail } = findingsOf('database');
+  const unusable = (finding: Finding) => ({ finding, isUsable: false });
+  if (!existsSync(path)) {
+    return unusable(
+      warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`),
+    );
+  }
+  try {
+    const { version, known, problems } = inspectDatabase(path);
+    if (version > known) {
+      return unusable(
+        fail(`${path} has schema version ${version} and this program knows ${known}: run the newer program`),
+      );
+    }
+    if (problems.length > 0) {
+      return unusable(
+        fail(`${path} is damaged (${problems.join('; ')}): stop the server and restore a backup`),
+      );
+    }
+    if (version < known) {
+      return unusable(
+        warn(
+          `${path} has schema version ${version}: the next start brings it to ${known}; back it up before`,
+        ),
+      );
+    }
+    return { finding: ok(`${path}, schema version ${version}, intact`), isUsable: true };
+  } catch (error) {
+    return unusable(
+      fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
+    );
+  }
+}

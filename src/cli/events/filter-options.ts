@@ -1,0 +1,85 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { KitError } from '../../errors.ts';
+import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
+import { parseEventId } from '../../store/event-id.ts';
+import type { EventFilter, Status } from '../../store/event-store.ts';
+import { moment, TIME_HELP } from './when.ts';
+
+/** What the options below give. */
+export interface FilterFlags {
+  readonly kind?: readonly string[];
+  readonly status?: Status;
+  readonly site?: string;
+  readonly resource?: string;
+  readonly webhook?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly q?: string;
+  readonly id?: readonly string[];
+}
+
+const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead'] as const satisfies readonly Status[];
+const groups: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
+
+/** Adds the options that say which events are meant; together they restrict further. */
+export function addFilterOptions(command: Command): Command {
+  return command
+    .option(
+      '--kind <kind>',
+      `a kind, such as media_available, or all of a group: ${groups.join(', ')}; may be repeated`,
+      kinds,
+    )
+    .addOption(new Option('--status <status>', 'where the event stands').choices(STATUSES))
+    .option('--site <id>', 'the site it is of', present)
+    .option('--resource <media:ID|channel:ID>', 'the media or channel it is about', resource)
+    .option('--webhook <id>', 'the webhook that told it', present)
+    .option('--since <time>', `happened then or later: ${TIME_HELP}`, moment)
+    .option('--until <time>', 'happened before then', moment)
+    .option('--q <text>', 'this text stands somewhere in its body', present)
+    .option('--id <event>', 'the event with this id; may be repeated', id);
+}
+
+/** @throws KitError INPUT_INVALID if the times leave nothing between them */
+export function filterOf(flags: FilterFlags): EventFilter {
+  const { kind, status, site, resource, webhook, since, until, q, id: ids } = flags;
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new KitError('INPUT_INVALID', '--since must be before --until');
+  return { kind, status, site, resource, webhook, since, until, q, ids };
+}
+
+/** Whether a filter leaves anything out. */
+export function isRestricted(filter: EventFilter): boolean {
+  return Object.values(filter).some((value) => value !== undefined);
+}
+
+function kinds(text: string, before: readonly string[] = []): readonly string[] {
+  return [...new Set([...before, ...kindsOf(text)])];
+}
+
+function kindsOf(text: string): readonly string[] {
+  if (isKind(text)) return [text];
+  if (groups.includes(text)) return kindNames.filter((kind) => KINDS[kind].group === text);
+  const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
+  if (unknown !== undefined) return [unknown];
+  throw new InvalidArgumentError(
+    `It must be one of ${kindNames.join(', ')}; a group: ${groups.join(', ')}; or unknown:NAME for a kind that ` +
+      'this version does not know.',
+  );
+}
+
+function resource(text: string): string {
+  if (/^(media|channel):./.test(text)) return text;
+  throw new InvalidArgumentError('It must be media:ID or channel:ID, such as media:UUhbHm6C.');
+}
+
+function id(text: string, before: readonly string[] = []): readonly string[] {
+  if (parseEventId(text)) return [...before, text];
+  throw new InvalidArgumentError(
+    'It must be an id as `hookkit events list` shows it, such as loyw3uqg-0123456789abcdef0123.',
+  );
+}
+
+function present(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
+}

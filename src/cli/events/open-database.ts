@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { systemClock } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { openStore } from '../../store/open.ts';
+
+/** Whether there is a database to open. One that a server keeps is always taken to be there. */
+export function hasDatabase({ DATABASE_URL: url }: Config): boolean {
+  return !url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length));
+}
+
+/**
+ * Opens the database that the configuration names; looking at events does not make one. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, for what has to go on beside it
+ * @throws KitError STORE_UNUSABLE if there is none
+ */
+export async function withDatabase<T>(
+  config: Config,
+  work: (store: EventStore) => Promise<T>,
+  { threads = false } = {},
+): Promise<T> {
+  const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
+  if (!hasDatabase(config)) {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `there is no database at ${url.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
+    );
+  }
+  const store = await openStore({ url, secretsKey, clock: systemClock, threads });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

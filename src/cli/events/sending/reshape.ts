@@ -1,0 +1,71 @@
+import { parseJsonText } from '../../../notification/json.ts';
+import type { Outgoing } from './outgoing.ts';
+
+/**
+ * Moves event times to now: the first one's to the second that begins next, and all others' by as much. Whoever has seen
+ * the notifications before takes them as new.
+ * @param now milliseconds since the epoch
+ */
+export async function* asNew(items: AsyncIterable<Outgoing>, now: number): AsyncGenerator<Outgoing> {
+  let shift: number | undefined;
+  for await (const item of items) {
+    if (item.eventTime === 0) {
+      yield item; // nothing to move
+      continue;
+    }
+    shift ??= (Math.floor(now / 1000) + 1 - Math.floor(item.eventTime / 1000)) * 1000;
+    const event_time = timestamp(item.eventTime + shift);
+    yield { ...item, body: JSON.stringify({ ...parseJsonText(item.body), event_time }) };
+  }
+}
+
+/** As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only where there is one. */
+function timestamp(time: number): string {
+  return new Date(time).toISOString().replace(/(\.000)?Z$/, '+00:00');
+}
+
+/** In random order, but at the times of the recorded one. Holds all of them in memory. */
+export async function* shuffled(
+  items: AsyncIterable<Outgoing>,
+  random: () => number,
+): AsyncGenerator<Outgoing> {
+  const all: Outgoing[] = [];
+  for await (const item of items) all.push(item);
+  const slots = all.map(({ receivedAt }) => receivedAt);
+  for (let last = all.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [all[last], all[other]] = [all[other] as Outgoing, all[last] as Outgoing];
+  }
+  for (const [place, item] of all.entries()) {
+    yield { ...item, receivedAt: slots[place] ?? item.receivedAt, share: (place + 1) / all.length };
+  }
+}
+
+/** Some of them twice, each with this probability. */
+export async function* duplicated(
+  items: AsyncIterable<Outgoing>,
+  probability: number,
+  random: () => number,
+): AsyncGenerator<Outgoing> {
+  for await (const item of items) {
+    yield item;
+    if (random() < probability) yield item;
+  }
+}
+
+/** Holds each back until its time has come: the recorded gaps, divided by the speed. */
+export async function* paced(
+  items: AsyncIterable<Outgoing>,
+  speed: number,
+  wait: (ms: number) => Promise<void>,
+): AsyncGenerator<Outgoing> {
+  let first: number | undefined;
+  const began = performance.now();
+  for await (const item of items) {
+    first ??= item.receivedAt;
+    const due = began + (item.receivedAt - first) / speed;
+    const ahead = due - performance.now();
+    if (ahead > 0) await wait(ahead);
+    yield item;
+  }
+}

@@ -1,0 +1,70 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { parseEventId } from '../../store/event-id.ts';
+import type { Attempt, StoredEvent } from '../../store/event-store.ts';
+import { line } from '../print.ts';
+import { table } from '../table.ts';
+import { attemptJson, eventJson, iso } from './event-json.ts';
+import { withDatabase } from './open-database.ts';
+import { whileRead, write } from './stdout.ts';
+
+const EXAMPLES = `
+Examples:
+  npx hookkit events show loyw3uqg-0123456789abcdef0123
+  npx hookkit events show loyw3uqg-0123456789abcdef0123 --json`;
+
+export function showCommand(): Command {
+  return new Command('show')
+    .description('Show one event with all its attempts and its payload.')
+    .argument('<id>', 'the id of the event, as `hookkit events list` shows it')
+    .option('--json', 'print a JSON object; its `history` has the attempts')
+    .addHelpText('after', EXAMPLES)
+    .action(whileRead(show));
+}
+
+async function show(id: string, { json }: { json?: true }): Promise<void> {
+  if (!parseEventId(id)) throw new KitError('INPUT_INVALID', `${line(id)} is not the id of an event`);
+  await withDatabase(loadConfig(), async (store) => {
+    const event = await store.event(id);
+    if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
+    const attempts = await store.attempts(id);
+    if (json) {
+      const text = JSON.stringify({ ...eventJson(event), history: attempts.map(attemptJson) }, null, 2);
+      return write(`${text}\n`);
+    }
+    return write(describe(event, attempts));
+  });
+}
+
+function describe(event: StoredEvent, attempts: readonly Attempt[]): string {
+  const { body, last_error, ...members } = eventJson(event);
+  const lines = Object.entries(members)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.padEnd(17)} ${line(String(value))}`);
+  const error = last_error === null ? [] : ['', 'last error', ...indented(last_error)];
+  const payload = body === null ? ['  (removed by retention or `hookkit events prune`)'] : pretty(body);
+  return [...lines, ...error, '', 'payload', ...payload, '', history(attempts)].join('\n');
+}
+
+function history(attempts: readonly Attempt[]): string {
+  if (attempts.length === 0) return 'no attempts\n';
+  const head = ['life', 'attempt', 'started', 'took', 'outcome', 'error'];
+  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, error }) => [
+    replay === 0 ? 'first' : `replay ${replay}`,
+    String(attempt),
+    iso(startedAt),
+    `${durationMs} ms`,
+    outcome,
+    line((error ?? '').split('\n')[0] ?? ''),
+  ]);
+  return table(head, rows);
+}
+
+function pretty(body: string): string[] {
+  return indented(JSON.stringify(JSON.parse(body), null, 2));
+}
+
+function indented(text: string): string[] {
+  return text.split('\n').map((one) => `  ${line(one)}`);
+}

@@ -1,0 +1,36 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { admitWaiting } from '../admit-waiting.ts';
+import { print, printJson } from '../print.ts';
+import { withStore } from '../with-store.ts';
+
+interface Flags {
+  readonly webhook?: string;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+webhooks import and a start of the server do this by themselves.
+
+Examples:
+  npx hookkit quarantine admit
+  npx hookkit quarantine admit --webhook 2yW4KmiG --json`;
+
+export function admitCommand(): Command {
+  return new Command('admit')
+    .description('Verify again what waits, with the secrets known now: what verifies becomes an event.')
+    .option('--webhook <id>', 'only what names this webhook')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(admit);
+}
+
+async function admit({ webhook, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  await withStore(config, async (store) => {
+    const admitted = await admitWaiting(store, config, webhook);
+    const kept = (await store.quarantined(webhook)).length;
+    if (json) return printJson({ admitted, kept });
+    print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);
+  });
+}

@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { print } from '../print.ts';
+import { readSecret } from '../read-secret.ts';
+import { withStore } from '../with-store.ts';
+
+interface Flags {
+  readonly secretFile?: string;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+Without SECRETS_KEY a new key is made and takes the place of the key file; the running server notices.
+With it the new key is read, and the server is to be started with it afterwards.
+
+Examples:
+  npx hookkit secrets rekey
+  openssl rand -base64 32 > new-key.txt && npx hookkit secrets rekey --secret-file new-key.txt`;
+
+const KEY = /^[A-Za-z0-9+/]{43}=$/;
+
+export function rekeyCommand(): Command {
+  return new Command('rekey')
+    .description('Seal all secrets of webhooks under a new key, in one step, while the server runs.')
+    .option('--secret-file <file>', 'where the new SECRETS_KEY is; without it, stdin')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(rekey);
+}
+
+async function rekey({ secretFile, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const { SECRETS_KEY: oldKey } = config;
+  if (oldKey === undefined && secretFile !== undefined) {
+    throw new KitError(
+      'INPUT_INVALID',
+      'the key is in a file beside the database, and a new one is made there',
+    );
+  }
+  const newKey = oldKey && (await readKey(secretFile, oldKey));
+  await withStore(config, async (store) => {
+    const sealed = await store.rekey(newKey);
+    if (json) return print(JSON.stringify({ sealed }));
+    const next = newKey
+      ? 'now start the server with it as SECRETS_KEY'
+      : 'the key file holds it: back that up, apart from the database';
+    print(`${sealed} secrets are sealed under the new key; ${next}`);
+  });
+}
+
+async function readKey(file: string | undefined, oldKey: Buffer): Promise<Buffer> {
+  const text = await readSecret(file);
+  const key = Buffer.from(text, 'base64');
+  if (!KEY.test(text)) {
+    throw new KitError(
+      'INPUT_INVALID',
+      'the new key must be 32 bytes in base64, as from: openssl rand -base64 32',
+    );
+  }
+  if (key.equals(oldKey)) throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
+  return key;
+}

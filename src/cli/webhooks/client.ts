@@ -1,0 +1,23 @@
+import type { Config } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { WebhooksClient } from '../../provider/index.ts';
+import { say } from '../print.ts';
+
+/**
+ * The provider's webhooks API, as configured. A wait for another attempt is told on stderr.
+ * @throws KitError CONFIG_INVALID without an API secret
+ */
+export function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Config): WebhooksClient {
+  if (PROVIDER_API_SECRET === undefined) {
+    throw new KitError(
+      'CONFIG_INVALID',
+      'PROVIDER_API_SECRET is not set: put the API secret of a v2 credential into .env or the environment',
+    );
+  }
+  return new WebhooksClient({
+    baseUrl: PROVIDER_BASE_URL,
+    apiSecret: PROVIDER_API_SECRET,
+    onRetry: ({ operation, waitMs, reason }) =>
+      say(`${operation}: ${reason}; trying again in ${Math.ceil(waitMs / 1000)} s`),
+  });
+}

@@ -1,0 +1,77 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { KitError, messageOf } from '../../errors.ts';
+import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { admitWaiting } from '../admit-waiting.ts';
+import { print, printJson } from '../print.ts';
+import { uninterrupted } from '../uninterrupted.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { type MetadataFlags, newWebhookOf, withMetadataOptions } from './metadata.ts';
+
+const EXAMPLES = `
+Examples:
+  npx hookkit webhooks create --name main --url https://your.host/webhooks/media --site 9KboGBFu --all-events
+  npx hookkit webhooks create --name live --url https://your.host/webhooks/media --site 9KboGBFu jsPxIVHl \\
+    --event channel_active channel_idle --json`;
+
+interface Flags extends MetadataFlags {
+  readonly json?: true;
+}
+
+export function createCommand(): Command {
+  return withMetadataOptions(
+    new Command('create').description(
+      'Register a webhook at the provider and store its secret, sealed. The secret is never shown.',
+    ),
+  )
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(create);
+}
+
+async function create({ json, ...flags }: Flags): Promise<void> {
+  const config = loadConfig();
+  const webhook = newWebhookOf(flags);
+  const client = webhooksClient(config);
+  // Opened first: a store that cannot be used is found out before anything is registered.
+  await withStore(config, async (store) => {
+    const { id } = await uninterrupted(async () => {
+      const created = await client.create(webhook);
+      await keepOrDelete(created, { client, store });
+      return created;
+    });
+    // What came between the creation and the storing was quarantined.
+    const admitted = await admitWaiting(store, config, id);
+    if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
+    print(`webhook ${id} is registered, and its secret is stored`);
+  });
+}
+
+/**
+ * Stores the secret of a webhook that was just made; if that fails, the webhook does not stay either, for nobody could
+ * ever verify what it sends.
+ * @throws KitError SECRET_NOT_STORED
+ */
+async function keepOrDelete(
+  { id, secret }: CreatedWebhook,
+  { client, store }: { readonly client: WebhooksClient; readonly store: EventStore },
+): Promise<void> {
+  try {
+    await store.addSecret(id, secret);
+  } catch (cause) {
+    const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;
+    await client.delete(id).catch((error) => {
+      const next = `and it could not be deleted again (${messageOf(error)}): run npx hookkit webhooks delete ${id}`;
+      throw new KitError('SECRET_NOT_STORED', `${problem}, ${next}`, { cause });
+    });
+    throw new KitError(
+      'SECRET_NOT_STORED',
+      `${problem}, so it was deleted again: put that right, then try again`,
+      {
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,58 @@
+import { Command } from 'commander';
+import { systemClock } from '../../clock.ts';
+import { loadConfig } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { print, printJson } from '../print.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { isNotFound } from './find.ts';
+import { graceOption, retireSecrets } from './retire.ts';
+
+interface Flags {
+  readonly grace: number;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+What happened before may still be on its way, so the secret verifies for the grace time. Run again, it does what is left.
+
+Examples:
+  npx hookkit webhooks delete 2yW4KmiG
+  npx hookkit webhooks delete 2yW4KmiG --grace 0s`;
+
+export function deleteCommand(): Command {
+  return new Command('delete')
+    .description('Delete a webhook at the provider; then its secret retires.')
+    .argument('<id>', 'the id of the webhook')
+    .addOption(graceOption())
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(remove);
+}
+
+async function remove(id: string, { grace, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  await withStore(config, async (store) => {
+    const deleted = await client.delete(id).then(
+      () => true,
+      (error) => {
+        if (isNotFound(error)) return false;
+        throw error;
+      },
+    );
+    const until = await retireSecrets(id, { store, clock: systemClock, graceMs: grace });
+    if (!deleted && until === undefined) {
+      throw new KitError(
+        'WEBHOOK_UNKNOWN',
+        `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
+      );
+    }
+    const secretUntil = until === undefined ? null : new Date(until).toISOString();
+    if (json) return printJson({ id, deleted, secret_until: secretUntil });
+    const first = deleted ? `webhook ${id} is deleted` : `webhook ${id} was gone at the provider already`;
+    print(
+      `${first}; ${secretUntil ? `its secret verifies until ${secretUntil}` : 'no secret of it was stored'}`,
+    );
+  });
+}

@@ -1,0 +1,50 @@
+import { Command } from 'commander';
+import { systemClock } from '../../clock.ts';
+import { loadConfig } from '../../config.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { admitWaiting } from '../admit-waiting.ts';
+import { print } from '../print.ts';
+import { readSecret } from '../read-secret.ts';
+import { withStore } from '../with-store.ts';
+
+interface Flags {
+  readonly id: string;
+  readonly secretFile?: string;
+  readonly replace?: true;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  npx hookkit webhooks import --id 2yW4KmiG < secret.txt
+  npx hookkit webhooks import --id 2yW4KmiG --secret-file secret.txt --replace`;
+
+export function importCommand(): Command {
+  return new Command('import')
+    .description('Store the secret of a webhook that exists, sealed. It is read from a file or from stdin.')
+    .requiredOption('--id <webhook>', 'the id of the webhook')
+    .option('--secret-file <file>', 'where the secret is; without it, stdin')
+    .option('--replace', 'every other secret of this webhook verifies nothing from now on')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(importSecret);
+}
+
+async function importSecret({ id, secretFile, replace, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const secret = await readSecret(secretFile);
+  await withStore(config, async (store) => {
+    await store.addSecret(id, secret);
+    const retired = replace && (await retireOthers(store, id, secret));
+    const admitted = await admitWaiting(store, config);
+    if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
+    const others = replace ? `; ${retired} others verify nothing any more` : '';
+    print(`the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`);
+  });
+}
+
+async function retireOthers(store: EventStore, id: string, secret: string): Promise<number> {
+  const others = (await store.secrets()).filter((one) => one.webhookId === id && one.secret !== secret);
+  for (const other of others) await store.retireSecret(id, other.secret, systemClock.now());
+  return others.length;
+}

@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import { type Config, loadConfig } from '../../config.ts';
+import type { WebhooksClient } from '../../provider/index.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { line, print, printJson } from '../print.ts';
+import { table } from '../table.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { allWebhooks } from './find.ts';
+import { Standings } from './standing.ts';
+import { eventsInWords, secretInWords, viewOf, type WebhookView } from './view.ts';
+
+interface Flags {
+  readonly stored?: true;
+  readonly json?: true;
+}
+
+const HELP = `
+The last column tells how a webhook's notifications are verified:
+  live            a secret is stored
+  retiring        its last secret verifies until that time (after rotate or delete)
+  WEBHOOK_SECRET  nothing is stored, and the secret of the environment stands in
+  MISSING         nothing verifies them: they are refused, and wait in quarantine for webhooks import
+  gone at the provider: a secret is stored for a webhook that the provider does not have (any more)
+
+Examples:
+  npx hookkit webhooks list
+  npx hookkit webhooks list --stored --json`;
+
+export function listCommand(): Command {
+  return new Command('list')
+    .description('The webhooks at the provider and the secrets that are stored, put together.')
+    .option('--stored', 'only what is stored here, without asking the provider')
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', HELP)
+    .action(list);
+}
+
+async function list({ stored, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const client = stored ? undefined : webhooksClient(config);
+  const views = await withStore(config, (store) =>
+    client ? ofBoth(client, store, config) : ofStore(store, config),
+  );
+  if (json) return printJson(views);
+  if (views.length > 0) return print((stored ? storedTable(views) : fullTable(views)).trimEnd());
+  print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');
+}
+
+async function ofStore(store: EventStore, config: Config): Promise<WebhookView[]> {
+  const standings = await Standings.read(store, config);
+  return standings.webhooks.map((id) => viewOf(id, undefined, standings));
+}
+
+async function ofBoth(client: WebhooksClient, store: EventStore, config: Config): Promise<WebhookView[]> {
+  const webhooks = await allWebhooks(client);
+  const standings = await Standings.read(store, config);
+  const registered = new Set(webhooks.map(({ id }) => id));
+  const gone = standings.webhooks.filter((id) => !registered.has(id));
+  return [
+    ...webhooks.map((webhook) => viewOf(webhook.id, webhook, standings)),
+    ...gone.map((id) => viewOf(id, null, standings)),
+  ];
+}
+
+function storedTable(views: readonly WebhookView[]): string {
+  return table(
+    ['id', 'secret'],
+    views.map((view) => [line(view.id), secretInWords(view)]),
+  );
+}
+
+function fullTable(views: readonly WebhookView[]): string {
+  const rows = views.map((view) => {
+    const { name, webhook_url: url, site_ids: sites, events } = view.provider ?? {};
+    return [
+      line(view.id),
+      line(name ?? '-'),
+      line(url ?? '-'),
+      sites ? line(sites.join(', ')) || 'none' : '-',
+      events ? eventsInWords(events) : '-',
+      secretInWords(view),
+    ];
+  });
+  return table(['id', 'name', 'url', 'sites', 'events', 'secret'], rows);
+}

@@ -1,0 +1,78 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { KitError } from '../../errors.ts';
+import { type Kind, kindNames } from '../../notification/kinds.ts';
+import type { NewWebhook, WebhookMetadata } from '../../provider/index.ts';
+
+/** What `create` and `update` take. */
+export interface MetadataFlags {
+  readonly name?: string;
+  readonly url?: string;
+  readonly site?: readonly string[];
+  readonly event?: readonly Kind[];
+  readonly allEvents?: true;
+  readonly description?: string;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Adds the options that say what a webhook is. */
+export function withMetadataOptions(command: Command): Command {
+  return command
+    .option('--name <name>', 'what it is called')
+    .addOption(
+      new Option('--url <url>', 'where it sends to: https, and the path WEBHOOK_PATH').argParser(receiverUrl),
+    )
+    .option('--site <id...>', 'the sites (properties) whose notifications it sends')
+    .addOption(
+      new Option('--event <kind...>', 'the kinds that it sends').choices(kindNames).conflicts('allEvents'),
+    )
+    .option('--all-events', `all ${kindNames.length} kinds`)
+    .option('--description <text>', 'a description');
+}
+
+/** The members that the flags give. */
+export function metadataOf({ name, url, site, event, allEvents, description }: MetadataFlags) {
+  const events = allEvents ? kindNames : event;
+  return {
+    ...(name !== undefined && { name }),
+    ...(url !== undefined && { webhook_url: url }),
+    ...(site !== undefined && { site_ids: [...new Set(site)] }),
+    ...(events !== undefined && { events: [...new Set(events)] }),
+    ...(description !== undefined && { description }),
+  } satisfies Partial<NewWebhook>;
+}
+
+/** @throws KitError INPUT_INVALID naming everything that is missing */
+export function newWebhookOf(flags: MetadataFlags): NewWebhook {
+  const { name, webhook_url, site_ids, events, ...rest } = metadataOf(flags);
+  if (name !== undefined && webhook_url && site_ids && events) {
+    return { name, webhook_url, site_ids, events, ...rest };
+  }
+  const missing = [
+    ...(name === undefined ? ['--name'] : []),
+    ...(webhook_url ? [] : ['--url']),
+    ...(site_ids ? [] : ['--site']),
+    ...(events ? [] : ['--event or --all-events']),
+  ];
+  throw new KitError('INPUT_INVALID', `a new webhook needs ${missing.join(', ')} as well`);
+}
+
+/**
+ * A webhook's metadata, to be sent back whole: all known clients send every member in an update, so that nothing rests on
+ * the provider leaving alone what was not sent. Kinds that this version does not know are kept.
+ */
+export function sentBack(metadata: WebhookMetadata): NewWebhook {
+  const { name, description, webhook_url, events, site_ids } = metadata;
+  return { name, description, webhook_url, events: events as readonly Kind[], site_ids };
+}
+
+function receiverUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') {
+    throw new InvalidArgumentError(
+      'It must be a URL without a user name, such as https://host/webhooks/media.',
+    );
+  }
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname))) return text;
+  throw new InvalidArgumentError('The provider takes https only (http on this machine, for the mock).');
+}

@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import { systemClock } from '../../clock.ts';
+import { loadConfig } from '../../config.ts';
+import { interruptible } from '../interruptible.ts';
+import { print, printJson, say } from '../print.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { graceOption } from './retire.ts';
+import { type Rotated, rotate } from './rotation/rotate.ts';
+
+interface Flags {
+  readonly grace: number;
+  readonly json?: true;
+}
+
+const HELP = `
+The provider cannot give a webhook a new secret, so a second webhook takes its place, with another id. No notification is
+refused meanwhile, and none is handled twice. If it is interrupted or fails, run the same command again: it goes on from
+where it was.
+
+Examples:
+  npx hookkit webhooks rotate 2yW4KmiG
+  npx hookkit webhooks rotate 2yW4KmiG --grace 1h --json`;
+
+export function rotateCommand(): Command {
+  return new Command('rotate')
+    .description('Replace a webhook by a new one with a new secret, while notifications keep coming.')
+    .argument('<id>', 'the id of the webhook')
+    .addOption(graceOption())
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', HELP)
+    .action(run);
+}
+
+async function run(id: string, { grace, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  const rotated = await withStore(config, (store) =>
+    interruptible(`run npx hookkit webhooks rotate ${id} again, and it goes on from here`, (signal) =>
+      rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
+    ),
+  );
+  if (rotated.oldSecretUntil === undefined && config.WEBHOOK_SECRET !== undefined) {
+    say(
+      `WEBHOOK_SECRET goes on verifying for ${id}: take it out of the environment once nothing comes from there`,
+    );
+  }
+  if (json) printJson(viewOf(rotated));
+  else print(inWords(rotated));
+}
+
+function viewOf({ id, replaced, oldSecretUntil }: Rotated) {
+  const until = oldSecretUntil === undefined ? null : new Date(oldSecretUntil).toISOString();
+  return { id: id ?? null, replaced, old_secret_until: until };
+}
+
+function inWords(rotated: Rotated): string {
+  const { id, replaced, old_secret_until: until } = viewOf(rotated);
+  const old =
+    until === null ? 'no secret of the old one was stored' : `the old secret verifies until ${until}`;
+  if (id === null) return `nothing is left to do: webhook ${replaced} is gone, and ${old}`;
+  return `webhook ${replaced} is replaced by ${id}; ${old}`;
+}

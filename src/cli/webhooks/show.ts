@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { print, printJson } from '../print.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { findWebhook } from './find.ts';
+import { inLines } from './in-lines.ts';
+import { Standings } from './standing.ts';
+import { viewOf } from './view.ts';
+
+export function showCommand(): Command {
+  return new Command('show')
+    .description('One webhook: what the provider knows of it, and how its notifications are verified.')
+    .argument('<id>', 'the id of the webhook')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', '\nExample:\n  npx hookkit webhooks show 2yW4KmiG')
+    .action(show);
+}
+
+async function show(id: string, { json }: { readonly json?: true }): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  const standings = await withStore(config, (store) => Standings.read(store, config));
+  const webhook = await findWebhook(client, id);
+  if (!webhook && !standings.webhooks.includes(id)) {
+    throw new KitError(
+      'WEBHOOK_UNKNOWN',
+      `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
+    );
+  }
+  const view = viewOf(id, webhook ?? null, standings);
+  if (json) return printJson(view);
+  print(inLines(view));
+}

@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { KitError } from '../../errors.ts';
+import { print, printJson } from '../print.ts';
+import { withStore } from '../with-store.ts';
+import { webhooksClient } from './client.ts';
+import { inLines } from './in-lines.ts';
+import { type MetadataFlags, metadataOf, sentBack, withMetadataOptions } from './metadata.ts';
+import { keepingMarker } from './rotation/marker.ts';
+import { Standings } from './standing.ts';
+import { viewOf } from './view.ts';
+
+interface Flags extends MetadataFlags {
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+What is not given stays as it is; --site and --event give the whole new list.
+
+Examples:
+  npx hookkit webhooks update 2yW4KmiG --url https://new.host/webhooks/media
+  npx hookkit webhooks update 2yW4KmiG --site 9KboGBFu jsPxIVHl --all-events`;
+
+export function updateCommand(): Command {
+  return withMetadataOptions(
+    new Command('update')
+      .description('Change a webhook at the provider. Its secret stays the same.')
+      .argument('<id>', 'the id of the webhook'),
+  )
+    .option('--json', 'print the webhook as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(update);
+}
+
+async function update(id: string, { json, ...flags }: Flags): Promise<void> {
+  const config = loadConfig();
+  const change = metadataOf(flags);
+  if (Object.keys(change).length === 0) {
+    throw new KitError(
+      'INPUT_INVALID',
+      'nothing to change: give --name, --url, --site, --event, --all-events or --description',
+    );
+  }
+  const client = webhooksClient(config);
+  const { metadata } = await client.get(id);
+  const description = keepingMarker(metadata.description, change.description);
+  const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
+  const standings = await withStore(config, (store) => Standings.read(store, config));
+  const view = viewOf(id, webhook, standings);
+  if (json) return printJson(view);
+  print(inLines(view));
+}

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { statuses } from '../watch/metrics.ts';
+import { results } from '../watch/results.ts';
+
+const time = z.iso.datetime();
+const number = z.number();
+const count = z.int().min(0);
+
+export const eventAnswer = z.object({
+  id: z.string(),
+  kind: z.string(),
+  resource: z.string(),
+  site_id: z.string(),
+  webhook_id: z.string(),
+  event_time: time.nullable(),
+  received_at: time,
+  deliveries: count,
+  last_delivery_at: time,
+  status: z.enum(statuses),
+  attempts: count,
+  replays: count,
+  next_attempt_at: time.nullable(),
+  handled_at: time.nullable(),
+  last_error: z.string().nullable(),
+  body: z.string().nullable().describe('as received; null once retention removed it'),
+});
+
+export const attemptAnswer = z.object({
+  replay: count,
+  attempt: count,
+  started_at: time,
+  duration_ms: number,
+  outcome: z.enum(['handled', 'skipped', 'failed', 'retry', 'error', 'timeout', 'interrupted', 'lost']),
+  error: z.string().nullable(),
+});
+
+export const eventsAnswer = z.object({
+  events: z.array(eventAnswer),
+  next: z
+    .string()
+    .nullable()
+    .describe(
+      'what to give as `before` to go on; null at the end. Where a search finds less than `limit` it may not have ' +
+        'looked at all events yet',
+    ),
+});
+
+export const eventDetailAnswer = eventAnswer.extend({
+  digest: z.string(),
+  late: z.boolean().describe('a newer event of the same resource was handled before'),
+  history: z.array(attemptAnswer),
+  steps: z.array(z.object({ name: z.string(), result: z.unknown() })),
+  timeline: z.array(
+    z.object({ id: z.string(), kind: z.string(), event_time: time.nullable(), status: z.enum(statuses) }),
+  ),
+});
+
+export const replayedAnswer = z.object({ replayed: count, id: z.string() });
+
+export const bulkReplayAnswer = z.object({
+  dry_run: z.boolean(),
+  events: count.describe('how many were put back, or would be'),
+  next: z.string().nullable().describe('what to give as `before` to go on; null where these were all'),
+});
+
+export const channelsAnswer = z.object({
+  counts: z.object({ active: count, idle: count }),
+  channels: z.array(
+    z.object({
+      channel_id: z.string(),
+      site_id: z.string(),
+      state: z.enum(['active', 'idle']),
+      since: time.nullable(),
+      event: z.string(),
+    }),
+  ),
+  next: z.string().nullable().describe('what to give as `after` to go on; null at the end'),
+});
+
+export const rejectionsAnswer = z.object({
+  rejections: z.array(
+    z.object({
+      at: time,
+      status: z.int(),
+      result: z.enum(results),
+      reason: z.string(),
+      path: z.string().nullable().describe('JSON Pointer of the first member that differs from the claims'),
+      kind: z.string(),
+      webhook_id: z.string(),
+      source: z.string(),
+      advice: z.string(),
+    }),
+  ),
+});
+
+export const quarantineAnswer = z.object({
+  total: count,
+  webhooks: z.array(
+    z.object({ webhook_id: z.string(), notifications: count, first_at: time, last_at: time }),
+  ),
+  newest: z.array(
+    z.object({
+      webhook_id: z.string(),
+      kind: z.string(),
+      site_id: z.string(),
+      resource: z.string(),
+      event_time: time.nullable(),
+      received_at: time,
+      source: z.string(),
+      body: z.string(),
+    }),
+  ),
+});
+
+const secretAnswer = z.object({ created_at: time, retires_at: time.nullable() });
+
+export const webhooksAnswer = z.object({
+  webhooks: z.array(z.object({ webhook_id: z.string(), secrets: z.array(secretAnswer) })),
+  fallback: z.boolean().describe('WEBHOOK_SECRET is set: it serves every webhook without a stored secret'),
+});
+
+const quantiles = z.object({ p50: number.nullable(), p99: number.nullable() });
+const values = z.array(number);
+const gaps = z.array(number.nullable());
+
+export const statsAnswer = z.object({
+  started_at: time,
+  events: z.object(
+    Object.fromEntries(statuses.map((status) => [status, count])) as Record<
+      (typeof statuses)[number],
+      typeof count
+    >,
+  ),
+  kinds: z.array(z.object({ kind: z.string(), events: count })),
+  oldest_pending_at: time.nullable(),
+  quarantined: count,
+  last_10_minutes: z.object({
+    accepted: count,
+    duplicate: count,
+    rejected: count,
+    handled: count,
+    failed: count,
+    ack_ms: quantiles,
+    handler_ms: quantiles,
+    commit_ms: quantiles,
+  }),
+  last_hour: z
+    .object({
+      times: values.describe('seconds since the epoch, ten seconds apart'),
+      accepted: values.describe('a second'),
+      duplicate: values,
+      rejected: values,
+      handled: values,
+      failed: values,
+      ack_p50: gaps.describe('milliseconds'),
+      ack_p99: gaps,
+      handler_p50: gaps,
+      handler_p99: gaps,
+    })
+    .describe('of this process since it started'),
+});
+
+export const errorAnswer = z.object({ error: z.string() });

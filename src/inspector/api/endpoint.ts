@@ -1,0 +1,52 @@
+import type { Request, Response, Router } from 'express';
+import type { z } from 'zod';
+import { withoutEmpty } from './filters.ts';
+
+/** One route of the API: what checks its requests, what its answers look like, and what it does. */
+export interface Endpoint {
+  readonly method: 'get' | 'post';
+  /** as in Express, `/events/:id` */
+  readonly path: string;
+  readonly summary: string;
+  /** query and JSON body alike; the latter wins */
+  readonly input: z.ZodObject;
+  readonly answer: z.ZodType;
+  /** which refusals it knows beside that of its input */
+  readonly errors: Readonly<Record<number, string>>;
+  readonly run: (input: never) => Promise<unknown>;
+}
+
+/** What an endpoint refuses to do. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Ties the types of an endpoint's parts together. */
+export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
+  given: Omit<Endpoint, 'input' | 'answer' | 'run' | 'errors'> & {
+    readonly input: I;
+    readonly answer: A;
+    readonly errors?: Endpoint['errors'];
+    readonly run: (input: z.output<I>) => Promise<z.input<A>>;
+  },
+): Endpoint {
+  return { errors: {}, ...given } as Endpoint;
+}
+
+export function mount(router: Router, { method, path, input, run }: Endpoint): void {
+  router[method](path, async (req: Request, res: Response) => {
+    const given = { ...withoutEmpty(req.query), ...withoutEmpty(req.body), ...req.params };
+    const parsed = input.safeParse(given);
+    if (!parsed.success) return void res.status(400).json({ error: mistakesOf(parsed.error) });
+    res.json(await run(parsed.data as never));
+  });
+}
+
+export function mistakesOf(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => `${path.join('.') || 'request'}: ${message}`).join('; ');
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import * as answers from './answers.ts';
+import { type Endpoint, endpoint, Refused } from './endpoint.ts';
+import { channels, event, events } from './events.ts';
+import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
+import { countReplay, MOST, replayAll, replayOne } from './replays.ts';
+import { type Parts, quarantine, rejections, stats, webhooks } from './reports.ts';
+
+const limit = (byDefault: number, most: number) =>
+  z.coerce.number().int().min(1).max(most).default(byDefault);
+
+/** A switch as JSON and as query strings and forms have it. */
+const flag = z
+  .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])
+  .default(false);
+
+const nothing = z.object({});
+const oneEvent = z.object({ id: eventIdText });
+const unknownEvent = { 404: 'there is no such event' };
+
+/** Every route of the API but the stream and this list's own description. */
+export function endpointsOf(parts: Parts): readonly Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/events',
+      summary: 'Events, newest first: by event time where a resource or times are given, else as received.',
+      input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
+      answer: answers.eventsAnswer,
+      run: ({ before, limit, ...filters }) => events(parts, { filter: filterOf(filters), before, limit }),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/events/replay',
+      summary: `Puts back what matches, newest first and at most ${MOST} at once, to be handled again.`,
+      input: z.object({
+        ...filterShape,
+        before: eventIdText.optional(),
+        dry_run: flag.describe('only count'),
+        reset_steps: flag.describe('forget what ctx.once has stored'),
+        all: flag.describe('must be true where no filter is given'),
+      }),
+      answer: answers.bulkReplayAnswer,
+      run: async ({ before, dry_run, reset_steps, all, ...filters }) => {
+        const filter = filterOf(filters);
+        if (dry_run) return { dry_run, ...(await countReplay(parts, { filter, before })) };
+        if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
+        return { dry_run, ...(await replayAll(parts, { filter, before, resetSteps: reset_steps })) };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/events/:id',
+      summary: 'One event with its attempts, the steps it has done, and the other events of its resource.',
+      input: oneEvent,
+      answer: answers.eventDetailAnswer,
+      errors: unknownEvent,
+      run: ({ id }) => event(parts, id),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/events/:id/replay',
+      summary: 'Puts one event back to be handled again.',
+      input: oneEvent.extend({ reset_steps: flag }),
+      answer: answers.replayedAnswer,
+      errors: { ...unknownEvent, 409: 'it is about to run anyway, or cannot run any more' },
+      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(parts, id, reset_steps) }),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/channels',
+      summary: 'Live channels and what the newest event of each says, the latest change first.',
+      input: z.object({
+        state: z.enum(['active', 'idle']).optional(),
+        after: z.string().max(200).optional().describe('a channel_id'),
+        limit: limit(200, 1000),
+      }),
+      answer: answers.channelsAnswer,
+      run: ({ state, after, limit }) => channels(parts, { state, after, limit }),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/rejections',
+      summary: 'Why the last 200 requests were refused, newest first; of this process, since it started.',
+      input: nothing,
+      answer: answers.rejectionsAnswer,
+      run: () => rejections(parts),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/quarantine',
+      summary: 'What waits for a secret that explains its signature.',
+      input: nothing,
+      answer: answers.quarantineAnswer,
+      run: () => quarantine(parts),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/webhooks',
+      summary: 'Webhooks with stored secrets, without these.',
+      input: nothing,
+      answer: answers.webhooksAnswer,
+      run: () => webhooks(parts),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/stats',
+      summary: 'Counts, times and rates.',
+      input: nothing,
+      answer: answers.statsAnswer,
+      run: () => stats(parts),
+    }),
+  ];
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { parseEventId } from '../../store/event-id.ts';
+import type { EventFilter } from '../../store/event-store.ts';
+import { statuses } from '../watch/metrics.ts';
+import { moment } from './times.ts';
+
+const text = z.string().min(1).max(200);
+
+/** An event's id. */
+export const eventIdText = z
+  .string()
+  .refine((id) => parseEventId(id) !== undefined, 'is not an event id')
+  .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
+
+/** Which events are meant. An empty value counts as not given, as forms send every field. */
+export const filterShape = {
+  kind: text.optional().describe('such as media_available'),
+  status: z.enum(statuses).optional(),
+  site: text.optional(),
+  resource: text.optional().describe('media:ID or channel:ID'),
+  webhook: text.optional(),
+  since: moment.optional().describe('happened then or later'),
+  until: moment.optional().describe('happened before then'),
+  q: text.optional().describe('this text stands somewhere in the body'),
+} as const;
+
+export const filterSchema = z.object(filterShape);
+
+export type Filters = z.output<typeof filterSchema>;
+
+export function filterOf({ kind, status, site, resource, webhook, since, until, q }: Filters): EventFilter {
+  return { kind, status, site, resource, webhook, since, until, q };
+}
+
+export function isRestricted(filter: EventFilter): boolean {
+  return Object.values(filter).some((value) => value !== undefined);
+}
+
+/** What was given, without the members that are empty. */
+export function withoutEmpty(given: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== ''));
+}

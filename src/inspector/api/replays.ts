@@ -1,0 +1,61 @@
+import type { AdminParts } from '../../observer.ts';
+import type { EventFilter } from '../../store/event-store.ts';
+import { Refused } from './endpoint.ts';
+
+/** How many events one request puts back at most: so that it ends, and the writing thread stays free for acks. */
+export const MOST = 10_000;
+/** How many it looks at for them. */
+const REACH = 50_000;
+/** How many one commit puts back. */
+const STEP = 200;
+
+export type ReplayParts = Pick<AdminParts, 'store' | 'wake'>;
+
+export interface BulkReplay {
+  readonly filter: EventFilter;
+  readonly before: string | undefined;
+}
+
+export interface Replayed {
+  readonly events: number;
+  readonly next: string | null;
+}
+
+/** Puts one event back. */
+export async function replayOne(
+  { store, wake }: ReplayParts,
+  id: string,
+  resetSteps: boolean,
+): Promise<number> {
+  const event = await store.event(id);
+  if (!event) throw new Refused(404, 'there is no such event');
+  if (event.body === undefined)
+    throw new Refused(409, 'its body was removed by retention: it cannot run again');
+  const replayed = await store.replay({ ids: [id] }, { resetSteps });
+  if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it will run without being replayed`);
+  wake();
+  return replayed;
+}
+
+/** How many events a bulk replay would put back. */
+export async function countReplay({ store }: ReplayParts, { filter, before }: BulkReplay): Promise<Replayed> {
+  const { ids, next } = await store.replayable(filter, { before, reach: REACH, limit: MOST });
+  return { events: ids.length, next: next ?? null };
+}
+
+/**
+ * Puts back what matches, newest first. What matches is looked up on the reading thread, and put back by id: on the
+ * writing one, a filter that matches little would go through millions of rows while acks wait.
+ */
+export async function replayAll(
+  { store, wake }: ReplayParts,
+  { filter, before, resetSteps }: BulkReplay & { readonly resetSteps: boolean },
+): Promise<Replayed> {
+  const { ids, next } = await store.replayable(filter, { before, reach: REACH, limit: MOST });
+  let events = 0;
+  for (let from = 0; from < ids.length; from += STEP) {
+    events += await store.replay({ ids: ids.slice(from, from + STEP) }, { resetSteps });
+    wake();
+  }
+  return { events, next: next ?? null };
+}

@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { AdminParts } from '../../observer.ts';
+import { countOf, statuses } from '../watch/metrics.ts';
+import type { Watch } from '../watch/watch.ts';
+import { adviceFor } from './advice.ts';
+import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answers.ts';
+import { eventTimeOf } from './event-json.ts';
+import { iso, isoOrNull } from './times.ts';
+
+export type Parts = AdminParts & { readonly watch: Watch };
+
+const RECENT_MS = 600_000;
+const NEWEST_QUARANTINED = 100;
+
+export async function stats({ store, watch, clock }: Parts): Promise<z.input<typeof statsAnswer>> {
+  const overview = await store.overview();
+  const now = clock.now();
+  const { rates } = watch;
+  const kinds = Map.groupBy(overview.tallies, ({ kind }) => kind);
+  const sums = statuses.map((status) => [status, countOf(overview, status)] as const);
+  const recent = (counter: Parameters<typeof rates.recent>[0]) => rates.recent(counter, RECENT_MS, now);
+  return {
+    started_at: iso(watch.startedAt),
+    events: Object.fromEntries(sums) as Record<(typeof statuses)[number], number>,
+    kinds: [...kinds].map(([kind, tallies]) => ({
+      kind,
+      events: tallies.reduce((sum, { events }) => sum + events, 0),
+    })),
+    oldest_pending_at: isoOrNull(overview.oldestPendingAt),
+    quarantined: overview.quarantined,
+    last_10_minutes: {
+      accepted: recent('accepted'),
+      duplicate: recent('duplicate'),
+      rejected: recent('rejected'),
+      handled: recent('handled'),
+      failed: recent('failed'),
+      ack_ms: rates.quantiles('ack', RECENT_MS, now),
+      handler_ms: rates.quantiles('handler', RECENT_MS, now),
+      commit_ms: rates.quantiles('commit', RECENT_MS, now),
+    },
+    last_hour: rates.series(now) as z.input<typeof statsAnswer>['last_hour'],
+  };
+}
+
+export async function rejections({ watch }: Parts): Promise<z.input<typeof rejectionsAnswer>> {
+  return {
+    rejections: watch.rejections.list().map(({ at, result, answer }) => ({
+      at: iso(at),
+      status: answer.status,
+      result,
+      reason: answer.refusal?.reason ?? answer.error ?? '',
+      path: answer.refusal?.reason === 'claims differ' ? answer.refusal.path : null,
+      kind: answer.kind,
+      webhook_id: answer.webhookId,
+      source: answer.source,
+      advice: adviceFor(result),
+    })),
+  };
+}
+
+export async function quarantine({ store }: Parts): Promise<z.input<typeof quarantineAnswer>> {
+  const { webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
+  return {
+    total: webhooks.reduce((sum, { notifications }) => sum + notifications, 0),
+    webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({
+      webhook_id: webhookId,
+      notifications,
+      first_at: iso(firstAt),
+      last_at: iso(lastAt),
+    })),
+    newest: newest.map(({ webhookId, kind, siteId, resource, receivedAt, source, body, ...entry }) => ({
+      webhook_id: webhookId,
+      kind,
+      site_id: siteId,
+      resource,
+      event_time: eventTimeOf(entry),
+      received_at: iso(receivedAt),
+      source,
+      body,
+    })),
+  };
+}
+
+/** What is stored of webhooks. The secrets themselves stay where they are. */
+export async function webhooks({ store, config }: Parts): Promise<z.input<typeof webhooksAnswer>> {
+  const known = Map.groupBy(await store.secrets(), ({ webhookId }) => webhookId);
+  return {
+    webhooks: [...known].map(([webhook_id, secrets]) => ({
+      webhook_id,
+      secrets: secrets.map(({ createdAt, retireAt }) => ({
+        created_at: iso(createdAt),
+        retires_at: isoOrNull(retireAt),
+      })),
+    })),
+    fallback: config.WEBHOOK_SECRET !== undefined,
+  };
+}

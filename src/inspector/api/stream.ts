@@ -1,0 +1,28 @@
+import type { RequestHandler } from 'express';
+import type { Feed } from '../watch/feed.ts';
+
+const HEARTBEAT_MS = 15_000;
+/** Each holds a connection; a browser opens one for each page that is open. */
+const MOST_LISTENERS = 100;
+/** A reader this far behind, in bytes, misses messages; the next one it gets makes it look again anyway. */
+const MOST_BEHIND = 65_536;
+
+/** The live tail, as server-sent events. Whoever listens learns that something changed, and asks for what it needs. */
+export function stream(feed: Feed): RequestHandler {
+  return (req, res) => {
+    if (feed.listeners >= MOST_LISTENERS) {
+      return void res.status(503).set('Retry-After', '30').json({ error: 'too many listen already' });
+    }
+    res.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    res.flushHeaders();
+    res.write(': listening\n\n');
+    const end = feed.listen((changes) => {
+      if (res.writableLength < MOST_BEHIND) res.write(`event: changes\ndata: ${JSON.stringify(changes)}\n\n`);
+    });
+    const heartbeat = setInterval(() => res.write(': still here\n\n'), HEARTBEAT_MS);
+    req.on('close', () => {
+      clearInterval(heartbeat);
+      end();
+    });
+  };
+}

@@ -1,0 +1,3 @@
+import './keys.js';
+import './plots.js';
+import './times.js';

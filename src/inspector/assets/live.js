@@ -1,0 +1,28 @@
+// Says whether the page follows what happens, and lets a reader hold it still.
+
+const sign = document.querySelector('#live');
+let isHeld = false;
+
+/** @param {string} text @param {string} state */
+function show(text, state) {
+  if (!sign) return;
+  sign.removeAttribute('hidden');
+  sign.textContent = text;
+  sign.setAttribute('data-state', state);
+}
+
+document.addEventListener('htmx:sse:after:connection', () => show('live', 'on'));
+document.addEventListener('htmx:sse:error', () => show('not connected', 'off'));
+document.addEventListener('htmx:sse:close', () => show('not connected', 'off'));
+
+// A list must not move under somebody who reads a row, types or has opened something.
+document.addEventListener('htmx:before:request', (event) => {
+  const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);
+  const selection = getSelection();
+  isHeld = Boolean(
+    part?.hasAttribute('data-live') &&
+      (part.querySelector('input:checked, details[open]') ||
+        (selection?.toString() && part.contains(selection.anchorNode))),
+  );
+  if (isHeld) event.preventDefault();
+});

@@ -1,0 +1,89 @@
+// Draws the last hour on the overview.
+
+const AGAIN_MS = 10_000;
+const HEIGHT = 200;
+
+/** Columns of `last_hour` in `/api/stats`, each with its colour and label. */
+const LINES = {
+  rates: [
+    ['accepted', '--good', 'accepted'],
+    ['duplicate', '--calm', 'repeated'],
+    ['rejected', '--bad', 'refused'],
+  ],
+  times: [
+    ['ack_p50', '--good', 'ack, median'],
+    ['ack_p99', '--calm', 'ack, 99 %'],
+    ['handler_p50', '--warn', 'handler, median'],
+    ['handler_p99', '--bad', 'handler, 99 %'],
+  ],
+};
+
+/** @type {Map<Element, import('uplot')>} */
+const drawn = new Map();
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+/** @param {string} name */
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** @param {typeof import('uplot')} uPlot @param {HTMLElement} place @param {Record<string, number[]>} hour */
+function draw(uPlot, place, hour) {
+  const lines = LINES[place.dataset.plot ?? ''] ?? [];
+  const data = [hour.times, ...lines.map(([column]) => hour[column])];
+  const known = drawn.get(place);
+  if (known) return known.setData(data);
+  const axis = {
+    stroke: colour('--faint'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const series = lines.map(([, stroke, label]) => ({
+    label,
+    stroke: colour(stroke),
+    width: 1.5,
+    spanGaps: true,
+    points: { show: false },
+    value: (_plot, value) => (value === null ? '–' : value.toFixed(1)),
+  }));
+  const options = {
+    width: place.clientWidth,
+    height: HEIGHT,
+    series: [
+      { label: 'time', value: (_plot, at) => (at === null ? '–' : exact.format(at * 1000)) },
+      ...series,
+    ],
+    axes: [
+      { ...axis, values: (_plot, times) => times.map((at) => clock.format(at * 1000)) },
+      { ...axis, size: 48 },
+    ],
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
+    cursor: { y: false },
+  };
+  drawn.set(place, new uPlot(options, data, place));
+}
+
+async function refresh() {
+  const places = [...document.querySelectorAll('[data-plot]')];
+  if (places.length === 0) return;
+  const answer = await fetch('/api/stats').catch(() => undefined);
+  if (!answer?.ok) return;
+  const { last_hour: hour } = await answer.json();
+  const { default: uPlot } = await import('/assets/uplot.js'); // only where there is something to draw
+  for (const place of places) draw(uPlot, place, hour);
+}
+
+function redraw() {
+  for (const plot of drawn.values()) plot.destroy();
+  drawn.clear();
+  refresh();
+}
+
+if (document.querySelector('[data-plot]')) {
+  refresh();
+  setInterval(() => document.hidden || refresh(), AGAIN_MS);
+  addEventListener('resize', redraw);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+}

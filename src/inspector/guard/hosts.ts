@@ -1,0 +1,39 @@
+import { isIP } from 'node:net';
+import type { RequestHandler } from 'express';
+import { refuse } from './refuse.ts';
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
+const ANY = /^(0\.0\.0\.0|::)$/;
+
+export interface HostOptions {
+  /** what the listener is bound to */
+  readonly adminHost: string;
+  /** further names that lead to it */
+  readonly names: readonly string[];
+}
+
+/**
+ * Whether a request asks for this listener by a name that is its own. A page of somebody else's can have its own name
+ * lead to 127.0.0.1 (DNS rebinding), and the browser then takes it for the same origin; but it cannot change the name.
+ */
+export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
+  const name = nameOf(header);
+  if (name === undefined) return false;
+  if (LOOPBACK.test(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
+  // Bound to all addresses it may be asked for by any of them; nobody can rebind an address.
+  return ANY.test(adminHost) && isIP(name) !== 0;
+}
+
+/** Refuses whoever asks by a foreign name. */
+export function guardHost(options: HostOptions): RequestHandler {
+  return (req, res, next) => {
+    if (isOwnHost(req.headers.host, options)) return next();
+    refuse(req, res, 421, 'this name does not lead here: set ADMIN_NAMES to the names that may');
+  };
+}
+
+/** The host of a Host header, without port and brackets. */
+function nameOf(header: string | undefined): string | undefined {
+  const [, name] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(header ?? '') ?? [];
+  return name?.replace(/^\[|\]$/g, '').toLowerCase();
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KitError, messageOf } from '../errors.ts';
+
+export interface AdminListener {
+  /** as a browser on this machine asks for it */
+  readonly url: string;
+  /** Ends what is under way, live tails too. */
+  stop(): Promise<void>;
+}
+
+/** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
+export async function listen(
+  app: RequestListener,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<AdminListener> {
+  const server = createServer(app).listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}; set ADMIN_HOST and ADMIN_PORT`;
+    throw new KitError('LISTEN_FAILED', message, { cause });
+  }
+  const { port: bound } = server.address() as AddressInfo;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${name}:${bound}`,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

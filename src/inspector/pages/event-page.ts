@@ -1,0 +1,45 @@
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import { event } from '../api/events.ts';
+import { eventIdText } from '../api/filters.ts';
+import { replayOne } from '../api/replays.ts';
+import type { Parts } from '../api/reports.ts';
+import type { Page } from './pages.ts';
+import { readQuery } from './read-query.ts';
+
+const path = z.object({ id: eventIdText });
+const form = z.object({ reset_steps: z.literal('on').optional() });
+
+/** One event and everything that is known of it. */
+export function eventPage(parts: Parts): Page {
+  return async (req) => {
+    const { id } = readQuery(path, req.params);
+    const found = await event(parts, id);
+    const canReplay = found.body !== null && (isOver(found.status) || found.next_attempt_at !== null);
+    return {
+      view: 'event',
+      title: `${found.kind} ${found.resource}`,
+      event: found,
+      canReplay,
+      payload: found.body === null ? undefined : pretty(found.body),
+      replayed: req.query.replayed !== undefined,
+    };
+  };
+}
+
+export function replayEvent(parts: Parts): RequestHandler {
+  return async (req, res) => {
+    const { id } = readQuery(path, req.params);
+    const { reset_steps: reset } = readQuery(form, req.body);
+    await replayOne(parts, id, reset !== undefined);
+    res.redirect(303, `/events/${id}?replayed=1`);
+  };
+}
+
+function isOver(status: string): boolean {
+  return status === 'handled' || status === 'skipped' || status === 'dead';
+}
+
+function pretty(body: string): string {
+  return JSON.stringify(JSON.parse(body), null, 2);
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { kindNames } from '../../notification/kinds.ts';
+import { parseEventId } from '../../store/event-id.ts';
+import { events } from '../api/events.ts';
+import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
+import type { Parts } from '../api/reports.ts';
+import { statuses } from '../watch/metrics.ts';
+import type { Page } from './pages.ts';
+import { readQuery, textsOf } from './read-query.ts';
+
+const LIMIT = 50;
+const query = z.object({ ...filterShape, before: eventIdText.optional(), replayed: z.string().optional() });
+const filterNames = Object.keys(filterShape);
+
+/** The list of events with its filters. */
+export function eventsPage({ store }: Pick<Parts, 'store'>): Page {
+  return async (req) => {
+    const { before, replayed, ...filters } = readQuery(query, req.query);
+    const filter = filterOf(filters);
+    const [list, { tallies }, named] = await Promise.all([
+      events({ store }, { filter, before, limit: LIMIT }),
+      store.overview(),
+      namedBy({ store }, filter.q),
+    ]);
+    const given = textsOf(req.query, filterNames);
+    return {
+      view: 'events',
+      title: 'Events',
+      ...list,
+      named,
+      given,
+      statuses,
+      kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])],
+      isRestricted: isRestricted(filter),
+      isEmptyStore: tallies.length === 0,
+      isFirstPage: before === undefined,
+      // Short of a full page there is more to look at, but not necessarily more to find.
+      isCutOff: list.next !== null && list.events.length < LIMIT,
+      replayed: replayed === undefined ? undefined : Number(replayed),
+      nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
+      query: new URLSearchParams(given),
+    };
+  };
+}
+
+/** What a searched text may be the name of: an event, a media or a channel. Those are found at once, however old. */
+async function namedBy({ store }: Pick<Parts, 'store'>, q: string | undefined) {
+  if (q === undefined) return [];
+  const found = parseEventId(q) ? await store.event(q) : undefined;
+  if (found) return [{ path: `/events/${q}`, text: `Event ${q}` }];
+  const resources = q.includes(':') ? [q] : [`media:${q}`, `channel:${q}`];
+  const lists = await Promise.all(
+    resources.map((resource) => store.search({ resource }, { limit: 1, reach: 1 })),
+  );
+  return resources
+    .filter((_, index) => (lists[index]?.events.length ?? 0) > 0)
+    .map((resource) => ({
+      path: `/events?${new URLSearchParams({ resource })}`,
+      text: `All events of ${resource}`,
+    }));
+}

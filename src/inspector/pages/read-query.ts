@@ -1,0 +1,28 @@
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { mistakesOf, Refused } from '../api/endpoint.ts';
+import { withoutEmpty } from '../api/filters.ts';
+
+/**
+ * What a request's query or form says.
+ * @throws Refused 400 naming what is wrong
+ */
+export function readQuery<S extends z.ZodType>(
+  schema: S,
+  given: Request['query'] | Request['body'],
+): z.output<S> {
+  const parsed = schema.safeParse(withoutEmpty(given));
+  if (parsed.success) return parsed.data;
+  throw new Refused(400, mistakesOf(parsed.error));
+}
+
+/** The query as it was given, to fill forms and links with; only texts, no empty ones. */
+export function textsOf(
+  given: Request['query'] | Request['body'],
+  names: readonly string[],
+): Record<string, string> {
+  const texts = Object.entries(withoutEmpty(given)).filter(
+    (pair): pair is [string, string] => names.includes(pair[0]) && typeof pair[1] === 'string',
+  );
+  return Object.fromEntries(texts);
+}

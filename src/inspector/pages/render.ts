@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { Eta } from 'eta';
+import type { Response } from 'express';
+import { timeElement } from './time-element.ts';
+import * as words from './words.ts';
+
+const VIEWS = join(import.meta.dirname, '../views');
+
+/** Sends a page made from a view and what it is to show. */
+export type Render = (res: Response, view: string, data: object) => void;
+
+export function renderer(shared: { readonly mayLeave: boolean }): Render {
+  const eta = new Eta({ views: VIEWS, cache: true, autoEscape: true, rmWhitespace: false });
+  const given = { ...shared, ...words, time: timeElement };
+  return (res, view, data) =>
+    void res.type('html').send(eta.render(view, { nav: undefined, ...given, ...data }));
+}

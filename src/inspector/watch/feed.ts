@@ -1,0 +1,74 @@
+import type { Clock } from '../../clock.ts';
+
+/** Something that happened to an event. */
+export interface Change {
+  readonly id: string;
+  /** what a notification was acknowledged with, or where its event stands now */
+  readonly change: 'accepted' | 'duplicate' | 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
+  readonly kind: string;
+}
+
+/** What happened within a moment. */
+export interface Changes {
+  readonly changes: readonly Change[];
+  /** how many more there were than are listed */
+  readonly more: number;
+  readonly rejections: number;
+}
+
+type Listener = (changes: Changes) => void;
+
+const GATHER_MS = 250;
+const LISTED = 50;
+
+/** Tells who listens what happens, gathered, so that thousands a second do not become thousands of messages. */
+export class Feed {
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+  #changes: Change[] = [];
+  #more = 0;
+  #rejections = 0;
+  #isGathering = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** Returns what ends it. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  changed(id: string, change: Change['change'], kind: string): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#changes.length < LISTED) this.#changes.push({ id, change, kind });
+    else this.#more++;
+    this.#gather();
+  }
+
+  rejected(): void {
+    if (this.#listeners.size === 0) return;
+    this.#rejections++;
+    this.#gather();
+  }
+
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#clock.after(GATHER_MS, () => this.#tell());
+  }
+
+  #tell(): void {
+    const gathered = { changes: this.#changes, more: this.#more, rejections: this.#rejections };
+    this.#changes = [];
+    this.#more = 0;
+    this.#rejections = 0;
+    this.#isGathering = false;
+    for (const listener of this.#listeners) listener(gathered);
+  }
+}

@@ -1,0 +1,100 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { isKind } from '../../notification/kinds.ts';
+import type { HandlerRun } from '../../observer.ts';
+import type { Overview } from '../../store/event-search.ts';
+import type { Status } from '../../store/event-store.ts';
+import { type Result, results } from './results.ts';
+
+export const statuses = [
+  'pending',
+  'running',
+  'handled',
+  'skipped',
+  'dead',
+] as const satisfies readonly Status[];
+
+const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** What Prometheus reads. Counters and times are fed as things happen, gauges asked of the store at each scrape. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #registers = [this.#registry];
+  readonly #notifications = new Counter({
+    name: 'webhook_notifications_total',
+    help: 'Requests on the webhook path by what they came to: accepted, duplicate, or why not.',
+    labelNames: ['result'],
+    registers: this.#registers,
+  });
+  readonly #ack = new Histogram({
+    name: 'webhook_ack_seconds',
+    help: 'From the head of a verified notification to its acknowledgement.',
+    buckets: FAST,
+    registers: this.#registers,
+  });
+  readonly #handler = new Histogram({
+    name: 'webhook_handler_seconds',
+    help: 'Runs of handlers by kind and outcome.',
+    labelNames: ['kind', 'outcome'],
+    buckets: SLOW,
+    registers: this.#registers,
+  });
+  readonly #commit = new Histogram({
+    name: 'webhook_store_commit_seconds',
+    help: 'Commits of the store, each shared by what was written at that moment.',
+    buckets: FAST,
+    registers: this.#registers,
+  });
+  readonly #events = new Gauge({
+    name: 'webhook_events',
+    help: 'Events in the store by status.',
+    labelNames: ['status'],
+    registers: this.#registers,
+  });
+  readonly #oldestPending = new Gauge({
+    name: 'webhook_oldest_pending_seconds',
+    help: 'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
+    registers: this.#registers,
+  });
+  readonly #quarantined = new Gauge({
+    name: 'webhook_quarantined',
+    help: 'Notifications in quarantine, waiting for a secret that explains their signature.',
+    registers: this.#registers,
+  });
+
+  constructor() {
+    // A counter that is not there before its first count makes the first rise invisible to rate().
+    for (const result of results) this.#notifications.inc({ result }, 0);
+  }
+
+  answered(result: Result, ms: number): void {
+    this.#notifications.inc({ result });
+    if (result === 'accepted' || result === 'duplicate') this.#ack.observe(ms / 1000);
+  }
+
+  ran({ kind, outcome, ms }: HandlerRun): void {
+    this.#handler.observe({ kind: isKind(kind) ? kind : 'unknown', outcome }, ms / 1000);
+  }
+
+  committed(ms: number): void {
+    this.#commit.observe(ms / 1000);
+  }
+
+  /** The text that Prometheus scrapes. */
+  text(overview: Overview, now: number): Promise<string> {
+    for (const status of statuses) this.#events.set({ status }, countOf(overview, status));
+    const { oldestPendingAt = now, quarantined } = overview;
+    this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
+    this.#quarantined.set(quarantined);
+    return this.#registry.metrics();
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+}
+
+/** How many events have a status. */
+export function countOf({ tallies }: Overview, status: Status): number {
+  return tallies.filter((tally) => tally.status === status).reduce((sum, { events }) => sum + events, 0);
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.ts';
+import type { Answered, HandlerRun, Observer } from '../../observer.ts';
+import { Feed } from './feed.ts';
+import { Metrics } from './metrics.ts';
+import { Rates } from './rates.ts';
+import { Rejections } from './rejections.ts';
+import { isRejection, resultOf } from './results.ts';
+
+/** Everything that the inspector knows from watching, rather than from the store. It is gone when the process ends. */
+export class Watch implements Observer {
+  readonly metrics = new Metrics();
+  readonly rejections = new Rejections();
+  readonly rates = new Rates();
+  readonly feed: Feed;
+  readonly startedAt: number;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.startedAt = clock.now();
+    this.feed = new Feed(clock);
+  }
+
+  answered(answer: Answered): void {
+    const now = this.#clock.now();
+    const result = resultOf(answer);
+    this.metrics.answered(result, answer.ms);
+    if (answer.recorded) {
+      const { id, status } = answer.recorded;
+      this.rates.count(status, now);
+      this.rates.time('ack', answer.ms, now);
+      this.feed.changed(id, status, answer.kind);
+    } else if (isRejection(result)) {
+      this.rates.count('rejected', now);
+      this.rejections.add({ at: now, result, answer });
+      this.feed.rejected();
+    }
+  }
+
+  ran(run: HandlerRun): void {
+    const now = this.#clock.now();
+    this.metrics.ran(run);
+    this.rates.count(run.status === 'handled' || run.status === 'skipped' ? 'handled' : 'failed', now);
+    this.rates.time('handler', run.ms, now);
+    this.feed.changed(run.id, run.status, run.kind);
+  }
+
+  committed(ms: number): void {
+    this.metrics.committed(ms);
+    this.rates.time('commit', ms, this.#clock.now());
+  }
+}

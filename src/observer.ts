@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Refusal } from './notification/token.ts';
+import type { EventId } from './store/event-id.ts';
+import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
+
+/** What became of one request on the webhook path. It holds nothing of a token. */
+export interface Answered {
+  readonly status: number;
+  /** from the request's head to the end of the answer */
+  readonly ms: number;
+  /** the sender's address */
+  readonly source: string;
+  /** what a verified notification was acknowledged with */
+  readonly recorded: Recorded | undefined;
+  /** what the sender was told where it was not */
+  readonly error: string | undefined;
+  /** why it could not be verified */
+  readonly refusal: Refusal | undefined;
+  /** what the body claims to be, verified or not; empty where there is none */
+  readonly kind: string;
+  readonly webhookId: string;
+}
+
+/** How one run of a handler ended. */
+export interface HandlerRun {
+  readonly id: EventId;
+  readonly kind: string;
+  readonly outcome: AttemptOutcome;
+  /** the event's, from now on */
+  readonly status: Status;
+  readonly ms: number;
+}
+
+/**
+ * Is told what happens, in the midst of it: each call must return at once and never throw. Receiver, store and
+ * dispatcher know nobody who watches; whoever does hands them one of these.
+ */
+export interface Observer {
+  answered(answer: Answered): void;
+  ran(run: HandlerRun): void;
+  /** Writes that shared a commit were answered so many milliseconds after they were handed over. */
+  committed(ms: number): void;
+}
+
+/** What an admin listener works with. */
+export interface AdminParts {
+  readonly store: EventStore;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** there may be something to handle */
+  wake(): void;
+}
+
+/** Watches the service, and opens a listener of its own once that runs. */
+export interface Admin {
+  readonly observer: Observer;
+  start(parts: AdminParts): Promise<{ readonly url: string; stop(): Promise<void> }>;
+}

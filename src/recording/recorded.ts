@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { type JsonObject, parseJsonText } from '../notification/json.ts';
+
+/** The form of a recording's lines. A line without `v` is of version 1. */
+const VERSION = 1;
+
+/** A notification as it was received: enough to send it again anywhere. */
+export interface Recorded {
+  /** the text as received */
+  readonly body: string;
+  /** milliseconds since the epoch */
+  readonly receivedAt: number;
+  readonly webhookId: string;
+}
+
+/** A line of a recording that could be read, with its body's value; or what is wrong with it. */
+export type ReadLine =
+  | { readonly recorded: Recorded; readonly value: JsonObject; readonly problem?: undefined }
+  | { readonly problem: string };
+
+const lineSchema = z.looseObject({
+  body: z.string({ error: '"body" must be the text of the notification' }),
+  received_at: z.iso.datetime({ offset: true, error: '"received_at" must be an ISO 8601 date and time' }),
+  webhook_id: z.string({ error: '"webhook_id" must be a text' }),
+});
+
+/** A recording's line, without the line break. */
+export function toLine({ body, receivedAt, webhookId }: Recorded): string {
+  const received_at = new Date(receivedAt).toISOString();
+  return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId });
+}
+
+/** Reads a line. What is wrong with it is told without quoting it: recordings hold ids. */
+export function parseLine(text: string): ReadLine {
+  let line: unknown;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    return { problem: 'not valid JSON' };
+  }
+  const version = versionOf(line);
+  if (version !== VERSION) {
+    return { problem: `of recording version ${version}, and this program knows ${VERSION}` };
+  }
+  const parsed = lineSchema.safeParse(line);
+  if (!parsed.success) return { problem: parsed.error.issues[0]?.message ?? 'not a recorded notification' };
+  const { body, received_at, webhook_id: webhookId } = parsed.data;
+  try {
+    const value = parseJsonText(body);
+    return { recorded: { body, receivedAt: Date.parse(received_at), webhookId }, value };
+  } catch (error) {
+    return { problem: `its body is ${error instanceof SyntaxError ? error.message : 'unreadable'}` };
+  }
+}
+
+function versionOf(line: unknown): string | number {
+  const given = z.looseObject({ v: z.unknown() }).safeParse(line).data?.v ?? VERSION;
+  return typeof given === 'number' ? given : `of another kind`;
+}

@@ -1,0 +1,80 @@
+import type { Tally } from '../../event-search.ts';
+import type { EventFilter } from '../../event-store.ts';
+import { resourceOrder } from './resource-order.ts';
+
+/** Where a search starts: behind an event, or at the newest. */
+export interface Start {
+  readonly seq: number;
+  readonly time: number;
+  readonly digest: Buffer;
+}
+
+export const NEWEST: Start = {
+  seq: Number.MAX_SAFE_INTEGER,
+  time: Number.MAX_SAFE_INTEGER,
+  digest: Buffer.alloc(0),
+};
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** What a search goes along: numbers of events, newest first, at most `:reach`. */
+export interface Driver {
+  readonly sql: string;
+  readonly params: Params;
+}
+
+/**
+ * The index along which a filter finds most in the fewest steps: without one that fits, a search for a handful among
+ * millions would have to look at all of them.
+ */
+export function driverOf(
+  filter: EventFilter,
+  start: Start,
+  tallies: readonly Tally[],
+  reach: number,
+): Driver {
+  if (filter.resource !== undefined) return byResource(filter.resource, start);
+  const rarest = [byStatus(filter, start, tallies), byKind(filter, start, tallies)]
+    .filter((driver) => driver !== undefined)
+    .sort((one, other) => one.size - other.size)[0];
+  if (rarest && rarest.size <= reach) return rarest;
+  if (filter.since !== undefined || filter.until !== undefined) return byTime(filter, start);
+  return rarest ?? byArrival(start);
+}
+
+type Sized = Driver & { readonly size: number };
+
+function sizeOf(tallies: readonly Tally[], isMeant: (tally: Tally) => boolean): number {
+  return tallies.filter(isMeant).reduce((sum, { events }) => sum + events, 0);
+}
+
+function byArrival({ seq }: Start): Driver {
+  const sql = 'SELECT seq FROM events WHERE seq < :seq ORDER BY seq DESC LIMIT :reach';
+  return { sql, params: { seq } };
+}
+
+function byStatus({ status }: EventFilter, { seq }: Start, tallies: readonly Tally[]): Sized | undefined {
+  if (status === undefined || status === 'handled') return undefined;
+  const sql = `SELECT seq FROM events INDEXED BY events_status
+    WHERE status = :status AND status <> 'handled' AND seq < :seq ORDER BY seq DESC LIMIT :reach`;
+  return { sql, params: { status, seq }, size: sizeOf(tallies, (tally) => tally.status === status) };
+}
+
+function byKind({ kind }: EventFilter, { seq }: Start, tallies: readonly Tally[]): Sized | undefined {
+  if (typeof kind !== 'string') return undefined;
+  const sql = `SELECT seq FROM events INDEXED BY events_kind
+    WHERE kind = :kind AND seq < :seq ORDER BY seq DESC LIMIT :reach`;
+  return { sql, params: { kind, seq }, size: sizeOf(tallies, (tally) => tally.kind === kind) };
+}
+
+function byTime({ since, until }: EventFilter, { time, digest }: Start): Driver {
+  const sql = `SELECT seq FROM events INDEXED BY events_identity
+    WHERE event_time >= :since AND event_time < :until AND (event_time, digest) < (:time, :digest)
+    ORDER BY event_time DESC, digest DESC LIMIT :reach`;
+  const bounds = { since: since ?? Number.MIN_SAFE_INTEGER, until: until ?? Number.MAX_SAFE_INTEGER };
+  return { sql, params: { ...bounds, time, digest } };
+}
+
+function byResource(resource: string, { time, seq }: Start): Driver {
+  return { sql: resourceOrder({ order: 'DESC', from: '<' }), params: { resource, time, seq } };
+}

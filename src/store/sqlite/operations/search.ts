@@ -1,0 +1,94 @@
+import type { Database } from 'better-sqlite3';
+import { type EventId, eventId } from '../../event-id.ts';
+import type { Found, Picked, Stretch } from '../../event-search.ts';
+import type { EventFilter } from '../../event-store.ts';
+import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
+import { type Condition, conditionOf } from './filter.ts';
+import { type EventRow, toEvent } from './rows.ts';
+import { seqFinder } from './seq.ts';
+import { tallyReader } from './tallies.ts';
+
+type Identity = Pick<EventRow, 'event_time' | 'digest'>;
+
+/** What a replay takes; see replay.ts. */
+const REPLAYABLE = `body IS NOT NULL AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)`;
+
+interface Query {
+  readonly filter: EventFilter;
+  readonly stretch: Stretch;
+}
+
+/** The newest events that match, among as many as the stretch reaches. */
+export function search(db: Database): (query: Query) => Found {
+  const find = finder<EventRow>(db, 'events.*');
+  return ({ filter, stretch }) => {
+    const { rows, next } = find(filter, stretch, 'TRUE');
+    return { events: rows.map(toEvent), next };
+  };
+}
+
+/** The ids of the newest events that match and that a replay would take. */
+export function replayable(db: Database): (query: Query) => Picked {
+  const find = finder<Identity>(db, 'event_time, digest');
+  return ({ filter, stretch }) => {
+    const { rows, next } = find(filter, stretch, REPLAYABLE);
+    return { ids: rows.map(idOf), next };
+  };
+}
+
+type Find<R> = (
+  filter: EventFilter,
+  stretch: Stretch,
+  condition: string,
+) => { readonly rows: R[]; readonly next: EventId | undefined };
+
+function finder<R extends Identity>(db: Database, columns: string): Find<R> {
+  const startOf = startFinder(db);
+  const tallies = tallyReader(db);
+  return (filter, { before, reach, limit }, condition) => {
+    const start = before === undefined ? NEWEST : startOf(before);
+    if (!start) return { rows: [], next: undefined };
+    const driver = driverOf(filter, start, tallies(), reach);
+    const where = named(conditionOf(filter));
+    // The rows come in the driver's order: SQLite runs it along, and stops once there are enough.
+    const rows = db
+      .prepare<object, R>(
+        `SELECT ${columns} FROM (${driver.sql}) CROSS JOIN events USING (seq)
+         WHERE (${where.sql}) AND ${condition} LIMIT :limit`,
+      )
+      .all({ ...driver.params, ...where.params, reach, limit });
+    const last = rows.at(-1);
+    return { rows, next: rows.length === limit && last ? idOf(last) : endOfReach(db, driver, reach) };
+  };
+}
+
+/** A driver has named parameters and a condition numbered ones: all become named, so that they do not mix. */
+function named({ sql, params }: Condition): { sql: string; params: object } {
+  let count = 0;
+  return {
+    sql: sql.replaceAll('?', () => `:c${count++}`),
+    params: Object.fromEntries(params.map((value, index) => [`c${index}`, value])),
+  };
+}
+
+function idOf({ event_time, digest }: Identity): EventId {
+  return eventId(event_time, digest);
+}
+
+function startFinder(db: Database): (id: string) => Start | undefined {
+  const seqOf = seqFinder(db);
+  const find = db.prepare<[number], Start>(
+    'SELECT seq, event_time AS time, digest FROM events WHERE seq = ?',
+  );
+  return (id) => {
+    const seq = seqOf(id);
+    return seq === undefined ? undefined : find.get(seq);
+  };
+}
+
+function endOfReach(db: Database, driver: Driver, reach: number): EventId | undefined {
+  const sql = `SELECT event_time, digest FROM events
+    WHERE seq = (SELECT seq FROM (${driver.sql}) LIMIT 1 OFFSET :reach - 1)`;
+  const last = db.prepare<object, Identity>(sql).get({ ...driver.params, reach });
+  return last && idOf(last);
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
+import { describeInBrowser, tabs } from '../support/browser.ts';
+import { notification, SECRET } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+
+/** Markup that would run, each with a name of its own. */
+const markup = (name: string) =>
+  `"><img src=x onerror="window.ran='${name}'"><script>window.ran='${name}'</script></pre>'${name}`;
+
+describeInBrowser('markup in a notification', () => {
+  let inspected: Inspected;
+  const openTab = tabs();
+
+  beforeAll(async () => {
+    inspected = await inspect(
+      defineHandlers({
+        async media_available(_event, ctx) {
+          await ctx.once(markup('step'), () => markup('result'));
+          throw new Error(markup('error'));
+        },
+      }),
+    );
+    const members = {
+      webhook_id: markup('webhook'),
+      site_id: markup('site'),
+      media_id: markup('media'),
+      [markup('member')]: markup('value'),
+    };
+    await inspected.service.store.addSecret(markup('webhook'), SECRET);
+    const channel = { ...members, media_id: undefined, channel_id: markup('channel') };
+    for (const body of [
+      notification(members),
+      notification({ ...members, event: markup('kind') }),
+      notification({ ...channel, event: 'channel_active' }),
+    ]) {
+      expect((await inspected.deliver(body)).status).toBe(200);
+    }
+    await inspected.deliver(notification(members), 'another-secret');
+    await inspected.settled();
+  });
+  afterAll(() => inspected.dispose());
+
+  const shown = async (path: string, names: readonly string[]) => {
+    const { page, complaints } = await openTab();
+    await page.goto(`${inspected.url}${path}`);
+    await page.waitForSelector('#live[data-state=on]');
+    const text = (await page.textContent('main')) ?? '';
+    const missing = names.filter((name) => !text.replaceAll('\\"', '"').includes(markup(name)));
+    expect({ path, missing }).toEqual({ path, missing: [] });
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  };
+
+  test('is shown as text, when it stands in every field of an event, on the page of that event', async () => {
+    const { events } = await inspected.api('/events?kind=media_available');
+    await shown(`/events/${events[0].id}`, [
+      'webhook',
+      'site',
+      'media',
+      'member',
+      'value',
+      'step',
+      'result',
+      'error',
+    ]);
+  });
+
+  test('is shown as text, when a kind is markup, on overview, list, page and search', async () => {
+    const { events } = await inspected.api(`/events?${new URLSearchParams({ kind: markup('kind') })}`);
+    await shown(`/events/${events[0].id}`, ['kind', 'media']);
+    await shown('/', ['kind']);
+    await shown('/events', ['kind', 'media', 'channel']);
+    await shown(`/events?${new URLSearchParams({ kind: markup('kind') })}`, ['kind']);
+    await shown(`/events/replay?${new URLSearchParams({ kind: markup('kind') })}`, ['kind']);
+  });
+
+  test('is shown as text, when it names channels, webhooks and what was refused, on their pages', async () => {
+    await shown('/channels', ['channel', 'site']);
+    await shown('/webhooks', ['webhook']);
+    await shown('/rejections', ['webhook']);
+    await shown('/quarantine', ['webhook', 'media', 'value']);
+  });
+
+  test('is put back into the form as text, when somebody is lured to a search for it', async () => {
+    const { page } = await openTab();
+    const query = new URLSearchParams({ q: markup('q'), site: markup('s'), resource: markup('r') });
+    await page.goto(`${inspected.url}/events?${query}`);
+    expect(await page.inputValue('#search')).toBe(markup('q'));
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+  });
+
+  test('makes no command to copy, when it stands in the name of a webhook in quarantine', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/quarantine`);
+    expect(await page.textContent('article pre')).toBe(
+      'npx hookkit webhooks import --id WEBHOOK_ID --secret-file secret.txt',
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describeInBrowser, tabs } from '../support/browser.ts';
+import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
+import { inspect } from '../support/inspected-service.ts';
+
+const PAGES = [
+  ['Overview', '/'],
+  ['Events', '/events'],
+  ['Events, searched in vain', '/events?q=nothing-has-this'],
+  ['Event, given up', 'dead'],
+  ['Event, handled', 'handled'],
+  ['Replay', '/events/replay?status=dead'],
+  ['Channels', '/channels'],
+  ['Rejections', '/rejections'],
+  ['Quarantine', '/quarantine'],
+  ['Webhooks', '/webhooks'],
+] as const;
+
+describeInBrowser('a page', () => {
+  let inspected: InspectedMock;
+  const openTab = tabs();
+  beforeAll(async () => {
+    inspected = await inspectMock();
+  });
+  afterAll(() => inspected.dispose());
+
+  const pathOf = async (path: string): Promise<string> => {
+    if (path.startsWith('/')) return path;
+    const kind = path === 'handled' ? '&kind=media_available' : '';
+    return `/events/${(await inspected.api(`/events?status=${path}${kind}`)).events[0].id}`;
+  };
+
+  test.each(PAGES)(
+    '%s keeps to WCAG AA, its own policy and its width, when it is light, dark or on a phone, without a complaint',
+    async (_name, given) => {
+      for (const options of [
+        { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+        { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+        { colorScheme: 'light', viewport: { width: 360, height: 740 } },
+      ] as const) {
+        const { page, complaints } = await openTab(options);
+        await page.goto(`${inspected.url}${await pathOf(given)}`);
+        await page.waitForSelector('#live[data-state=on]');
+        expect(await violations(page)).toEqual([]);
+        expect(complaints).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      }
+    },
+  );
+
+  test.each(PAGES)('%s can be read, when there is no JavaScript', async (_name, given) => {
+    const { page, complaints } = await openTab({ javaScriptEnabled: false });
+    await page.goto(`${inspected.url}${await pathOf(given)}`);
+    expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows times in the zone of its reader, when that is not UTC, with the exact UTC on hover', async () => {
+    const { events } = await inspected.api('/events?limit=1');
+    const { page } = await openTab({ timezoneId: 'Asia/Kolkata', locale: 'en-GB' });
+    await page.goto(`${inspected.url}/events/${events[0].id}`);
+    const time = page.locator(`time[datetime="${events[0].received_at}"]`).first();
+    const local = new Date(events[0].received_at).toLocaleTimeString('en-GB', { timeZone: 'Asia/Kolkata' });
+    expect(await time.textContent()).toContain(local);
+    const utc = events[0].received_at.replace('T', ' ').replace('Z', ' UTC');
+    expect(await time.getAttribute('title')).toBe(utc);
+  });
+
+  test('draws its plots, when it is the overview, with what happened', async () => {
+    const { page } = await openTab();
+    await page.goto(inspected.url);
+    await page.waitForSelector('[data-plot=rates] canvas');
+    await page.waitForSelector('[data-plot=times] canvas');
+    expect(await page.textContent('[data-plot=rates]')).toContain('accepted');
+  });
+
+  test('says what to do next, when there is nothing to show yet', async () => {
+    const empty = await inspect({}, { WEBHOOK_SECRET: 'fallback' });
+    try {
+      const { page } = await openTab();
+      for (const [path, words] of [
+        ['/', 'All is well'],
+        ['/events', 'npm run dev'],
+        ['/events/replay', 'Nothing to replay'],
+        ['/channels', 'subscribed'],
+        ['/rejections', 'hookkit events send --fault'],
+        ['/quarantine', 'Nothing waits here'],
+        ['/webhooks', 'WEBHOOK_SECRET'],
+      ]) {
+        await page.goto(`${empty.url}${path}`);
+        expect(await page.textContent('main')).toContain(words);
+        expect(await violations(page)).toEqual([]);
+      }
+    } finally {
+      await empty.dispose();
+    }
+  });
+});
+
+/** What axe finds, in words. Scripts run this way are not bound by the page's policy. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = (await page.evaluate('axe.run()')) as axe.AxeResults;
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}

@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals';
+import { settleAll } from '../../support/claiming.ts';
+import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
+import { verified, verifiedBody } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+
+test('shows the newest first and how to go on, when there are more than the limit, page by page', async () => {
+  await desk().fill(5);
+  const first = await desk().events(['list', '--limit', '2', '--json']);
+  expect(ndjson(first.stdout).map(({ resource }) => resource)).toEqual(['media:media004', 'media:media003']);
+  const [, before = ''] = /^there are more: --before (\S+)\n$/.exec(first.stderr) ?? [];
+  const second = await desk().events(['list', '--limit', '3', '--json', '--before', before]);
+  expect(ndjson(second.stdout).map(({ resource }) => resource)).toEqual([
+    'media:media002',
+    'media:media001',
+    'media:media000',
+  ]);
+  expect(second).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('shows a table, when nothing else is asked for, with the last error of each', async () => {
+  const store = await desk().store();
+  await store.record(verified({ media_id: 'broken', at: Date.UTC(2026, 10, 19, 12) }));
+  await settleAll(store, {
+    status: 'dead',
+    outcome: 'failed',
+    error: 'the page\u001b[31m is down\nand more',
+  });
+  const { code, stdout } = await desk().events(['list', '--status', 'dead']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^id +event time +received +kind +resource +status +attempts +last error\n/);
+  expect(stdout).toMatch(
+    / 2026-11-19T12:00:00Z .* media_available +media:broken +dead +1 +the page \[31m is down\n$/,
+  );
+});
+
+test.each([
+  [['--kind', 'channels'], ['channel:live']],
+  [
+    ['--kind', 'media_available', '--kind', 'channel_idle'],
+    ['channel:live', 'media:first'],
+  ],
+  [['--kind', 'unknown:media_renamed'], ['media:renamed']],
+  [['--status', 'pending', '--site', 'site-2'], ['media:other']],
+  [['--resource', 'media:first'], ['media:first']],
+  [['--webhook', 'webhook-2'], ['media:other']],
+  [['--since', '2026-11-19', '--until', '2026-11-19T12:00'], ['media:other']],
+  [['--since', '2026-11-19T13:00:00+01:00', '--until', '2026-11-20'], ['channel:live']],
+  [['--q', '"title":"50%'], ['media:other']],
+])('shows only those, when filtered by %j', async (filter, expected) => {
+  const store = await desk().store();
+  const noon = Date.UTC(2026, 10, 19, 12);
+  await store.record(verified({ media_id: 'first', at: noon - 86_400_000 }));
+  await store.record(
+    verified({
+      media_id: 'other',
+      event: 'media_deleted',
+      site_id: 'site-2',
+      webhook_id: 'webhook-2',
+      title: '50%',
+      at: noon - 1,
+    }),
+  );
+  await store.record(verified({ media_id: 'renamed', event: 'media_renamed', at: noon - 86_400_000 }));
+  const event_time = new Date(noon).toISOString();
+  await store.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
+  const { stdout } = await desk().events(['list', '--json', ...filter]);
+  expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
+});
+
+test('shows one event, when its id is given, with its attempts and its payload', async () => {
+  const store = await desk().store();
+  const { id } = await store.record(verified());
+  await settleAll(store, { status: 'skipped', outcome: 'skipped', error: 'not for us' });
+  const { stdout } = await desk().events(['show', id]);
+  expect(stdout).toMatch(/^status +skipped$/m);
+  expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);
+  expect(stdout).toMatch(/^first +1 +\S+ +\d+ ms +skipped +not for us$/m);
+  const json = await desk().events(['show', id, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    id,
+    status: 'skipped',
+    body: verified().body,
+    last_error: 'not for us',
+    history: [{ replay: 0, attempt: 1, outcome: 'skipped' }],
+  });
+});
+
+test.each([
+  [['list', '--kind', 'media_availble'], /must be one of media_created, .*; a group: media, thumbnails/],
+  [['list', '--status', 'done'], /pending, running, handled, skipped, dead/],
+  [['list', '--resource', 'UUhbHm6C'], /must be media:ID or channel:ID/],
+  [['list', '--since', 'yesterday'], /must be a date \(2026-11-19\), a date and time .*, or how long ago/],
+  [['list', '--since', '2026-02-30'], /must be a date/],
+  [['list', '--since', '1h', '--until', '2h'], /--since must be before --until/],
+  [['list', '--id', 'nonsense'], /must be an id as `hookkit events list` shows it/],
+  [['list', '--limit', '0'], /must be a whole number from 1 on/],
+  [['list', '--before', 'nonsense'], /--before takes the id of an event/],
+  [['show', 'nonsense'], /nonsense is not the id of an event/],
+])('says what is valid, when called as events %j, and ends with 2', async (args, message) => {
+  const { code, stdout, stderr } = await desk().events(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(message);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+});
+
+test('says so, when there is no such event, and ends with 1', async () => {
+  await desk().fill(1);
+  const { code, stderr } = await desk().events(['show', 'loyw3uqg-0123456789abcdef0123']);
+  expect(code).toBe(1);
+  expect(stderr).toBe('hookkit: there is no event loyw3uqg-0123456789abcdef0123 in this database\n');
+});
+
+test('makes no database, when there is none, says so and ends with 1', async () => {
+  for (const args of [['list'], ['export'], ['replay', '--all'], ['prune', '--older-than', '1d']]) {
+    const { code, stderr } = await desk().events(args);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^hookkit: there is no database at /),
+    });
+  }
+  expect(() => desk().lines('receiver.db')).toThrow('ENOENT');
+});

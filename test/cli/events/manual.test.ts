@@ -1,0 +1,235 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../../src/clock.ts';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { claims, HANDLED } from '../../support/claiming.ts';
+import { ndjson, SECRET } from '../../support/event-desk.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, install } from '../../support/installation.ts';
+import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
+import { present } from '../../support/only.ts';
+import { type Operator, settledOperator } from '../../support/operator.ts';
+import { verifiedBody } from '../../support/verified-notification.ts';
+
+const NOON = Date.UTC(2026, 10, 19, 12);
+const LONG = 90_000;
+
+let installation: Installation;
+let qa: Operator;
+const stores: EventStore[] = [];
+beforeEach(async () => {
+  installation = await install();
+  qa = await settledOperator(installation);
+});
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  await installation.dispose();
+});
+
+/** The commands of a section, which must be as many as a test runs. */
+function commands(section: string, count: number): string[] {
+  const found = commandsOf('replay.md', section);
+  expect(found).toHaveLength(count);
+  return found;
+}
+
+async function database(operator = qa): Promise<EventStore> {
+  const path = join(operator.directory, 'data', 'receiver.db');
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  stores.push(store);
+  return store;
+}
+
+/** What production has: events of one webhook on a day, media and channels, every hour; one of them dead. */
+async function production(
+  operator = qa,
+  first = NOON - 6 * 3_600_000,
+  gapMs = 3_600_000,
+): Promise<EventStore> {
+  const store = await database(operator);
+  await store.addSecret('2yW4KmiG', SECRET);
+  for (let number = 0; number < 12; number++) {
+    const at = first + number * gapMs;
+    const event_time = new Date(at).toISOString();
+    const common = { webhook_id: '2yW4KmiG', site_id: '9KboGBFu', event_time };
+    const state = number % 4 < 2 ? 'channel_active' : 'channel_idle';
+    await store.record(verifiedBody({ event: 'media_updated', media_id: 'UUhbHm6C', ...common }), at + 400);
+    await store.record(
+      verifiedBody({ event: state, channel_id: `Ny05CE${number % 2}x`, ...common }),
+      at + 500,
+    );
+  }
+  for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
+    for (const claim of ready) await store.settle(claim, 'one', HANDLED);
+  }
+  return store;
+}
+
+function file(name: string, operator = qa): string {
+  return readFileSync(join(operator.directory, name), 'utf8');
+}
+
+/** The table that a replay over HTTP ends with. */
+function answersOf({ stdout }: { stdout: string }): Record<string, number> {
+  const rows = stdout.trim().split('\n').slice(2);
+  return Object.fromEntries(rows.map((row) => [row.split(/ {2,}/)[0], Number(row.split(/ {2,}/)[1])]));
+}
+
+test(
+  'shows what was received, when looked at as written',
+  async () => {
+    const [dead = '', channels = '', media = ''] = commands('Look at what was received', 3);
+    const recent = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
+    await production(qa, recent, 1000);
+    expect((await qa.type(dead)).stderr).toBe('no events\n');
+    expect((await qa.type(channels)).stdout.match(/channel:Ny05CE/g)).toHaveLength(12);
+    expect(ndjson((await qa.type(media)).stdout)).toHaveLength(12);
+  },
+  LONG,
+);
+
+test(
+  'handles the channel events of an afternoon again, and no others, when replayed as written while the server runs',
+  async () => {
+    const [dryRun = '', replay = ''] = commands('Handle events again', 2);
+    const store = await production();
+    await qa.start('npm start');
+    expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first 5 of them:\n/);
+    await qa.type(replay);
+    await eventually('all have ended again', async () => (await store.count({ status: 'pending' })) === 0);
+    const events = await store.events({}, { limit: 100 });
+    const again = events.filter(({ replays }) => replays > 0);
+    expect(again).toHaveLength(6);
+    for (const { kind, eventTime } of again) {
+      expect(kind).toMatch(/^channel_/);
+      expect(eventTime).toBeGreaterThanOrEqual(NOON);
+      expect(eventTime).toBeLessThan(NOON + 6 * 3_600_000);
+    }
+  },
+  LONG,
+);
+
+test(
+  'plays what production recorded on another machine, again and again, when done as written',
+  async () => {
+    const [exporting = '', makeSecret = '', importing = '', play = '', playAsNew = '', playHard = ''] =
+      commands('Play a recording of production on your machine', 6);
+    const host = await settledOperator(installation, 'production');
+    await production(host);
+    await host.type(exporting);
+    writeFileSync(join(qa.directory, 'production.ndjson'), file('production.ndjson', host));
+    expect(ndjson(file('production.ndjson'))).toHaveLength(24);
+
+    await qa.start('npm start');
+    await qa.type(makeSecret);
+    await qa.type(importing);
+    expect(answersOf(await qa.type(play))).toEqual({ accepted: 24 });
+    expect(answersOf(await qa.type(play))).toEqual({ duplicate: 24 });
+    expect(answersOf(await qa.type(playAsNew))).toEqual({ accepted: 24 });
+    const store = await database();
+    const hard = answersOf(await qa.type(playHard));
+    expect((hard.accepted ?? 0) + (hard.duplicate ?? 0)).toBeGreaterThan(24);
+    expect(await store.count({})).toBe(48 + (hard.accepted ?? 0));
+  },
+  LONG,
+);
+
+test(
+  'finds nothing, when the handlers are the same, and what changed otherwise, when checked as written',
+  async () => {
+    const [before = '', after = '', compare = '', answers = '', again = '', compareAnswers = ''] = commands(
+      'Check a handler change',
+      6,
+    );
+    await production();
+    qa.configure({ LOG_LEVEL: 'error' });
+    await qa.type(before);
+    await qa.type(after);
+    expect((await qa.type(compare)).stderr).toMatch(/^24 events ended alike, 0 differently/);
+    // Another handler would have let one die.
+    const report = file('after.ndjson').replace('"outcome":"handled"', '"outcome":"dead"');
+    writeFileSync(join(qa.directory, 'after.ndjson'), report);
+    expect((await qa.type(compare, { code: 1 })).stdout).toMatch(/ handled +dead\n$/);
+
+    qa.configure({ LOG_LEVEL: 'info' });
+    await qa.start('npm start');
+    await qa.type(answers);
+    await qa.type(again);
+    expect((await qa.type(compareAnswers)).stderr).toMatch(/^24 events ended alike, 0 differently/);
+  },
+  LONG,
+);
+
+test(
+  'shares a recording that has none of the ids and still replays, when made as written',
+  async () => {
+    const [makeKey = '', exporting = '', play = ''] = commands('Share a recording without ids', 3);
+    await production();
+    await qa.type(makeKey);
+    await qa.type(exporting);
+    const shared = file('shared.ndjson');
+    for (const id of ['UUhbHm6C', 'Ny05CE', '2yW4KmiG', '9KboGBFu']) expect(shared).not.toContain(id);
+    await qa.type(exporting);
+    expect(file('shared.ndjson')).toBe(shared);
+
+    qa.configure({ WEBHOOK_SECRET: SECRET });
+    writeFileSync(join(qa.directory, 'webhook-secret.txt'), SECRET);
+    await qa.start('npm start');
+    expect(answersOf(await qa.type(play))).toEqual({ accepted: 24 });
+  },
+  LONG,
+);
+
+test(
+  'sends last week again as new, ten times faster, when a receiver is loaded as written',
+  async () => {
+    const [load = ''] = commands('Load a receiver with recorded traffic', 1);
+    const recent = Math.floor(Date.now() / 1000) * 1000 - 60_000;
+    const store = await production(qa, recent, 1000);
+    await qa.start('npm start');
+    const began = performance.now();
+    expect(answersOf(await qa.type(load))).toEqual({ accepted: 24 });
+    expect(performance.now() - began).toBeGreaterThan(1100);
+    expect(await store.count({})).toBe(48);
+  },
+  LONG,
+);
+
+test(
+  'sends one notification, and is refused broken ones, when sent as written',
+  async () => {
+    const [media = '', thumbnail = '', ...faults] = commands('Send one notification', 8);
+    const store = await database();
+    await store.addSecret('2yW4KmiG', SECRET);
+    await qa.start('npm start');
+    expect((await qa.type(media)).stdout).toMatch(/^200 /);
+    expect((await qa.type(thumbnail)).stdout).toMatch(/^200 /);
+    for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);
+    expect((await store.events({}, { limit: 10 })).map(({ kind }) => kind)).toEqual([
+      'thumbnail_created',
+      'media_available',
+    ]);
+  },
+  LONG,
+);
+
+test('has a test of every section with commands, and leads to all sections from its list', () => {
+  const own = readFileSync(new URL(import.meta.url), 'utf8');
+  const page = textOf('replay.md');
+  for (const section of sectionsOf('replay.md')) {
+    expect(page).toContain(`- [${section}](#${section.toLowerCase().replaceAll(' ', '-')})`);
+    if (commandsOf('replay.md', section).length > 0) expect(own).toContain(`'${section}'`);
+  }
+});
+
+test('gives examples of a recording and a report that are what they say, when read by the program', async () => {
+  const { parseLine } = await import('../../../src/recording/recorded.ts');
+  const { parseOutcome } = await import('../../../src/cli/events/report.ts');
+  const [recording = '', report = ''] = [...textOf('replay.md').matchAll(/^```json\n(.*)\n```$/gm)].map(
+    ([, line]) => present(line),
+  );
+  expect(parseLine(recording).problem).toBeUndefined();
+  expect(parseOutcome(report)).toBeDefined();
+});

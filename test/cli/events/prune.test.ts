@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { deskForEachTest } from '../../support/event-desk.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+
+async function bodies(): Promise<number> {
+  const events = await (await desk().store()).events({}, { limit: 1000 });
+  return events.filter(({ body }) => body !== undefined).length;
+}
+
+test('removes all that ended long enough ago, when it is more than a step, and leaves what has not', async () => {
+  await desk().fill(450);
+  await (await desk().store()).record(verified());
+  expect(await desk().events(['prune', '--older-than', '1h'])).toMatchObject({
+    code: 0,
+    stdout: '0 events were pruned\n',
+  });
+  expect(await bodies()).toBe(451);
+  const { stdout } = await desk().events(['prune', '--older-than', '1ms', '--json']);
+  expect(stdout).toBe('{"pruned":450,"dry_run":false}\n');
+  expect(await bodies()).toBe(1);
+});
+
+test('removes only what a filter means, when one is given, and nothing when run dry', async () => {
+  await desk().fill(450, 3);
+  const filter = ['prune', '--older-than', '1ms', '--resource', 'media:media001'];
+  expect((await desk().events([...filter, '--dry-run'])).stdout).toBe('150 events would be pruned\n');
+  expect(await bodies()).toBe(450);
+  expect((await desk().events(filter)).stdout).toBe('150 events were pruned\n');
+  expect(await bodies()).toBe(300);
+  expect(await (await desk().store()).count({ resource: 'media:media001' })).toBe(150);
+});
+
+test.each([
+  [[], /required option '--older-than <time>' not specified/],
+  [['--older-than', 'long'], /must be a number with ms, s, m, h or d/],
+])('says what is wrong, when called with %j, and ends with 2', async (args, message) => {
+  const { code, stderr } = await desk().events(['prune', ...args]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+});

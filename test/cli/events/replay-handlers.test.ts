@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { HANDLED, settleAll } from '../../support/claiming.ts';
+import { deskForEachTest } from '../../support/event-desk.ts';
+import { eventually } from '../../support/eventually.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+const cli = fileURLToPath(new URL('../../../bin/hookkit.js', import.meta.url));
+
+test('puts events back, when no server runs, and the next start handles them', async () => {
+  await desk().fill(5);
+  const { code, stdout } = await desk().events(['replay', '--resource', 'media:media001']);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: '1 events put back to pending: the server takes them up within a second\n',
+  });
+  const store = await desk().store();
+  expect(await store.count({ status: 'pending' })).toBe(1);
+  await desk().serve();
+  await eventually('it is handled', async () => (await store.count({ status: 'handled' })) === 5);
+  const [event] = await store.events({ resource: 'media:media001' }, { limit: 1 });
+  expect(event).toMatchObject({ replays: 1, attempts: 1 });
+});
+
+test('has events handled again within a second, when the server runs, all of more than a step', async () => {
+  await desk().fill(1100);
+  await desk().serve();
+  const { code, stdout } = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: 'status   events\n-------  ------\nhandled    1100\n',
+  });
+  expect(
+    new Set(
+      desk()
+        .lines('r.ndjson')
+        .map(({ id }) => id),
+    ).size,
+  ).toBe(1100);
+  const store = await desk().store();
+  expect((await store.events({}, { limit: 2000 })).every(({ replays }) => replays === 1)).toBe(true);
+});
+
+test('handles events itself, when told to, and reports how each ended in the order in which they came', async () => {
+  await desk().fill(3);
+  const store = await desk().store();
+  await store.record(verified({ event: 'media_renamed', at: Date.UTC(2026, 1) }));
+  await settleAll(store, HANDLED);
+  const run = await desk().events(
+    ['replay', '--all', '--run', '--json', '--report', desk().path('r.ndjson')],
+    {
+      env: { LOG_LEVEL: 'error' },
+    },
+  );
+  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":4,"handled":3,"skipped":1}\n' });
+  expect(desk().lines('r.ndjson')).toEqual([
+    ...[0, 1, 2].map((number) => ({
+      v: 1,
+      id: expect.stringMatching(/^\w+-\w{20}$/),
+      kind: 'media_available',
+      resource: `media:media00${number}`,
+      outcome: 'handled',
+    })),
+    {
+      v: 1,
+      id: expect.any(String),
+      kind: 'media_renamed',
+      resource: 'media:media-1',
+      outcome: 'skipped',
+      reason: 'unknown kind "media_renamed"',
+    },
+  ]);
+});
+
+test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
+  await desk().fill(8);
+  const store = await desk().store();
+  await store.prune(Date.now() + 1, 1);
+  await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
+  const { code, stdout, stderr } = await desk().events(['replay', '--dry-run']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^7 events would be replayed, the first 5 of them:\n/);
+  expect(stdout.match(/media:media00\d/g)).toEqual([1, 2, 3, 4, 5].map((number) => `media:media00${number}`));
+  expect(stderr).toBe(
+    '1 more are pending or running: they are handled anyway\n1 more cannot be replayed: their bodies were pruned\n',
+  );
+  expect(await store.count({ status: 'handled' })).toBe(8);
+  const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
+  expect(json).toMatchObject({ dry_run: true, replayable: 7, under_way: 1, pruned: 1 });
+});
+
+test('forgets what ctx.once has done, when told to reset steps, and keeps it otherwise', async () => {
+  await desk().fill(1);
+  const store = await desk().store();
+  const [event] = await store.events({}, { limit: 1 });
+  if (!event) throw new Error('there is an event');
+  await store.saveStep(event.id, 'announce', '1');
+  await desk().events(['replay', '--id', event.id]);
+  expect(await store.step(event.id, 'announce')).toEqual({ result: '1' });
+  await settleAll(store, HANDLED);
+  await desk().events(['replay', '--id', event.id, '--reset-steps']);
+  expect(await store.step(event.id, 'announce')).toBeUndefined();
+});
+
+test.each([
+  [['replay'], 'this would replay everything: give a filter, or --all to mean that'],
+  [['replay', '--all', '--status', 'dead'], '--all and a filter contradict each other: give one of them'],
+  [['replay', '--all', '--shuffle'], '--shuffle needs --to'],
+  [['replay', '--all', '--secret-file', 'x'], '--secret-file needs --to'],
+  [['replay', '--to', 'http://127.0.0.1:1/', '--run'], '--run cannot be given with --to'],
+])('says what is wrong, when called as events %j, and ends with 2', async (args, message) => {
+  await desk().fill(1);
+  expect(await desk().events(args)).toEqual({ code: 2, stdout: '', stderr: `hookkit: ${message}\n` });
+  expect(await (await desk().store()).count({ status: 'handled' })).toBe(1);
+});
+
+/** Starts a replay of everything, and gives it a signal once some events are back. */
+async function replayUntilBegun(signal: NodeJS.Signals) {
+  const store = await desk().store();
+  const child = spawn(process.execPath, [cli, 'events', 'replay', '--all'], {
+    env: { ...desk().env, PATH: process.env.PATH },
+    cwd: desk().directory,
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const exited = once(child, 'exit');
+  await eventually('some are back', async () => (await store.count({ status: 'pending' })) > 0);
+  child.kill(signal);
+  const [code] = await exited;
+  return { store, code, stderr };
+}
+
+test('has lost nothing, when it is killed half-way, and a second run puts back the rest', async () => {
+  await desk().fill(6000, 50);
+  const { store } = await replayUntilBegun('SIGKILL');
+  const pending = await store.count({ status: 'pending' });
+  expect(pending).toBeGreaterThan(0);
+  expect(pending).toBeLessThan(6000);
+  expect(pending % 500).toBe(0); // whole steps only
+  const { stdout } = await desk().events(['replay', '--all', '--json']);
+  expect(JSON.parse(stdout)).toEqual({ replayed: 6000 - pending });
+  expect((await store.events({}, { limit: 6000 })).every(({ replays }) => replays === 1)).toBe(true);
+}, 60_000);
+
+test('says how far it got, when Ctrl-C is pressed, and ends with 1', async () => {
+  await desk().fill(6000, 50);
+  const { store, code, stderr } = await replayUntilBegun('SIGINT');
+  expect(code).toBe(1);
+  const [, count] =
+    /^(\d+) events were put back\nhookkit: interrupted: run it again to replay the rest\n$/.exec(stderr) ??
+    [];
+  expect(Number(count)).toBe(await store.count({ status: 'pending' }));
+}, 60_000);
+
+test('reports what has not ended, when the time to wait is over, and ends with 1', async () => {
+  await desk().fill(2);
+  const run = await desk().events([
+    'replay',
+    '--all',
+    '--wait',
+    '300ms',
+    '--report',
+    desk().path('r.ndjson'),
+  ]);
+  expect(run).toMatchObject({ code: 1, stdout: 'status   events\n-------  ------\npending       2\n' });
+  expect(run.stderr).toContain('hookkit: 2 events had not ended when the time was over\n');
+}, 60_000);
+
+test('says so, when nobody handles the events that it waits for, and writes no report', async () => {
+  await desk().fill(2);
+  const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
+  expect(run.code).toBe(1);
+  expect(run.stderr).toMatch(
+    /nobody handles them and no report was written: start the server, or use --run\n$/,
+  );
+  expect(() => desk().lines('r.ndjson')).toThrow('ENOENT');
+}, 60_000);

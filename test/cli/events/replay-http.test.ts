@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from '@jest/globals';
+import { toLine } from '../../../src/recording/recorded.ts';
+import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
+import { eventually } from '../../support/eventually.ts';
+import { tokenOf } from '../../support/hs256.ts';
+import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+const cli = fileURLToPath(new URL('../../../bin/hookkit.js', import.meta.url));
+const hook = ({ url }: { url: string }) => `${url}/webhooks/media`;
+
+let receiver: ListeningReceiver | undefined;
+afterEach(async () => {
+  await receiver?.close();
+  receiver = undefined;
+});
+
+async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {
+  receiver = await listeningReceiver(answer);
+  return receiver;
+}
+
+/** The line of a recording. */
+function recordedLine(number: number, receivedAt = number * 1000): string {
+  const media_id = `media${String(number).padStart(3, '0')}`;
+  const { body } = verified({ media_id, webhook_id: 'webhook1', at: Date.UTC(2026, 0, 1) + number * 1000 });
+  return toLine({ body, receivedAt, webhookId: 'webhook1' });
+}
+
+function mediaOf({ taken }: ListeningReceiver): unknown[] {
+  return taken.map(({ body }) => body.media_id);
+}
+
+test('has everything accepted, then answered as duplicate, then accepted as new, when sent to a receiver that verifies', async () => {
+  await desk().fill(30, 7);
+  const service = await desk().serve();
+  const recording = desk().path('r.ndjson');
+  await desk().events(['export', '--out', recording]);
+  const send = async (...more: string[]) => {
+    const { code, stdout } = await desk().events(['replay', '--to', hook(service), '--json', ...more]);
+    return { code, ...JSON.parse(stdout) };
+  };
+  expect(await send('--from', recording)).toEqual({ code: 0, duplicate: 30 });
+  expect(await send('--from', recording, '--as-new', '--concurrency', '4')).toEqual({
+    code: 0,
+    accepted: 30,
+  });
+  expect(await send('--all')).toEqual({ code: 0, duplicate: 60 });
+});
+
+test('keeps the gaps between event times and moves the first to now, when sent as new', async () => {
+  const { url, taken } = await listen();
+  const file = desk().write('r.ndjson', [0, 7, 2].map((number) => recordedLine(number)).join('\n'));
+  const args = ['replay', '--to', url, '--from', file, '--as-new'];
+  const { code } = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
+  expect(code).toBe(0);
+  const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
+  expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 7000, 2000]);
+  expect(Math.abs(Date.now() - (times[0] ?? 0))).toBeLessThan(5000);
+  expect(String(taken[0]?.body.event_time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+});
+
+test('sends exactly the recorded text, signed with the stored secret, when nothing is to be changed', async () => {
+  await desk().fill(1);
+  const { url, taken } = await listen();
+  await desk().events(['replay', '--to', url, '--all']);
+  const [line] = (await desk().events(['export'])).stdout.split('\n');
+  expect(taken[0]?.authorization).toBe(`Bearer ${tokenOf(JSON.parse(line ?? '').body, SECRET)}`);
+});
+
+test('keeps the order within a media, when many are under way at once, and never has two of one', async () => {
+  await desk().fill(120, 6);
+  const busy = await listen(({ media_id }) => ({ ms: media_id === 'media000' ? 8 : Math.random() * 4 }));
+  const { code } = await desk().events(['replay', '--to', busy.url, '--all', '--concurrency', '8']);
+  expect({ code, overlaps: busy.overlaps }).toEqual({ code: 0, overlaps: [] });
+  expect(busy.most).toBeGreaterThan(2);
+  const byMedia = Map.groupBy(busy.taken, ({ body }) => body.media_id);
+  expect(byMedia.size).toBe(6);
+  for (const taken of byMedia.values()) {
+    const times = taken.map(({ body }) => String(body.event_time));
+    expect(times).toEqual([...times].sort());
+    expect(times).toHaveLength(20);
+  }
+});
+
+test('tells broken lines with their numbers, when a recording has some, sends the rest and ends with 1', async () => {
+  const { url, taken } = await listen();
+  const lines = [recordedLine(0), 'garbage', '{"v":2}', '', recordedLine(4), recordedLine(5).slice(0, 50)];
+  const args = ['replay', '--to', url, '--from', '-', '--report', desk().path('report.ndjson')];
+  const run = await desk().events(args, { stdin: lines.join('\n'), env: { WEBHOOK_SECRET: SECRET } });
+  expect(run.code).toBe(1);
+  expect(run.stderr).toBe(
+    'line 2: not valid JSON\nline 3: of recording version 2, and this program knows 1\nline 6: not valid JSON\n' +
+      'hookkit: 3 notifications were not answered with 200\n',
+  );
+  expect(run.stdout).toMatch(/^broken line +3$/m);
+  expect(run.stdout).toMatch(/^accepted +2$/m);
+  expect(mediaOf({ taken } as ListeningReceiver)).toEqual(['media000', 'media004']);
+  expect(desk().lines('report.ndjson')).toHaveLength(2);
+});
+
+test('sends in the same other order with the same duplicates, when the seed is the same', async () => {
+  const file = desk().write(
+    'r.ndjson',
+    Array.from({ length: 40 }, (_, number) => recordedLine(number)).join('\n'),
+  );
+  const env = { WEBHOOK_SECRET: SECRET };
+  const orders: unknown[][] = [];
+  for (const seed of ['7', '7', '8']) {
+    const { url, close, taken } = await listeningReceiver();
+    await desk().events(
+      ['replay', '--to', url, '--from', file, '--shuffle', '--duplicate', '0.3', '--seed', seed],
+      { env },
+    );
+    await close();
+    orders.push(taken.map(({ body }) => body.media_id));
+  }
+  expect(orders[0]).toEqual(orders[1]);
+  expect(orders[0]).not.toEqual(orders[2]);
+  expect(new Set(orders[0]).size).toBe(40);
+  expect(orders[0]?.length).toBeGreaterThan(42);
+  expect([...new Set(orders[0])]).not.toEqual([...new Set(orders[0])].sort());
+});
+
+test('keeps the recorded gaps, when a speed is given, divided by it', async () => {
+  const { url, taken } = await listen();
+  // The first may arrive late, as it has to connect: what counts is the gap between the others.
+  const lines = [0, 1000, 6000].map((receivedAt, number) => recordedLine(number, receivedAt));
+  const file = desk().write('r.ndjson', lines.join('\n'));
+  const args = ['replay', '--to', url, '--from', file, '--speed', '10'];
+  await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
+  const gap = (taken[2]?.at ?? 0) - (taken[1]?.at ?? 0);
+  expect(gap).toBeGreaterThan(300);
+  expect(gap).toBeLessThan(3000);
+});
+
+test('counts each kind of answer, when a receiver refuses some, and ends with 1', async () => {
+  const { url } = await listen(({ media_id }) => ({ status: media_id === 'media001' ? 503 : 200 }));
+  const file = desk().write('r.ndjson', [0, 1, 2].map((number) => recordedLine(number)).join('\n'));
+  const args = ['replay', '--to', url, '--from', file, '--json'];
+  const run = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
+  expect(run).toMatchObject({ code: 1, stdout: '{"503":1,"accepted":2}\n' });
+  expect(run.stderr).toMatch(/^503: event \S+\nhookkit: 1 notifications were not answered with 200\n$/);
+});
+
+test('tells those that nobody answered, when the receiver is not there, and ends with 1', async () => {
+  const file = desk().write('r.ndjson', recordedLine(0));
+  const args = ['replay', '--to', 'http://127.0.0.1:1/', '--from', file, '--json'];
+  const run = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
+  expect(run).toMatchObject({ code: 1, stdout: '{"failed: ECONNREFUSED":1}\n' });
+});
+
+test('sends nothing, when no secret is known for the webhook, and ends with 1', async () => {
+  const { url, taken } = await listen();
+  const file = desk().write('r.ndjson', recordedLine(0));
+  const run = await desk().events(['replay', '--to', url, '--from', file, '--json']);
+  expect(run).toMatchObject({ code: 1, stdout: '{"no secret":1}\n' });
+  expect(taken).toEqual([]);
+});
+
+test('sends only what the filter lets through, when a recording is filtered', async () => {
+  const { url, taken } = await listen();
+  const file = desk().write('r.ndjson', [0, 1, 2, 3].map((number) => recordedLine(number)).join('\n'));
+  const args = ['--since', '2026-01-01T00:00:01', '--until', '2026-01-01T00:00:03', '--kind', 'media'];
+  await desk().events(['replay', '--to', url, '--from', file, ...args], { env: { WEBHOOK_SECRET: SECRET } });
+  expect(mediaOf({ taken } as ListeningReceiver)).toEqual(['media001', 'media002']);
+});
+
+test('sends nothing, when run dry, and shows how many and the first few', async () => {
+  const file = desk().write(
+    'r.ndjson',
+    Array.from({ length: 9 }, (_, number) => recordedLine(number)).join('\n'),
+  );
+  const { stdout } = await desk().events([
+    'replay',
+    '--to',
+    'http://127.0.0.1:1/',
+    '--from',
+    file,
+    '--dry-run',
+  ]);
+  expect(stdout).toMatch(/^9 notifications would be sent, the first 5 of them:\n/);
+  expect(stdout.match(/media:media00\d/g)).toHaveLength(5);
+});
+
+test('says how far it got and ends, when Ctrl-C is pressed, with what is under way answered', async () => {
+  const slow = await listen(() => ({ ms: 30 }));
+  const child = spawn(process.execPath, [cli, 'events', 'replay', '--to', slow.url, '--from', '-'], {
+    env: { ...desk().env, WEBHOOK_SECRET: SECRET, PATH: process.env.PATH },
+    cwd: desk().directory,
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const exited = once(child, 'exit');
+  child.stdin.write(Array.from({ length: 10 }, (_, number) => `${recordedLine(number)}\n`).join(''));
+  await eventually('some are sent', () => slow.taken.length > 3);
+  child.kill('SIGINT'); // stdin stays open
+  expect(await exited).toEqual([1, null]);
+  const [, count] = /^(\d+) notifications were sent and answered:\n/.exec(stderr) ?? [];
+  expect(Number(count)).toBe(slow.taken.length);
+  expect(stderr).toMatch(
+    /hookkit: interrupted: run it again; what was sent already will be answered as duplicate\n$/,
+  );
+});
+
+test('puts it right, when it is killed half-way and run again, without a duplicate event', async () => {
+  const service = await desk().serve({ WEBHOOK_SECRET: SECRET });
+  const file = desk().write(
+    'r.ndjson',
+    Array.from({ length: 800 }, (_, number) => recordedLine(number)).join('\n'),
+  );
+  const args = [
+    'events',
+    'replay',
+    '--to',
+    hook(service),
+    '--from',
+    file,
+    '--report',
+    desk().path('report.ndjson'),
+  ];
+  const child = spawn(process.execPath, [cli, ...args], {
+    env: { ...desk().env, WEBHOOK_SECRET: SECRET, PATH: process.env.PATH },
+  });
+  const exited = once(child, 'exit');
+  const store = await desk().store();
+  await eventually('some have arrived', async () => (await store.count({})) > 10);
+  child.kill('SIGKILL');
+  await exited;
+  const before = await store.count({});
+  expect(() => desk().lines('report.ndjson')).toThrow('ENOENT');
+  const run = await desk().events([...args.slice(1), '--json'], { env: { WEBHOOK_SECRET: SECRET } });
+  const answers = JSON.parse(run.stdout);
+  expect(run.code).toBe(0);
+  expect(answers.duplicate).toBeGreaterThanOrEqual(before);
+  expect(answers.accepted + answers.duplicate).toBe(800);
+  expect(await store.count({})).toBe(800);
+  expect(desk().lines('report.ndjson')).toHaveLength(800);
+});
+
+test.each([
+  [['--from', 'nowhere'], /cannot read the recording nowhere: ENOENT/],
+  [['--from', '-', '--secret-file', '-'], /stdin cannot be both the recording and the secret/],
+  [['--from', 'x', '--status', 'dead'], /--status is of the database: a recording has none/],
+  [['--from', 'x', '--speed', 'fast'], /must be a factor such as 1, 10 or 0\.5, or max/],
+  [['--from', 'x', '--duplicate', '2'], /must be a number from 0 to 1/],
+  [['--from', 'x', '--concurrency', '0'], /must be a whole number from 1 on/],
+  [[], /this would replay everything: give a filter, or --all/],
+])('says what is wrong, when called with --to and %j, and ends with 2', async (args, message) => {
+  const run = await desk().events(['replay', '--to', 'http://127.0.0.1:1/', ...args], {
+    env: { WEBHOOK_SECRET: SECRET },
+  });
+  expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 2, stdout: '' });
+  expect(run.stderr).toMatch(message);
+});
+
+test('refuses a URL with a password, when one is given, as anybody could read it', async () => {
+  const { code, stderr } = await desk().events(['replay', '--to', 'http://me:secret@127.0.0.1/', '--all']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('It must not have a password in it.');
+});

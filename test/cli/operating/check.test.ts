@@ -1,0 +1,18 @@
+import { expect, test } from '@jest/globals';
+import { textOf } from '../../support/manual.ts';
+import { eachPost, operating } from './support.ts';
+
+const post = eachPost();
+
+test('finds what the page says that it checks, when the doctor is called as written', async () => {
+  const { operator, register } = post();
+  await operator.start('npm start');
+  await register();
+  const [full = '', offline = '', json = '', ...rest] = operating('Check an installation');
+  expect(rest).toEqual([]);
+  expect((await operator.type(full)).stdout).toMatch(/^ok +url /m);
+  expect((await operator.type(offline)).stdout).toMatch(/^skipped +url +--offline$/m);
+  const { ok, findings } = JSON.parse((await operator.type(json)).stdout);
+  expect(ok).toBe(true);
+  for (const { check } of findings) expect(textOf('operating.md')).toContain(`\n| ${check} |`);
+});

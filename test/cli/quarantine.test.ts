@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { eventually } from '../support/eventually.ts';
+import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
+import { refusals } from '../support/traffic.ts';
+
+let here: Installation;
+beforeEach(async () => {
+  here = await install();
+});
+afterEach(() => here.dispose());
+
+const WRONG = 'the-secret-of-quite-another-webhook-0123';
+
+function countOf(status: string): number {
+  const db = new Database(here.path, { readonly: true });
+  const count = db
+    .prepare<[string], number>('SELECT count(*) FROM events WHERE status = ?')
+    .pluck()
+    .get(status);
+  db.close();
+  return count ?? 0;
+}
+
+/** `count` things happen at the provider. */
+async function happen(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) here.mock.createChannel({ site_id: SITE });
+  await here.mock.settled();
+}
+
+test('admits and handles everything that came meanwhile, when the right secret is imported after a wrong one', async () => {
+  const service = await here.serve();
+  const { id, secret } = here.foreignWebhook(hookOf(service));
+  await here.cli(['webhooks', 'import', '--id', id], { stdin: WRONG });
+  await happen(50);
+  expect(refusals(here.mock).map(({ answer }) => answer?.status)).toEqual(Array(50).fill(401));
+  expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(50);
+  const imported = await here.json(['webhooks', 'import', '--id', id, '--replace'], { stdin: secret });
+  expect(imported).toMatchObject({ id, stored: true, retired: 1 });
+  await eventually('all are handled', () => countOf('handled') === 50);
+  expect(await here.json(['quarantine', 'list'])).toEqual([]);
+  await happen(1);
+  expect(refusals(here.mock)).toHaveLength(50);
+});
+
+test('shows what waits and from whom, when it is listed, without a token', async () => {
+  const service = await here.serve();
+  const { id } = here.foreignWebhook(hookOf(service));
+  await happen(1);
+  const [delivery] = here.mock.deliveries();
+  const [entry] = await here.json(['quarantine', 'list']);
+  expect(entry).toMatchObject({
+    webhook_id: id,
+    site_id: SITE,
+    kind: 'channel_created',
+    source: '127.0.0.1',
+  });
+  expect(JSON.parse(entry.body)).toEqual(delivery?.notification);
+  const { stdout } = await here.cli(['quarantine', 'list']);
+  expect(stdout).toMatch(
+    new RegExp(`^\\d{4}-\\S+ +${id} +channel_created +channel:\\w+ +\\S+ +127\\.0\\.0\\.1$`, 'm'),
+  );
+  const token = delivery?.attempts[0]?.request.headers.Authorization?.split(' ')[1] ?? 'none';
+  expect(token).toMatch(/^eyJ/);
+  for (const output of here.outputs) expect(output).not.toContain(token);
+});
+
+test('says how many were admitted and kept, when admitting, of one webhook or of all', async () => {
+  const service = await here.serve();
+  const known = here.foreignWebhook(hookOf(service), 'known');
+  const unknown = here.foreignWebhook(hookOf(service), 'unknown');
+  await happen(3);
+  service.child.kill('SIGTERM');
+  await service.exited;
+  // A secret that serves all: with it, what is signed with `known` verifies, and the rest stays.
+  const env = { WEBHOOK_SECRET: known.secret };
+  const admit = (...more: string[]) => here.json(['quarantine', 'admit', ...more], { env });
+  expect(await admit('--webhook', unknown.id)).toEqual({ admitted: 0, kept: 3 });
+  expect(await admit()).toEqual({ admitted: 3, kept: 3 });
+  const { stdout } = await here.cli(['quarantine', 'admit'], { env });
+  expect(stdout).toBe('0 admitted, 3 kept: no known secret explains them\n');
+  expect(countOf('pending')).toBe(3);
+});
+
+test('says that nothing is there, when nothing waits, and ends with 0', async () => {
+  expect(await here.cli(['quarantine', 'list'])).toMatchObject({
+    code: 0,
+    stdout: 'nothing is in quarantine\n',
+  });
+  expect(await here.json(['quarantine', 'admit'])).toEqual({ admitted: 0, kept: 0 });
+});

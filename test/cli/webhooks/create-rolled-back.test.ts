@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { type Installation, install, SITE } from '../../support/installation.ts';
+
+let here: Installation;
+beforeEach(async () => {
+  here = await install();
+});
+afterEach(() => here.dispose());
+
+const CREATE = [
+  'webhooks',
+  'create',
+  '--name',
+  'a',
+  '--url',
+  'https://your.host/x',
+  '--site',
+  SITE,
+  '--all-events',
+];
+
+/** From now on the database takes no secret. */
+function refuseSecrets(): void {
+  const db = new Database(here.path);
+  db.exec(
+    `CREATE TRIGGER no_secrets BEFORE INSERT ON secrets BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`,
+  );
+  db.close();
+}
+
+test('deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
+  await here.cli(['webhooks', 'list', '--stored']); // makes the database
+  refuseSecrets();
+  const { code, stdout, stderr } = await here.cli(CREATE);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^hookkit: the secret of the new webhook \w{8} could not be stored \(.*the disk is full\), so it was deleted again: .*\n$/,
+  );
+  expect(here.mock.listWebhooks()).toEqual([]);
+});
+
+test('says which webhook is left over, when it cannot be deleted again either', async () => {
+  await here.cli(['webhooks', 'list', '--stored']);
+  refuseSecrets();
+  here.provider.intercept = async ({ method }, forward) =>
+    method === 'DELETE' ? { status: 403, body: '{}' } : forward();
+  const { code, stderr } = await here.cli(CREATE);
+  const [left] = here.mock.listWebhooks();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    new RegExp(`could not be deleted again \\(.*403.*\\): run npx hookkit webhooks delete ${left?.id}\n$`),
+  );
+});
+
+test('registers nothing, when the database cannot be used', async () => {
+  writeFileSync(join(here.directory, 'file'), '');
+  const env = { DATABASE_URL: `sqlite:${join(here.directory, 'file', 'receiver.db')}` };
+  const { code } = await here.cli(CREATE, { env });
+  expect(code).toBe(1);
+  expect(here.provider.asked).toEqual([]);
+});
+
+test('stores the secret first, when interrupted between the creation and the storing', async () => {
+  let interrupt = (): boolean => false;
+  here.provider.intercept = async (_asked, forward) => {
+    const answer = await forward();
+    interrupt();
+    return answer;
+  };
+  const { code, stderr } = await here.cli([...CREATE, '--json'], {
+    onSpawn: (child) => {
+      interrupt = () => child.kill('SIGINT');
+    },
+  });
+  expect({ code, held: stderr.includes('half-done') }).toEqual({ code: 0, held: true });
+  const [webhook] = here.mock.listWebhooks();
+  expect(await here.json(['webhooks', 'list', '--stored'])).toMatchObject([
+    { id: webhook?.id, secret: 'live' },
+  ]);
+});

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+
+/** What handler developers write, right and wrong, each as a file of its own. */
+const snippets = {
+  right: `
+    import { defineHandlers, fail, retry, skip } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(event, ctx) {
+        const kind: 'media_available' = event.event;
+        const id: string = event.media_id;
+        const { at } = await ctx.once('announce', () => ({ at: 1 }));
+        ctx.log.info({ kind, id, at, late: ctx.late, replay: ctx.replay, since: ctx.receivedAt.getTime() }, ctx.id);
+        if (ctx.attempt > 3) return fail('never');
+        if (ctx.signal.aborted) return retry({ after: 1000, reason: 'stopped' });
+        return undefined;
+      },
+      track_created: (event) => skip(event.track_id + event.media_id + event.site_id + event.event_time),
+      channel_idle() {},
+      unknown(event) { return skip(String(event.anything)); },
+    });`,
+  misspeltKind: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_availible() {} });`,
+  wrongMember: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available(event) { return void event.channel_id; } });`,
+  wrongOutcome: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available() { return true; } });`,
+  sameKindTwice: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ media_created: () => {}, media_created: () => {} });`,
+  unknownContext: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available(_event, ctx) { ctx.retries; } });`,
+  changedEvent: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available(event) { event.media_id = 'other'; } });`,
+};
+
+let directory: string;
+let output: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(root, 'node_modules', '.handler-types-'));
+  const handler = '../../src/dispatch/handler.ts';
+  const names = Object.entries(snippets).map(([name, text]) => {
+    writeFileSync(join(directory, `${name}.ts`), text.replace('HANDLER', handler));
+    return `${name}.ts`;
+  });
+  const config = { extends: '../../tsconfig.json', files: names, include: [] };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  output = spawnSync(process.execPath, [tsc, '--project', directory, '--pretty', 'false'], {
+    encoding: 'utf8',
+  }).stdout;
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function errorsIn(name: keyof typeof snippets): string[] {
+  return output.split('\n').filter((line) => line.includes(`${name}.ts`));
+}
+
+describe('defineHandlers, as the compiler sees it,', () => {
+  test('lets handlers through, when they use all that they are given, without an error', () => {
+    expect(errorsIn('right')).toEqual([]);
+  });
+
+  test.each([
+    ['misspeltKind', 'a kind is misspelt', 'media_availible'],
+    ['wrongMember', 'the kind does not have the member', 'channel_id'],
+    ['wrongOutcome', 'a handler returns what is no outcome', 'media_available'],
+    ['sameKindTwice', 'a kind stands there twice', 'multiple properties with the same name'],
+    ['unknownContext', 'the context does not have the member', 'retries'],
+    ['changedEvent', 'a handler changes the event', 'read-only'],
+  ] as const)('refuses %s, when %s, with an error that names %s', (name, _, text) => {
+    expect(errorsIn(name)).toEqual([expect.stringContaining(text)]);
+  });
+});

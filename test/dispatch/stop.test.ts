@@ -1,0 +1,210 @@
+import { describe, expect, test } from '@jest/globals';
+import { defineHandlers, retry } from '../../src/dispatch/handler.ts';
+import { eachWithStage } from '../support/dispatch-stage.ts';
+import { HeldHandler } from '../support/held-handler.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
+
+const stage = eachWithStage(sqliteFixture);
+const GRACE_MS = 10_000;
+/** Longer than handlers may take once their signals are aborted at a stop. */
+const ABORTED_MS = 5000;
+
+/** Whether a promise has been settled by now. */
+function settling(promise: Promise<unknown>): () => boolean {
+  let settled = false;
+  promise.finally(() => {
+    settled = true;
+  });
+  return () => settled;
+}
+
+describe('stop', () => {
+  test('resolves at once, when nothing runs, and leaves no timer', async () => {
+    const { clock, start } = stage();
+    const { dispatcher } = await start({});
+    await dispatcher.stop(GRACE_MS);
+    expect(clock.nextDue()).toBeUndefined();
+  });
+
+  test('waits for a handler, when it ends within the grace, and stores its result', async () => {
+    const { record, start, pass, event, clock } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { dispatcher } = await start({ media_available: held.handle });
+    const stopped = dispatcher.stop(GRACE_MS);
+    const isStopped = settling(stopped);
+    await pass(GRACE_MS - 1);
+    expect([isStopped(), held.last.ctx.signal.aborted]).toEqual([false, false]);
+    held.last.end();
+    await stopped;
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    expect(clock.nextDue()).toBeUndefined();
+  });
+
+  test('aborts a handler, when the grace is over, and puts its event back with the attempt', async () => {
+    const { store, record, start, pass, event } = stage();
+    const id = await record();
+    const reasons: unknown[] = [];
+    const { dispatcher } = await start(
+      defineHandlers({
+        media_available: (_event, { signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              reasons.push(signal.reason);
+              reject(signal.reason);
+            }),
+          ),
+      }),
+    );
+    const stopped = dispatcher.stop(GRACE_MS);
+    await pass(GRACE_MS - 1);
+    expect(reasons).toEqual([]);
+    await pass(1);
+    await stopped;
+    expect(reasons).toMatchObject([{ name: 'AbortError' }]);
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0, lastError: undefined });
+    expect(await store.attempts(id)).toMatchObject([{ attempt: 1, outcome: 'interrupted' }]);
+  });
+
+  test('puts an event back, when its handler ignores the abort, and does not wait for ever', async () => {
+    const { logged, record, start, pass, event } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { dispatcher } = await start({ media_available: held.handle });
+    const isStopped = settling(dispatcher.stop(GRACE_MS));
+    await pass(GRACE_MS + ABORTED_MS);
+    expect(isStopped()).toBe(true);
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    const message = 'handlers did not end in time; their events were put back';
+    expect(logged(message)).toMatchObject([{ released: 1 }]);
+  });
+
+  test('keeps to what it did, when a handler that was put back ends later, though the store is closed', async () => {
+    const { store, record, start, pass, quiet } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { dispatcher, intercept } = await start({ media_available: held.handle });
+    const stopped = dispatcher.stop(0);
+    await pass(ABORTED_MS);
+    await stopped;
+    intercept('settle', () => {
+      throw new Error('the store is closed');
+    });
+    held.last.end();
+    await quiet();
+    expect(await store.event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('stores the result, when a handler ends well or decides after it was aborted', async () => {
+    const { record, start, pass, event } = stage();
+    const ids = [await record({ media_id: 'a' }), await record({ media_id: 'b', event: 'media_updated' })];
+    const [ends, decides] = [new HeldHandler(), new HeldHandler()];
+    const { dispatcher } = await start({ media_available: ends.handle, media_updated: decides.handle });
+    const stopped = dispatcher.stop(0);
+    await pass(0);
+    expect([ends, decides].map(({ last }) => last.ctx.signal.aborted)).toEqual([true, true]);
+    ends.last.end();
+    decides.last.end(retry({ after: 60_000, reason: 'later' }));
+    await stopped;
+    expect(await Promise.all(ids.map(event))).toMatchObject([
+      { status: 'handled' },
+      { status: 'pending', attempts: 1, lastError: 'later' },
+    ]);
+  });
+
+  test('claims nothing more, when it has begun, though it is woken and events come', async () => {
+    const { record, start, pass, quiet, event } = stage();
+    await record({ media_id: 'running' });
+    const held = new HeldHandler();
+    const { dispatcher } = await start({ media_available: held.handle });
+    const stopped = dispatcher.stop(GRACE_MS);
+    const id = await record();
+    dispatcher.wake();
+    await pass(1000);
+    held.last.end();
+    await stopped;
+    dispatcher.wake();
+    await quiet();
+    expect(held.runs).toHaveLength(1);
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('puts back what a claim brings, when the claim was under way and the handler does not end', async () => {
+    const { store, record, start, pass, event } = stage();
+    const held = new HeldHandler();
+    const { dispatcher, intercept } = await start({ media_available: held.handle });
+    const claim = Promise.withResolvers<void>();
+    intercept('claim', () => claim.promise);
+    const id = await record();
+    dispatcher.wake();
+    const stopped = dispatcher.stop(GRACE_MS);
+    for (let turn = 0; turn < 3; turn++) await store.ping(); // time enough to stop too early
+    claim.resolve();
+    await pass(GRACE_MS + ABORTED_MS);
+    await stopped;
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('puts an event back, when the store does not take its result any more, and does not try for ever', async () => {
+    const { clock, record, start, pass, quiet, event } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { dispatcher, intercept } = await start({ media_available: held.handle });
+    intercept('settle', () => {
+      throw new Error('the disk is full');
+    });
+    held.last.end();
+    await quiet();
+    const stopped = dispatcher.stop(0);
+    await pass(ABORTED_MS);
+    await stopped;
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(clock.nextDue()).toBeUndefined();
+  });
+
+  test('leaves no timer, when leases are being renewed as it begins', async () => {
+    const { clock, record, start, quiet } = stage();
+    await record();
+    const held = new HeldHandler();
+    const { dispatcher, intercept } = await start({ media_available: held.handle }, { leaseMs: 300 });
+    const renewal = Promise.withResolvers<void>();
+    intercept('renew', () => renewal.promise);
+    const advancing = clock.advance(100); // waits for the renewal
+    const stopped = dispatcher.stop(GRACE_MS);
+    held.last.end();
+    await stopped;
+    renewal.resolve();
+    await advancing;
+    await quiet();
+    expect(clock.nextDue()).toBeUndefined();
+  });
+
+  test('leaves its events to the next process, when that starts, from the same attempt on', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { dispatcher } = await start({ media_available: held.handle });
+    const stopped = dispatcher.stop(0);
+    await pass(ABORTED_MS);
+    await stopped;
+    const attempts: number[] = [];
+    await start(defineHandlers({ media_available: (_event, { attempt }) => void attempts.push(attempt) }));
+    expect(attempts).toEqual([1]);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+  });
+});
+
+describe('idle', () => {
+  test('resolves, when what was ready is done, and not before', async () => {
+    const { record, start, quiet } = stage();
+    await record();
+    const held = new HeldHandler();
+    const { dispatcher } = await start({ media_available: held.handle });
+    const isIdle = settling(dispatcher.idle());
+    await quiet();
+    expect(isIdle()).toBe(false);
+    held.last.end();
+    await quiet();
+    expect(isIdle()).toBe(true);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import { KitError } from '../../src/errors.ts';
+import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
+import { HeldHandler } from '../support/held-handler.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
+import { verified } from '../support/verified-notification.ts';
+
+const stage = eachWithStage(sqliteFixture);
+
+/** Fails the first so many times, as a store that cannot commit does. */
+function failing(times: number): () => void {
+  let left = times;
+  return () => {
+    if (left-- > 0) throw new KitError('STORE_UNAVAILABLE', 'the disk is full');
+  };
+}
+
+describe('a store that cannot commit', () => {
+  test('gets the result later, when it fails while one is stored, and the handler does not run again', async () => {
+    const { clock, logged, record, start, quiet, pass, event } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { intercept } = await start({ media_available: held.handle });
+    intercept('settle', failing(3));
+    held.last.end();
+    await quiet();
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(10_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1, handledAt: expect.any(Number) });
+    expect((await event(id)).handledAt).toBeLessThanOrEqual(clock.now());
+    expect(held.runs).toHaveLength(1);
+    expect(logged('cannot store a result; trying again')).toHaveLength(3);
+  });
+
+  test('keeps the lease renewed, when a result waits for it longer than a lease', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    const [held, other] = [new HeldHandler(), new HeldHandler()];
+    const { intercept } = await start({ media_available: held.handle });
+    await start({ media_available: other.handle });
+    intercept('settle', failing(100));
+    held.last.end();
+    await pass(3 * LEASE_MS);
+    intercept('settle', () => {});
+    await pass(2000);
+    expect(other.runs).toHaveLength(0);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+  });
+
+  test('is asked again, when it fails while events are claimed, until it gives them', async () => {
+    const { logged, record, start, pass, event } = stage();
+    const { intercept } = await start({ media_available() {} });
+    intercept('claim', failing(4));
+    const id = await record();
+    await pass(5000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    expect(logged('cannot claim events; trying again')).toHaveLength(4);
+  });
+
+  test('does not abort handlers, when it fails once while leases are renewed', async () => {
+    const { record, start, pass, quiet, event } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { intercept } = await start({ media_available: held.handle }, { handlerTimeoutMs: 10 * LEASE_MS });
+    intercept('renew', failing(1));
+    await pass(2 * LEASE_MS);
+    expect(held.last.ctx.signal.aborted).toBe(false);
+    held.last.end();
+    await quiet();
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+  });
+
+  test('fails the attempt, when it cannot store a step, and the handler is tried again', async () => {
+    const { record, start, pass, event } = stage();
+    const { intercept } = await start({ media_available: (_event, ctx) => ctx.once('announce', () => {}) });
+    intercept('saveStep', failing(1));
+    const id = await record();
+    await pass(10_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+  });
+});
+
+describe('a stored text that this version cannot read', () => {
+  test('is given up, when its turn comes, and the others are handled', async () => {
+    const { store, record, start, pass, event } = stage();
+    const { id } = await store.record({ ...verified({ media_id: 'odd' }), body: 'not JSON' });
+    const other = await record();
+    await start({ media_available() {} });
+    await pass(1000);
+    expect(await event(other)).toMatchObject({ status: 'handled' });
+    expect(await event(id)).toMatchObject({
+      status: 'dead',
+      lastError: expect.stringMatching(/^invalid payload: /),
+    });
+  });
+});

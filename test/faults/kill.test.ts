@@ -1,0 +1,124 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { Random } from '../../src/mock/random.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROUNDS = 100;
+const CLIENTS = 16;
+const SEED = 20_261_121;
+/** How often something is sent that was sent before. */
+const REPEATED = 0.1;
+
+let directory: string;
+let path: string;
+let handlers: URL;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+  const diary = encodeURIComponent(join(directory, 'diary'));
+  handlers = new URL(`./handlers/steps.ts?diary=${diary}`, import.meta.url);
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const random = new Random(SEED);
+let sent = 0;
+
+/** Sends until the service is gone; keeps the ids of what it acknowledged. */
+async function sendUntilGone(url: string, acknowledged: Set<string>): Promise<void> {
+  for (;;) {
+    const number = sent > 0 && random.chance(REPEATED) ? random.int(sent) : sent++;
+    try {
+      const response = await deliver(url, bodyOf(number));
+      const { id } = (await response.json()) as { id: string };
+      if (response.status === 200) acknowledged.add(id);
+    } catch {
+      return; // killed
+    }
+  }
+}
+
+/** The ids of all events, and how many are in which status. */
+async function recordedIn(store: EventStore): Promise<{ ids: Set<string>; handled: number }> {
+  const ids = new Set<string>();
+  for (let last: string | undefined; ; ) {
+    const page = await store.eventsAfter({}, last, 1000);
+    for (const { id } of page) ids.add(id);
+    last = page.at(-1)?.id;
+    if (last === undefined) return { ids, handled: await store.count({ status: 'handled' }) };
+  }
+}
+
+interface Diary {
+  /** runs of steps */
+  readonly runs: number;
+  /** steps that ran although their result was stored */
+  readonly again: readonly string[];
+  /** by event, how many of its steps are complete */
+  readonly complete: ReadonlyMap<string, number>;
+}
+
+function readDiary(): Diary {
+  const done = new Set<string>();
+  const again: string[] = [];
+  let runs = 0;
+  for (const line of readFileSync(join(directory, 'diary'), 'utf8').trimEnd().split('\n')) {
+    const [what, ...step] = line.split(' ');
+    if (what === 'done') done.add(step.join(' '));
+    else if (done.has(step.join(' '))) again.push(line);
+    if (what === 'runs') runs++;
+  }
+  const complete = new Map<string, number>();
+  for (const step of done) {
+    const id = step.split(' ')[0] ?? '';
+    complete.set(id, (complete.get(id) ?? 0) + 1);
+  }
+  return { runs, again, complete };
+}
+
+test(`a service that is killed ${ROUNDS} times under load keeps and handles what it acknowledged, and repeats no step that was complete`, async () => {
+  const env = {
+    DATABASE_URL: `sqlite:${path}`,
+    WEBHOOK_SECRET: SECRET,
+    LEASE_MS: '300',
+    RETRY_BASE_MS: '10',
+    RETRY_MAX_ATTEMPTS: '1000', // to be killed is no fault of an event's own here
+  };
+  const acknowledged = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const service = await startProcess(env, handlers);
+    const clients = Array.from({ length: CLIENTS }, () => sendUntilGone(service.url, acknowledged));
+    await new Promise((resolve) => setTimeout(resolve, 30 + random.int(500)));
+    service.child.kill('SIGKILL');
+    await Promise.all([...clients, service.exited]);
+  }
+
+  const last = await startProcess(env, handlers);
+  const store = await SqliteStore.open({ path, clock: systemClock });
+  const total = await store.count({});
+  while ((await store.count({ status: 'handled' })) < total) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  last.child.kill('SIGTERM');
+  expect(await last.exited).toBe(0);
+
+  const { ids, handled } = await recordedIn(store);
+  await store.close();
+  const { runs, again, complete } = readDiary();
+  process.stdout.write(
+    `killed ${ROUNDS} times: ${sent} sent, ${acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled, ` +
+      `${2 * complete.size} steps complete, ${runs} runs of them (${runs - 2 * complete.size} cut off by a kill)\n`,
+  );
+  expect(acknowledged.size).toBeGreaterThan(10 * ROUNDS);
+  expect([...acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+  expect([...ids].filter((id) => complete.get(id) !== 2)).toEqual([]);
+  expect(handled).toBe(ids.size);
+  expect(again).toEqual([]);
+});

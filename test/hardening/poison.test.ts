@@ -1,0 +1,71 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { eventually } from '../support/eventually.ts';
+import { only } from '../support/only.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+
+const MAX_ATTEMPTS = 5;
+const NEIGHBOURS = 60;
+const handlers = new URL('./handlers/poison.ts', import.meta.url);
+
+let directory: string;
+let store: SqliteStore;
+let env: Readonly<Record<string, string>>;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  const path = join(directory, 'receiver.db');
+  store = await SqliteStore.open({ path, clock: systemClock });
+  env = {
+    DATABASE_URL: `sqlite:${path}`,
+    LEASE_MS: '600',
+    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+    RETRY_BASE_MS: '10',
+  };
+});
+
+afterEach(async () => {
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+const unfinished = async () =>
+  (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
+
+/** Starts it anew whenever it ends, as what supervises it does, until nothing is left to do; tells how often. */
+async function supervise(): Promise<number> {
+  let service: ServiceProcess = await startProcess(env, handlers);
+  for (let crashes = 0; ; crashes++) {
+    const done = eventually('all is done', async () => (await unfinished()) === 0).then(
+      () => 'done' as const,
+    );
+    const first = await Promise.race([done, service.exited]);
+    if (first === 'done') {
+      service.child.kill('SIGTERM');
+      expect(await service.exited).toBe(0);
+      return crashes;
+    }
+    expect(first).toBe(7);
+    if (crashes > 3 * MAX_ATTEMPTS) throw new Error('it goes on crashing');
+    service = await startProcess(env, handlers);
+  }
+}
+
+test('an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along', async () => {
+  const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
+  for (let number = 0; number < NEIGHBOURS; number++) {
+    await store.record(verified({ media_id: `media-${number}` }));
+  }
+  const crashes = await supervise();
+  expect(crashes).toBe(MAX_ATTEMPTS);
+  expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
+  const dead = only(await store.events({ status: 'dead' }, { limit: 2 }));
+  expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
+  const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
+}, 60_000);

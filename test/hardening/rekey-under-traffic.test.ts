@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { keyOf, signNotification } from '../../src/notification/token.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { runCli } from '../support/run-cli.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const KEY = randomBytes(32);
+let directory: string;
+let path: string;
+let service: ServiceProcess | undefined;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+
+afterEach(async () => {
+  service?.child.kill('SIGKILL');
+  await service?.exited;
+  await rm(directory, { recursive: true });
+});
+
+async function start(secretsKey: Buffer | undefined): Promise<ServiceProcess> {
+  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey });
+  await store.addSecret('hook0001', SECRET);
+  await store.close();
+  service = await startProcess(envOf(secretsKey));
+  return service;
+}
+
+function envOf(secretsKey: Buffer | undefined) {
+  const key = secretsKey && { SECRETS_KEY: secretsKey.toString('base64') };
+  return { DATABASE_URL: `sqlite:${path}`, ...key };
+}
+
+async function statusOf(sent: Promise<Response>): Promise<number> {
+  return (await sent).status;
+}
+
+/** A notification of a webhook whose secret the server can only find in the database. */
+function deliverAs(url: string, webhook: string, secret: string): Promise<Response> {
+  const body = bodyOf(900).replace('hook0001', webhook);
+  const headers = { authorization: `Bearer ${signNotification(body, keyOf(secret))}` };
+  return fetch(`${url}/webhooks/media`, { method: 'POST', headers, body });
+}
+
+/** Delivers until told to stop; gives the statuses. */
+function traffic(url: string) {
+  let isOn = true;
+  const statuses: number[] = [];
+  const ended = (async () => {
+    for (let number = 0; isOn; number++) statuses.push(await statusOf(deliver(url, bodyOf(number))));
+    return statuses;
+  })();
+  return {
+    stop: () => {
+      isOn = false;
+      return ended;
+    },
+  };
+}
+
+test('a running server loses no key, when the secrets are sealed anew several times under traffic, and learns new secrets', async () => {
+  const { url } = await start(undefined);
+  const sending = traffic(url);
+  for (let round = 0; round < 3; round++) {
+    expect((await runCli(['secrets', 'rekey'], { env: envOf(undefined) })).code).toBe(0);
+    const imported = ['webhooks', 'import', '--id', `new${round}`];
+    expect(
+      (await runCli(imported, { env: envOf(undefined), stdin: `secret ${round}`.replace(' ', '-') })).code,
+    ).toBe(0);
+    expect(await statusOf(deliverAs(url, `new${round}`, `secret-${round}`))).toBe(200);
+    expect(await statusOf(deliverAs(url, `new${round}`, 'a wrong secret'))).toBe(401);
+  }
+  const statuses = await sending.stop();
+  expect(statuses.length).toBeGreaterThan(10);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+}, 60_000);
+
+test('a server that runs with the old SECRETS_KEY takes what it can verify, when the key was changed, and says 503 to what it cannot', async () => {
+  const { url } = await start(KEY);
+  expect(await statusOf(deliver(url, bodyOf(1)))).toBe(200);
+  const next = randomBytes(32);
+  const run = await runCli(['secrets', 'rekey'], { env: envOf(KEY), stdin: next.toString('base64') });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(await statusOf(deliver(url, bodyOf(2)))).toBe(200);
+  expect(await statusOf(deliverAs(url, 'hook0001', 'perhaps a new secret'))).toBe(503);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+
+  service?.child.kill('SIGTERM');
+  expect(await service?.exited).toBe(0);
+  service = await startProcess(envOf(next));
+  expect(await statusOf(deliver(service.url, bodyOf(3)))).toBe(200);
+  expect(await statusOf(deliverAs(service.url, 'hook0001', 'perhaps a new secret'))).toBe(401);
+}, 60_000);

@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { present } from '../support/only.ts';
+
+let inspected: Inspected;
+// biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
+let description: any;
+let runs = 0;
+
+const handlers = defineHandlers({
+  async media_available(event, ctx) {
+    runs++;
+    await ctx.once('publish', () => ({ page: event.media_id }));
+  },
+  media_updated: () => skip('not for us'),
+  media_deleted() {
+    throw new Error('it never works');
+  },
+  channel_active() {},
+  channel_idle() {},
+});
+
+beforeAll(async () => {
+  inspected = await inspect(handlers);
+  const at = (second: number) => `2026-01-01T00:00:0${second}+00:00`;
+  for (const body of [
+    notification({ media_id: 'one', event_time: at(1) }),
+    notification({ media_id: 'one', event_time: at(1) }),
+    notification({ media_id: 'one', event: 'media_updated', event_time: at(2) }),
+    notification({ media_id: 'two', event: 'media_deleted', event_time: at(3) }),
+    notification({ media_id: undefined, channel_id: 'live1', event: 'channel_active', event_time: at(4) }),
+    notification({ media_id: undefined, channel_id: 'live2', event: 'channel_active', event_time: at(4) }),
+    notification({ media_id: undefined, channel_id: 'live2', event: 'channel_idle', event_time: at(5) }),
+    notification({ media_id: undefined, channel_id: 'live1', event: 'channel_idle', event_time: at(3) }),
+  ]) {
+    expect((await inspected.deliver(body)).status).toBe(200);
+  }
+  expect((await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret')).status).toBe(401);
+  await inspected.settled();
+  description = await inspected.api('/openapi.json');
+});
+afterAll(() => inspected.dispose());
+
+/** The schema that the description gives for an answer. */
+function schemaOf(method: string, path: string, status: number): z.ZodType {
+  const answer = present(description.paths[path]?.[method]?.responses[status]);
+  return z.fromJSONSchema(answer.content['application/json'].schema);
+}
+
+/** Asks, and checks the answer against the description. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+async function ask(method: string, path: string, given: string, status = 200, body?: object): Promise<any> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${inspected.url}${given}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const json: unknown = await answer.json();
+  expect({ given, status: answer.status, json }).toMatchObject({ status });
+  expect(schemaOf(method.toLowerCase(), path, status).safeParse(json)).toMatchObject({ success: true });
+  return json;
+}
+
+const idOf = async (filters: string): Promise<string> =>
+  (await ask('GET', '/api/events', `/api/events?${filters}`)).events[0].id;
+
+describe('the description of the API', () => {
+  test('is OpenAPI 3.1 and names every route, when it is asked for', () => {
+    expect(description.openapi).toBe('3.1.0');
+    expect(Object.keys(description.paths).sort()).toEqual([
+      '/api/channels',
+      '/api/events',
+      '/api/events/replay',
+      '/api/events/{id}',
+      '/api/events/{id}/replay',
+      '/api/quarantine',
+      '/api/rejections',
+      '/api/stats',
+      '/api/stream',
+      '/api/webhooks',
+    ]);
+  });
+
+  test('names the filters, when it comes to lists and bulk replays alike', () => {
+    const names = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'before'];
+    const { parameters } = description.paths['/api/events'].get;
+    expect(parameters.map(({ name }: { name: string }) => name)).toEqual([...names, 'limit']);
+    const { schema } = description.paths['/api/events/replay'].post.requestBody.content['application/json'];
+    expect(Object.keys(schema.properties)).toEqual([...names, 'dry_run', 'reset_steps', 'all']);
+  });
+
+  test('would notice an answer that it does not fit, when one has a member too few or of another type', () => {
+    expect(schemaOf('get', '/api/events', 200).safeParse({ events: [] }).success).toBe(false);
+    expect(schemaOf('get', '/api/events', 200).safeParse({ events: [{}], next: null }).success).toBe(false);
+  });
+});
+
+describe('lists of events', () => {
+  test.each([
+    ['', 7],
+    ['kind=media_available', 1],
+    ['status=skipped', 1],
+    ['status=dead', 1],
+    ['status=handled&kind=channel_idle', 2],
+    ['site=jsPxIVHl', 7],
+    ['site=nowhere', 0],
+    ['resource=media:one', 2],
+    [`webhook=${WEBHOOK}`, 7],
+    ['since=2026-01-01T00:00:04Z', 3],
+    ['until=2026-01-01T00:00:02Z', 1],
+    ['since=2026-01-01T00:00:02&until=2026-01-01T01:00:04%2B01:00', 3],
+    ['since=2026-01-01&until=2026-01-02', 7],
+    ['q=live2', 2],
+    ['q=', 7],
+  ])('hold what matches, when the query is %j: %i', async (query, count) => {
+    const { events, next } = await ask('GET', '/api/events', `/api/events?${query}`);
+    expect(events).toHaveLength(count);
+    expect(next).toBeNull();
+  });
+
+  test('go on where they ended, when they are asked for page by page, without gap or repeat', async () => {
+    const whole = await ask('GET', '/api/events', '/api/events');
+    const ids: string[] = [];
+    for (let before = ''; ; ) {
+      const page = await ask('GET', '/api/events', `/api/events?limit=2&before=${before}`);
+      ids.push(...page.events.map(({ id }: { id: string }) => id));
+      if (page.next === null) break;
+      before = page.next;
+    }
+    expect(ids).toEqual(whole.events.map(({ id }: { id: string }) => id));
+  });
+
+  test.each(['limit=0', 'limit=501', 'status=lost', 'before=x', 'since=yesterday', 'since=2026-02-30'])(
+    'are refused, when the query is %s, with 400 and what is wrong',
+    async (query) => {
+      const { error } = await ask('GET', '/api/events', `/api/events?${query}`, 400);
+      expect(error).toContain(query.split('=')[0]);
+    },
+  );
+});
+
+describe('one event', () => {
+  test('comes with its attempts, its error and its neighbours, when its handler has given up', async () => {
+    const event = await ask('GET', '/api/events/{id}', `/api/events/${await idOf('status=dead')}`);
+    expect(event).toMatchObject({ kind: 'media_deleted', status: 'dead', late: false, steps: [] });
+    expect(event.history.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'error',
+      'error',
+      'error',
+    ]);
+    expect(event.last_error).toContain('it never works');
+  });
+
+  test('comes with its deliveries and steps, when it came twice and did one', async () => {
+    const event = await ask('GET', '/api/events/{id}', `/api/events/${await idOf('kind=media_available')}`);
+    expect(event).toMatchObject({ deliveries: 2, steps: [{ name: 'publish', result: { page: 'one' } }] });
+    expect(event.timeline.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'media_updated',
+      'media_available',
+    ]);
+  });
+
+  test('is late, when a newer one of its channel was handled before', async () => {
+    const id = await idOf('resource=channel:live1&kind=channel_idle');
+    expect(await ask('GET', '/api/events/{id}', `/api/events/${id}`)).toMatchObject({ late: true });
+  });
+
+  test('is not there, when nobody has sent it, with 404', async () => {
+    await ask('GET', '/api/events/{id}', '/api/events/abc-0123456789abcdef0123', 404);
+    await ask('POST', '/api/events/{id}/replay', '/api/events/abc-0123456789abcdef0123/replay', 404, {});
+  });
+});
+
+describe('replays', () => {
+  test('run a handler again, when one event is put back', async () => {
+    const id = await idOf('kind=media_available');
+    const before = runs;
+    const answer = await ask('POST', '/api/events/{id}/replay', `/api/events/${id}/replay`, 200, {});
+    expect(answer).toEqual({ id, replayed: 1 });
+    await eventually('the handler has run again', () => runs === before + 1);
+    await inspected.settled();
+  });
+
+  test.each([{ status: 'dead' }, { kind: 'channel_idle', q: 'live2' }, { resource: 'media:one' }, {}])(
+    'count first and change nothing, when %j is a dry run, then put back as many',
+    async (filters) => {
+      const counted = await ask('POST', '/api/events/replay', '/api/events/replay', 200, {
+        ...filters,
+        dry_run: true,
+      });
+      expect(counted).toMatchObject({ dry_run: true, next: null });
+      expect(counted.events).toBeGreaterThan(0);
+      const all = Object.keys(filters).length === 0;
+      const put = await ask('POST', '/api/events/replay', '/api/events/replay', 200, { ...filters, all });
+      expect(put).toEqual({ dry_run: false, events: counted.events, next: null });
+      await inspected.settled();
+    },
+  );
+
+  test('take filters from the query too, when there is no body', async () => {
+    const path = '/api/events/replay?status=dead&dry_run=true';
+    expect(await ask('POST', '/api/events/replay', path)).toMatchObject({ dry_run: true, events: 1 });
+  });
+
+  test('of everything are refused, when nobody says that all are meant, with 400', async () => {
+    const { error } = await ask('POST', '/api/events/replay', '/api/events/replay', 400, {});
+    expect(error).toContain('all: true');
+  });
+});
+
+describe('reports', () => {
+  test('tell where channels stand by their newest event, when older ones came later', async () => {
+    const { counts, channels } = await ask('GET', '/api/channels', '/api/channels');
+    expect(counts).toEqual({ active: 1, idle: 1 });
+    expect(channels).toMatchObject([
+      { channel_id: 'live2', state: 'idle', since: '2026-01-01T00:00:05.000Z' },
+      { channel_id: 'live1', state: 'active', since: '2026-01-01T00:00:04.000Z' },
+    ]);
+    const first = await ask('GET', '/api/channels', '/api/channels?limit=1');
+    const second = await ask('GET', '/api/channels', `/api/channels?limit=1&after=${first.next}`);
+    expect(second.channels).toMatchObject([{ channel_id: 'live1' }]);
+    const active = await ask('GET', '/api/channels', '/api/channels?state=active');
+    expect(active.channels).toMatchObject([{ channel_id: 'live1' }]);
+  });
+
+  test('tell why requests were refused and what to do, when one was forged, without its token', async () => {
+    const { rejections } = await ask('GET', '/api/rejections', '/api/rejections');
+    expect(rejections).toMatchObject([{ status: 401, result: 'bad_signature', kind: 'media_available' }]);
+    expect(JSON.stringify(rejections)).not.toContain('eyJ');
+  });
+
+  test('tell what waits in quarantine, when a signature is unexplained, without the token', async () => {
+    const quarantine = await ask('GET', '/api/quarantine', '/api/quarantine');
+    expect(quarantine).toMatchObject({ total: 1, webhooks: [{ webhook_id: WEBHOOK, notifications: 1 }] });
+    expect(JSON.stringify(quarantine)).not.toContain('eyJ');
+  });
+
+  test('tell which webhooks have secrets, when some are stored, without these', async () => {
+    const answer = await ask('GET', '/api/webhooks', '/api/webhooks');
+    expect(answer).toMatchObject({ webhooks: [{ webhook_id: WEBHOOK, secrets: [{ retires_at: null }] }] });
+    expect(JSON.stringify(answer)).not.toContain('a-secret');
+  });
+
+  test('count, when all has come to its end, what the lists hold', async () => {
+    const stats = await ask('GET', '/api/stats', '/api/stats');
+    expect(stats.events).toEqual({ pending: 0, running: 0, handled: 5, skipped: 1, dead: 1 });
+    expect(stats).toMatchObject({ oldest_pending_at: null, quarantined: 1 });
+    expect(stats.last_10_minutes).toMatchObject({ accepted: 7, duplicate: 1, rejected: 1 });
+    expect(stats.last_hour.times).toHaveLength(360);
+  });
+});

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+
+let inspected: Inspected;
+let text: string;
+beforeAll(async () => {
+  inspected = await inspect({
+    media_available() {},
+    media_deleted() {
+      throw new Error('never');
+    },
+  });
+  await inspected.deliver(notification());
+  await inspected.deliver(notification());
+  await inspected.deliver(notification({ event: 'media_deleted' }));
+  await inspected.deliver(notification({ event: 'made_up' }));
+  await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
+  await inspected.settled();
+  const answer = await fetch(`${inspected.url}/metrics`);
+  expect(answer.headers.get('content-type')).toContain('text/plain');
+  text = await answer.text();
+});
+afterAll(() => inspected.dispose());
+
+const NAMES = [
+  'webhook_notifications_total',
+  'webhook_ack_seconds',
+  'webhook_events',
+  'webhook_oldest_pending_seconds',
+  'webhook_handler_seconds',
+  'webhook_store_commit_seconds',
+  'webhook_quarantined',
+];
+
+test('metrics have these names and no others, when they are scraped', () => {
+  const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+  expect(names.toSorted()).toEqual(NAMES.toSorted());
+});
+
+test.each([
+  'webhook_notifications_total{result="accepted"} 3',
+  'webhook_notifications_total{result="duplicate"} 1',
+  'webhook_notifications_total{result="bad_signature"} 1',
+  'webhook_notifications_total{result="throttled"} 0',
+  'webhook_ack_seconds_count 4',
+  'webhook_events{status="handled"} 1',
+  'webhook_events{status="skipped"} 1',
+  'webhook_events{status="dead"} 1',
+  'webhook_events{status="pending"} 0',
+  'webhook_oldest_pending_seconds 0',
+  'webhook_handler_seconds_count{kind="media_available",outcome="handled"} 1',
+  'webhook_handler_seconds_count{kind="media_deleted",outcome="error"} 3',
+  'webhook_handler_seconds_count{kind="unknown",outcome="skipped"} 1',
+  'webhook_quarantined 1',
+])('metrics say %s, when that is what happened', (line) => {
+  expect(text.split('\n')).toContain(line);
+});
+
+test('commits are timed, when there were some, one time a commit', () => {
+  const [, count] = /^webhook_store_commit_seconds_count (\d+)$/m.exec(text) ?? [];
+  expect(Number(count)).toBeGreaterThan(3);
+});
+
+test.each(['alerts.yml', 'dashboard.json'])(
+  'every metric that docs/monitoring/%s names exists, when it is compared with what is scraped',
+  (file) => {
+    const document = readFileSync(new URL(`../../docs/monitoring/${file}`, import.meta.url), 'utf8');
+    const named = [...document.matchAll(/\bwebhook_\w+/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(4);
+    const series = new Set([...text.matchAll(/^(webhook_\w+)[{ ]/gm)].map(([, name]) => name));
+    expect([...new Set(named)].filter((name) => !series.has(name))).toEqual([]);
+    const labels = [...document.matchAll(/\bresult[=!]~?\\?"([^"\\]+)/g)].flatMap(([, values = '']) =>
+      values.split('|'),
+    );
+    for (const label of labels) expect(text).toContain(`result="${label}"`);
+  },
+);

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/clock.ts';
+import { parseConfig } from '../../src/config.ts';
+import { Sessions } from '../../src/inspector/guard/session.ts';
+import { tokenCheck } from '../../src/inspector/guard/token.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+
+const TOKEN = 'the-admin-token-of-the-tests';
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const ROUTES = [
+  '/',
+  '/events',
+  '/channels',
+  '/api/stats',
+  '/api/openapi.json',
+  '/api/stream',
+  '/metrics',
+  '/no',
+];
+
+let inspected: Inspected;
+beforeAll(async () => {
+  inspected = await inspect({}, { ADMIN_TOKEN: TOKEN, ADMIN_HOST: '0.0.0.0' });
+});
+afterAll(() => inspected.dispose());
+
+const signIn = (token: string, headers: Readonly<Record<string, string>> = {}) =>
+  inspected.raw('/sign-in', {
+    method: 'POST',
+    headers: { ...FORM, ...headers },
+    body: new URLSearchParams({ token }).toString(),
+  });
+
+async function session(): Promise<string> {
+  const { headers } = await signIn(TOKEN);
+  return String(headers['set-cookie']).split(';')[0] ?? '';
+}
+
+describe('the admin token', () => {
+  test.each(['0.0.0.0', '::', '10.0.0.1', 'admin.example'])(
+    'is demanded at the start, when the listener is to be on %s, with an error that names it',
+    (ADMIN_HOST) => {
+      expect(() => parseConfig({ ADMIN_HOST })).toThrow(/ADMIN_TOKEN/);
+    },
+  );
+
+  test.each(ROUTES)('is needed for %s, when a program asks without one, with 401', async (path) => {
+    const answer = await inspected.raw(path, { headers: { accept: 'application/json' } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  test('is asked for on a page, when a reader comes without one, by way of 303', async () => {
+    const answer = await inspected.raw('/events', { headers: { accept: 'text/html' } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in' } });
+    expect((await inspected.raw('/sign-in')).body).toContain('Admin token');
+  });
+
+  test('lets in, when it comes as a Bearer token, with 200', async () => {
+    for (const path of ['/', '/api/stats', '/metrics']) {
+      const answer = await inspected.raw(path, { headers: { authorization: `Bearer ${TOKEN}` } });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  test.each(['', TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), 'ü'.repeat(20)])(
+    'is refused, when %j is given instead, as Bearer and on the page, with 401',
+    async (token) => {
+      expect(tokenCheck(TOKEN)(token)).toBe(false);
+      expect((await signIn(token)).status).toBe(401);
+      if (!/^\w[\w-]*$/.test(token)) return;
+      const answer = await inspected.raw('/api/stats', { headers: { authorization: `Bearer ${token}` } });
+      expect(answer.status).toBe(401);
+    },
+  );
+
+  test('is never taken from a URL, when somebody puts it there, with 401', async () => {
+    const answer = await inspected.raw(`/api/stats?token=${TOKEN}`, {
+      headers: { accept: 'application/json' },
+    });
+    expect(answer.status).toBe(401);
+  });
+
+  test('stands in no log line, cookie, URL or answer, when people sign in, well and badly', async () => {
+    const answers = [await signIn(TOKEN), await signIn(`${TOKEN}-wrong`), await inspected.raw('/sign-in')];
+    expect(JSON.stringify(answers)).not.toContain(TOKEN);
+    expect(inspected.log.lines.join('')).not.toContain(TOKEN);
+    expect(inspected.log.withMessage('sign-in with a wrong token').length).toBeGreaterThan(0);
+  });
+
+  test('is compared by digests of one length, when lengths differ, so that no comparison can fail early', () => {
+    const check = tokenCheck(TOKEN);
+    for (const given of ['', 'x', 'x'.repeat(100_000)]) expect(check(given)).toBe(false);
+    expect(check(TOKEN)).toBe(true);
+  });
+
+  test('of whoever guesses is throttled, when 30 were wrong within a minute, while the right one is not', async () => {
+    const guessing = await inspect({}, { ADMIN_TOKEN: TOKEN });
+    try {
+      const guess = (token: string) =>
+        guessing.raw('/api/stats', { headers: { authorization: `Bearer ${token}` } });
+      for (let round = 0; round < 30; round++) await guess(`wrong-${round}`);
+      expect((await guess('wrong')).status).toBe(429);
+      expect((await guess(TOKEN)).status).toBe(200);
+    } finally {
+      await guessing.dispose();
+    }
+  });
+});
+
+describe('a session', () => {
+  test('begins, when the token is given on the page, in an HttpOnly and SameSite=Strict cookie', async () => {
+    const answer = await signIn(TOKEN);
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/' } });
+    const cookie = String(answer.headers['set-cookie']);
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/', 'Max-Age=43200'])
+      expect(cookie).toContain(part);
+    expect(cookie).not.toContain('Secure');
+    const origin = inspected.url.replace('http:', 'https:');
+    const overTls = await signIn(TOKEN, { origin });
+    expect(String(overTls.headers['set-cookie'])).toContain('Secure');
+  });
+
+  test('lets in, when its cookie comes back, until signing out takes the cookie away', async () => {
+    const cookie = await session();
+    expect((await inspected.raw('/events', { headers: { cookie } })).status).toBe(200);
+    expect((await inspected.raw('/events', { headers: { cookie: `a=b; ${cookie}; c=d` } })).status).toBe(200);
+    const left = await inspected.raw('/sign-out', { method: 'POST', headers: { cookie } });
+    expect(String(left.headers['set-cookie'])).toMatch(/hookkit_session=;.*Expires=Thu, 01 Jan 1970/);
+  });
+
+  test('is refused, when its cookie was changed, made up or signed by another start', async () => {
+    const cookie = await session();
+    const [name = '', value = ''] = cookie.split('=');
+    const [expires = '', signature = ''] = value.split('.');
+    const foreign = new Sessions(new VirtualClock(Date.now())).begin({ secure: false })[1];
+    for (const forged of [
+      `${Number(expires) + 1}.${signature}`,
+      `${expires}.${signature.slice(0, -2)}AA`,
+      `${expires}.`,
+      `${expires}.${'A'.repeat(43)}`,
+      foreign,
+      '',
+    ]) {
+      const headers = { cookie: `${name}=${forged}`, accept: 'application/json' };
+      expect((await inspected.raw('/events', { headers })).status).toBe(401);
+    }
+  });
+
+  test('is over, when twelve hours have passed, whatever the browser still sends', async () => {
+    const clock = new VirtualClock();
+    const sessions = new Sessions(clock);
+    const [name, value] = sessions.begin({ secure: false });
+    expect(sessions.isAlive(`${name}=${value}`)).toBe(true);
+    await clock.advance(12 * 3_600_000);
+    expect(sessions.isAlive(`${name}=${value}`)).toBe(false);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import type { EventFilter } from '../../../src/store/event-store.ts';
+import { fill } from '../../support/filled-store.ts';
+import type { CurrentFixture } from '../../support/store-fixture.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
+
+const FAR = 10_000;
+
+/** Searches that say how far they came. */
+export function describeSearch(fixture: CurrentFixture): void {
+  describe('search', () => {
+    const record = (members: Parameters<typeof verified>[0]) => fixture().store.record(verified(members));
+    const found = async (filter: EventFilter, given = {}) =>
+      fixture().store.search(filter, { limit: 100, reach: FAR, ...given });
+
+    test('finds what events() finds, when filters restrict in every way, whatever it goes along', async () => {
+      const { store } = fixture();
+      await fill(fixture);
+      const filters: EventFilter[] = [
+        {},
+        { status: 'handled' },
+        { status: 'skipped' },
+        { status: 'dead' },
+        { status: 'pending' },
+        { kind: 'media_deleted' },
+        { kind: ['media_deleted', 'media_updated'] },
+        { kind: 'media_deleted', status: 'dead' },
+        { site: 'site-2' },
+        { webhook: 'webhook-1' },
+        { q: 'media-3' },
+        { resource: 'media:media-1' },
+        { resource: 'media:media-1', status: 'handled' },
+        { since: EVENT_TIME + 3000 },
+        { until: EVENT_TIME + 3000 },
+        { since: EVENT_TIME + 2000, until: EVENT_TIME + 4000, kind: 'media_updated' },
+        { kind: 'unheard_of' },
+      ];
+      for (const filter of filters) {
+        const expected = (await store.events(filter, { limit: 1000 })).map(({ id }) => id);
+        for (const reach of [1, 3, 7, FAR]) {
+          const ids: string[] = [];
+          for (let before: string | undefined; ; ) {
+            const { events, next } = await found(filter, { before, limit: 2, reach });
+            ids.push(...events.map(({ id }) => id));
+            if (next === undefined) break;
+            before = next;
+          }
+          expect({ filter, reach, ids: ids.toSorted() }).toEqual({ filter, reach, ids: expected.toSorted() });
+        }
+      }
+    });
+
+    test('gives the newest received first, when neither resource nor times are asked for', async () => {
+      await record({ media_id: 'a', at: EVENT_TIME + 5000 });
+      await record({ media_id: 'b', at: EVENT_TIME });
+      const { events } = await found({});
+      expect(events.map(({ resource }) => resource)).toEqual(['media:b', 'media:a']);
+    });
+
+    test('gives the newest event time first, when a resource or times are asked for', async () => {
+      await record({ at: EVENT_TIME + 5000 });
+      await record({ at: EVENT_TIME });
+      for (const filter of [{ resource: 'media:media-1' }, { since: EVENT_TIME }]) {
+        const { events } = await found(filter);
+        expect(events.map(({ eventTime }) => eventTime)).toEqual([EVENT_TIME + 5000, EVENT_TIME]);
+      }
+    });
+
+    test('says how far it came, when nothing matches within its reach, so that it can go on', async () => {
+      await record({ media_id: 'needle' });
+      for (let n = 0; n < 5; n++) await record({ media_id: `hay-${n}` });
+      const first = await found({ q: 'needle' }, { reach: 3 });
+      expect(first.events).toEqual([]);
+      const second = await found({ q: 'needle' }, { reach: 3, before: first.next });
+      expect(second.events).toHaveLength(1);
+    });
+
+    test('finds nothing more, when it is to go on after an event that is not there', async () => {
+      await record({});
+      expect(await found({}, { before: 'abc-0123456789abcdef0123' })).toEqual({
+        events: [],
+        next: undefined,
+      });
+    });
+
+    test('picks what a replay would take, when some are pending, running or pruned, and nothing else', async () => {
+      const { store } = fixture();
+      await fill(fixture);
+      await store.prune(Number.MAX_SAFE_INTEGER, 1);
+      const { ids, next } = await store.replayable({}, { limit: 100, reach: FAR });
+      expect(next).toBeUndefined();
+      expect(await store.replay({ ids })).toBe(ids.length);
+      expect(await store.replay({})).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { eventId, parseEventId } from '../../src/store/event-id.ts';
+
+const times = fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 });
+const digests = fc.uint8Array({ minLength: 32, maxLength: 32 });
+
+describe('an event id', () => {
+  test('leads back to its event, when it is parsed, by the time and a range that holds the digest', () => {
+    const property = fc.property(times, digests, (eventTime, digest) => {
+      const parsed = parseEventId(eventId(eventTime, digest));
+      expect(parsed?.eventTime).toBe(eventTime);
+      expect(Buffer.compare(parsed?.first ?? Buffer.of(255), digest)).toBeLessThanOrEqual(0);
+      expect(Buffer.compare(parsed?.last ?? Buffer.of(0), digest)).toBeGreaterThanOrEqual(0);
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+
+  test('differs, when the time or one of the first ten bytes of the digest differs', () => {
+    const property = fc.property(
+      times,
+      digests,
+      fc.nat(9),
+      fc.integer({ min: 1, max: 255 }),
+      (time, digest, index, change) => {
+        const other = Uint8Array.from(digest, (byte, at) => (at === index ? byte ^ change : byte));
+        expect(eventId(time, other)).not.toBe(eventId(time, digest));
+        expect(eventId(time + 1, digest)).not.toBe(eventId(time, digest));
+      },
+    );
+    fc.assert(property);
+  });
+
+  test('is fit for a URL and a file name, when the event has any time, and short', () => {
+    const property = fc.property(times, digests, (time, digest) => {
+      expect(eventId(time, digest)).toMatch(/^-?[0-9a-z]{1,11}-[0-9a-f]{20}$/);
+    });
+    fc.assert(property);
+  });
+
+  test('reads the right bytes, when the digest is a part of a larger buffer', () => {
+    const large = Buffer.concat([Buffer.alloc(7, 0xff), Buffer.alloc(32, 0xab), Buffer.alloc(7, 0xff)]);
+    expect(eventId(0, large.subarray(7, 39))).toBe(`0-${'ab'.repeat(10)}`);
+  });
+
+  test.each([
+    '',
+    '-',
+    'abc',
+    `0-${'a'.repeat(19)}`,
+    `0-${'a'.repeat(21)}`,
+    `0-${'A'.repeat(20)}`,
+    `0-${'g'.repeat(20)}`,
+    ` 0-${'a'.repeat(20)}`,
+    `0-${'a'.repeat(20)}\n`,
+    `--1-${'a'.repeat(20)}`,
+    `zzzzzzzzzzzz-${'a'.repeat(20)}`,
+  ])('is not recognised, when it is %j', (text) => {
+    expect(parseEventId(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,202 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../src/clock.ts';
+import { openStore } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/sqlite/open.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+const SECRET = 'a-webhook-secret-that-must-not-show';
+const clock = new VirtualClock();
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function unusable(...parts: readonly string[]): unknown {
+  const message = expect.stringMatching(new RegExp(parts.join('.*'), 's'));
+  return expect.objectContaining({ code: 'STORE_UNUSABLE', message });
+}
+
+/** Opens a store, does something with it, and closes it. */
+async function withStore(
+  use: (store: SqliteStore) => Promise<unknown> = async () => {},
+  secretsKey?: Buffer,
+): Promise<void> {
+  const store = await SqliteStore.open({ path, clock, secretsKey });
+  try {
+    await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+describe('durability', () => {
+  test('is FULL with a write-ahead log, when the writing connection is opened', () => {
+    const db = openWriter(path);
+    expect(db.pragma('synchronous', { simple: true })).toBe(2);
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+    db.close();
+  });
+
+  test('is the same on the thread that writes, when a store is open', async () => {
+    await withStore(async (store) => {
+      expect(await store.settings()).toEqual({ synchronous: 2, journalMode: 'wal' });
+    });
+  });
+
+  test('is the same, when the database was made in another journal mode', async () => {
+    const db = new Database(path);
+    db.pragma('journal_mode = DELETE');
+    db.exec('VACUUM');
+    db.close();
+    await withStore(async (store) => {
+      expect(await store.settings()).toEqual({ synchronous: 2, journalMode: 'wal' });
+    });
+  });
+});
+
+describe('the schema', () => {
+  test('is refused, when it is of a newer version, with both versions and what to do, and not touched', async () => {
+    await withStore();
+    const known = setVersion(99);
+    await expect(withStore()).rejects.toEqual(unusable(path, 'version 99', String(known), 'newer program'));
+    expect(setVersion(known)).toBe(99);
+    await withStore();
+  });
+
+  test('is kept with all data, when the database is opened again', async () => {
+    await withStore((store) => store.record(verified()));
+    await withStore(async (store) => expect(await store.count({})).toBe(1));
+  });
+
+  test('is made once, when several stores open a new database at the same moment', async () => {
+    const stores = await Promise.all(Array.from({ length: 4 }, () => SqliteStore.open({ path, clock })));
+    await Promise.all(stores.map((store, number) => store.addSecret(`webhook-${number}`, SECRET)));
+    for (const store of stores) expect(await store.secrets()).toHaveLength(4);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
+
+/** Sets the version of the schema; gives the one before back. */
+function setVersion(version: number): number {
+  const db = new Database(path);
+  const before = Number(db.pragma('user_version', { simple: true }));
+  db.pragma(`user_version = ${version}`);
+  db.close();
+  return before;
+}
+
+describe('the secrets key', () => {
+  test('is made beside the database, when none is given, for its owner only', async () => {
+    await withStore();
+    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
+  });
+
+  test('is not written down, when one is given', async () => {
+    await withStore(async () => {}, Buffer.alloc(32, 1));
+    expect(existsSync(`${path}.key`)).toBe(false);
+  });
+
+  test('is refused, when another one sealed the secrets, and the right one opens them as before', async () => {
+    const right = Buffer.alloc(32, 1);
+    await withStore((store) => store.addSecret('webhook-1', SECRET), right);
+    await expect(withStore(undefined, Buffer.alloc(32, 2))).rejects.toEqual(unusable('SECRETS_KEY'));
+    await withStore(
+      async (store) => expect(await store.secrets()).toMatchObject([{ secret: SECRET }]),
+      right,
+    );
+  });
+
+  test('is asked for, when the database has secrets and the key file is gone, and no new one is made', async () => {
+    await withStore((store) => store.addSecret('webhook-1', SECRET));
+    rmSync(`${path}.key`);
+    await expect(withStore()).rejects.toEqual(unusable(`${path}.key`, 'SECRETS_KEY'));
+    expect(existsSync(`${path}.key`)).toBe(false);
+  });
+
+  test('is asked for, when the key file holds no key', async () => {
+    await withStore();
+    writeFileSync(`${path}.key`, 'nonsense');
+    await expect(withStore()).rejects.toEqual(unusable(`${path}.key`));
+  });
+
+  test('leaves no secret to be seen, when secrets are stored, in any file beside its own', async () => {
+    const store = await SqliteStore.open({ path, clock });
+    await store.addSecret('webhook-1', SECRET);
+    const forms = [SECRET, Buffer.from(SECRET).toString('hex'), Buffer.from(SECRET).toString('base64url')];
+    const seen = () =>
+      readdirSync(directory).filter((name) => {
+        const bytes = readFileSync(join(directory, name));
+        return forms.some((form) => bytes.includes(form));
+      });
+    expect(seen()).toEqual([]);
+    await store.close();
+    expect(seen()).toEqual([]);
+  });
+});
+
+describe('the file', () => {
+  test('is made with its directories, when they are not there', async () => {
+    path = join(directory, 'a', 'b', 'receiver.db');
+    await withStore((store) => store.ping());
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('is refused, when its directory cannot be made, with the directory', async () => {
+    writeFileSync(join(directory, 'file'), '');
+    path = join(directory, 'file', 'receiver.db');
+    await expect(withStore()).rejects.toEqual(unusable(join(directory, 'file')));
+  });
+
+  test('is refused, when it is a directory', async () => {
+    mkdirSync(path);
+    await expect(withStore()).rejects.toEqual(unusable(path));
+  });
+
+  test('is refused, when it is not a database, with its path, and left as it is', async () => {
+    const text = 'this is somebody else’s file. '.repeat(300);
+    writeFileSync(path, text);
+    await expect(withStore()).rejects.toEqual(unusable(path, 'not a database'));
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  test('holds everything, when the store was closed, so that a copy of it is a backup', async () => {
+    for (let round = 1; round <= 5; round++) {
+      await withStore((store) => store.record(verified({ media_id: `media-${round}` })));
+      expect(readdirSync(directory).sort()).toEqual(['receiver.db', 'receiver.db.key']);
+    }
+  });
+
+  test('is refused, when its first page is damaged, with its path', async () => {
+    await withStore((store) => store.record(verified()));
+    for (const kind of ['wal', 'shm']) rmSync(`${path}-${kind}`, { force: true }); // nothing to mend it from
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, 100, 4096);
+    writeFileSync(path, bytes);
+    await expect(withStore()).rejects.toEqual(unusable(path));
+  });
+});
+
+describe('openStore', () => {
+  test('opens a SQLite file, when the URL names one', async () => {
+    const store = await openStore({ url: `sqlite:${path}`, clock });
+    expect((await store.record(verified())).status).toBe('accepted');
+    await store.close();
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('refuses, when the URL names another kind of database, and says what it takes', async () => {
+    const open = async () => openStore({ url: 'mysql://user:password@host/db', clock });
+    await expect(open).rejects.toEqual(unusable('DATABASE_URL', 'sqlite:'));
+    await expect(open).rejects.not.toThrow(/password/);
+  });
+});

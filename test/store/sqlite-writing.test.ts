@@ -1,0 +1,155 @@
+import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../src/clock.ts';
+import type { EventId } from '../../src/store/event-id.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { claims, HANDLED } from '../support/claiming.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+const NO_EVENT = `0-${'0'.repeat(20)}` as EventId;
+/** A page and its frame header in the write-ahead log. */
+const FRAME_BYTES = 4096 + 24;
+
+const clock = new VirtualClock();
+let directory: string;
+let path: string;
+let store: SqliteStore;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+  store = await SqliteStore.open({ path, clock });
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Holds the lock for writing as another process would; the function returned lets it go. */
+function holdWriteLock(): () => void {
+  const db = new Database(path);
+  db.exec('BEGIN IMMEDIATE');
+  return () => {
+    db.exec('COMMIT');
+    db.close();
+  };
+}
+
+function recordMedia(number: number) {
+  return store.record(verified({ media_id: `media-${number}` }));
+}
+
+describe('while another process writes', () => {
+  test('writes wait, when the lock is held, and go through once it is let go', async () => {
+    const before = await recordMedia(1);
+    const letGo = holdWriteLock();
+    let ended = 0;
+    const writes = [recordMedia(2), store.addSecret('webhook-1', 'secret'), store.ping()];
+    for (const write of writes) write.finally(() => ended++);
+    for (let round = 0; round < 20; round++) await store.event(before.id);
+    expect(ended).toBe(0);
+    letGo();
+    await Promise.all(writes);
+    expect(await store.count({})).toBe(2);
+  });
+
+  test('queries go on, when the lock is held, with what was committed before', async () => {
+    const { id } = await recordMedia(1);
+    const letGo = holdWriteLock();
+    const waits = recordMedia(2);
+    expect(await store.event(id)).toMatchObject({ id });
+    expect(await store.count({})).toBe(1);
+    expect(await store.events({}, { limit: 10 })).toHaveLength(1);
+    expect(await store.attempts(id)).toEqual([]);
+    expect(await store.quarantined()).toEqual([]);
+    letGo();
+    await waits;
+  });
+});
+
+describe('a batch', () => {
+  test('commits the others, when one call in it fails, each once and with its own answer', async () => {
+    const known = await recordMedia(0);
+    const letGo = holdWriteLock(); // what comes from the second call on gathers into one batch
+    const first = recordMedia(1);
+    const calls = [
+      recordMedia(2),
+      store.saveStep(NO_EVENT, 'announce', '1'),
+      recordMedia(3),
+      store.saveStep(known.id, 'announce', '1'),
+      recordMedia(3),
+    ];
+    letGo();
+    await first;
+    const answers = await Promise.allSettled(calls);
+    expect(answers).toMatchObject([
+      { value: { status: 'accepted' } },
+      { reason: { code: 'STORE_UNAVAILABLE' } },
+      { value: { status: 'accepted' } },
+      { status: 'fulfilled' },
+      { value: { status: 'duplicate' } },
+    ]);
+    expect((await store.events({}, { limit: 10 })).map(({ deliveries }) => deliveries)).toEqual([2, 1, 1, 1]);
+    expect(await store.step(known.id, 'announce')).toEqual({ result: '1' });
+  });
+
+  test('is one commit, when hundreds of calls come at once, so that they share its cost', async () => {
+    const numbers = Array.from({ length: 500 }, (_, number) => number);
+    const walBefore = statSync(`${path}-wal`).size;
+    await Promise.all(numbers.map(recordMedia));
+    // A commit of its own writes at least one page for each call; shared, many events fit on a page.
+    expect(statSync(`${path}-wal`).size - walBefore).toBeLessThan(numbers.length * FRAME_BYTES);
+  });
+
+  test('lets acks through, when a long replay is under way, before it ends', async () => {
+    await Promise.all(Array.from({ length: 1600 }, (_, number) => recordMedia(number)));
+    const all = await claims(store, { limit: 2000 });
+    await Promise.all(all.map((claim) => store.settle(claim, 'one', HANDLED)));
+    const order: string[] = [];
+    let ack: Promise<unknown> | undefined;
+    const onStep = () => {
+      ack ??= recordMedia(9999).then(() => order.push('acknowledged'));
+    };
+    await store.replay({}, { onStep }).then(() => order.push('replayed'));
+    await ack;
+    expect(order).toEqual(['acknowledged', 'replayed']);
+  });
+});
+
+describe('what was acknowledged', () => {
+  test('is in the files, when they are copied under the running store, as after a crash', async () => {
+    const recorded = await Promise.all(Array.from({ length: 40 }, (_, number) => recordMedia(number)));
+    const [running] = await claims(store, { limit: 1 });
+    await store.addSecret('webhook-1', 'secret');
+    const copy = await temporaryDirectory();
+    for (const name of readdirSync(directory)) {
+      if (!name.endsWith('-shm')) copyFileSync(join(directory, name), join(copy, name));
+    }
+    const after = await SqliteStore.open({ path: join(copy, 'receiver.db'), clock });
+    const found = await Promise.all(recorded.map(({ id }) => after.event(id)));
+    expect(found.filter((event) => event === undefined)).toEqual([]);
+    expect((await after.events({ status: 'running' }, { limit: 10 })).map(({ id }) => id)).toEqual([
+      running?.id,
+    ]);
+    expect(await after.secrets()).toMatchObject([{ secret: 'secret' }]);
+    await after.close();
+    rmSync(copy, { recursive: true });
+  });
+});
+
+describe('a database that was changed by hand', () => {
+  test('goes on with the other events, when one that was ready is gone', async () => {
+    await recordMedia(1);
+    await recordMedia(2);
+    const db = new Database(path);
+    db.exec("DELETE FROM events WHERE resource = 'media:media-1'");
+    db.close();
+    expect(await claims(store)).toMatchObject([{ resource: 'media:media-2' }]);
+    await recordMedia(1);
+    expect(await claims(store)).toMatchObject([{ resource: 'media:media-1' }]);
+  });
+});

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { listeningOn } from '../mock/support/listening.ts';
+import type { Installation } from './installation.ts';
+import type { CliRun } from './run-cli.ts';
+import { type ServiceProcess, startProcess } from './service-process.ts';
+
+const project = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Somebody who sits in a clone of the project and types what the documentation says. */
+export interface Operator {
+  readonly directory: string;
+  /** where the server is to listen; its webhook_url is this and /webhooks/media */
+  readonly url: string;
+  /** what stands in the documentation, and what it is here */
+  readonly here: Map<string, string>;
+  /** Types a command. It must succeed, unless told otherwise. */
+  type(command: string, expected?: { readonly code: number }): Promise<CliRun>;
+  /** Types `npm start`, which goes on running. */
+  start(command: string, handlersModule?: URL): Promise<ServiceProcess>;
+  /** Ends a server in order. */
+  stop(service: ServiceProcess): Promise<void>;
+  /** Writes lines into `.env`. */
+  configure(lines: Readonly<Record<string, string>>): void;
+}
+
+/** Programs that the tests have no network for, or that take long: what they stand for is tested elsewhere. */
+const stubs = (newHost: string) => ({
+  npx: `case "$1" in
+    hookkit) shift; exec "${process.execPath}" "${project}bin/hookkit.js" "$@" ;;
+    node) shift; exec "${process.execPath}" "$@" ;;
+  esac
+  exit 127`,
+  npm: '[ "$1" = ci ]',
+  git: '[ "$1" = pull ]',
+  scp: `[ "$1" = -p ] && shift
+  for last; do :; done
+  to="${newHost}\${last#new.host:receiver}"
+  while [ $# -gt 1 ]; do cp -p "$1" "$to" || exit 1; shift; done`,
+});
+
+/** Sits down in an empty clone, in `name` under the directory of an installation. */
+export async function operatorAt(installation: Installation, name = 'clone'): Promise<Operator> {
+  const directory = join(installation.directory, name);
+  const bin = join(installation.directory, `${name}-bin`);
+  mkdirSync(join(directory, 'data'), { recursive: true });
+  mkdirSync(bin);
+  symlinkSync(join(project, 'node_modules'), join(directory, 'node_modules'));
+  copyFileSync(join(project, '.env.example'), join(directory, '.env.example'));
+  for (const [program, script] of Object.entries(stubs(join(installation.directory, 'new')))) {
+    writeFileSync(join(bin, program), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, program), 0o755);
+  }
+  const url = await freeUrl();
+  const env = { HOST: '127.0.0.1', PORT: new URL(url).port };
+  const here = new Map([
+    ['https://your.host', url],
+    ['http://127.0.0.1:3000', url],
+  ]);
+  const operator: Operator = {
+    directory,
+    url,
+    here,
+    async type(command, { code: expected } = { code: 0 }) {
+      const typed = [...here].reduce((line, [there, own]) => line.replaceAll(there, own), command);
+      const child = spawn('sh', ['-c', typed], {
+        cwd: directory,
+        env: { ...env, PATH: `${bin}:${process.env.PATH}` },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const [stdout, stderr, code] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        new Promise<number | null>((resolve) => child.once('exit', resolve)),
+      ]);
+      installation.outputs.push(stdout, stderr);
+      if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
+      return { code, stdout, stderr };
+    },
+    async start(command, handlersModule) {
+      if (command !== 'npm start') throw new Error(`${command} does not start a server`);
+      return installation.keep(await startProcess(env, handlersModule, directory));
+    },
+    async stop(service) {
+      service.child.kill('SIGTERM');
+      const code = await service.exited;
+      if (code !== 0) throw new Error(`the server ended with ${code}:\n${service.output()}`);
+    },
+    configure(lines) {
+      const file = join(directory, '.env');
+      const text = Object.entries(lines).map(([variable, value]) => `${variable}=${value}\n`);
+      writeFileSync(file, [readFileSync(file, 'utf8'), ...text].join('\n'));
+    },
+  };
+  return operator;
+}
+
+/** An operator whose installation is configured for the mock provider. */
+export async function settledOperator(installation: Installation, name?: string): Promise<Operator> {
+  const operator = await operatorAt(installation, name);
+  copyFileSync(join(operator.directory, '.env.example'), join(operator.directory, '.env'));
+  operator.configure(providerSettings(installation));
+  return operator;
+}
+
+/** What an operator puts into `.env`. */
+export function providerSettings({ env }: Installation): Record<string, string> {
+  return {
+    PROVIDER_BASE_URL: env.PROVIDER_BASE_URL ?? '',
+    PROVIDER_API_SECRET: env.PROVIDER_API_SECRET ?? '',
+  };
+}
+
+async function freeUrl(): Promise<string> {
+  const { url, close } = await listeningOn(createServer());
+  await close();
+  return url;
+}

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A file system of its own, which a test can fill up. */
+export interface SmallDisk {
+  readonly path: string;
+  /** Leaves no room on it. */
+  fill(): void;
+  /** Gives the room back. */
+  clear(): void;
+  remove(): void;
+}
+
+function canRun(program: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Mounts one, which only root may do, and not in every container; undefined where it cannot be done.
+ * @param options of tmpfs, such as `size=8m` or `ro`
+ */
+export function mountSmallDisk(options: string): SmallDisk | undefined {
+  const path = mkdtempSync(join(tmpdir(), 'hookkit-disk-'));
+  if (!canRun('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])) {
+    rmSync(path, { recursive: true });
+    process.stdout.write(
+      `SKIPPED: no file system can be mounted here (-o ${options}); run as root to test it\n`,
+    );
+    return undefined;
+  }
+  const filler = join(path, 'filler');
+  return {
+    path,
+    fill() {
+      const { bavail, bsize } = statfsSync(path);
+      writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    },
+    clear: () => unlinkSync(filler),
+    remove() {
+      execFileSync('umount', ['--lazy', path]);
+      rmSync(path, { recursive: true });
+    },
+  };
+}

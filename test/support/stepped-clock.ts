@@ -1,0 +1,19 @@
+import { type Clock, systemClock } from '../../src/clock.ts';
+
+/** The machine's clock as somebody puts it forward or back: the time of day jumps, and timers go on as they were. */
+export class SteppedClock implements Clock {
+  #step = 0;
+
+  now(): number {
+    return systemClock.now() + this.#step;
+  }
+
+  after(ms: number, fn: () => unknown): () => void {
+    return systemClock.after(ms, fn);
+  }
+
+  /** Puts it forward by so many milliseconds, or back where they are negative. */
+  step(ms: number): void {
+    this.#step += ms;
+  }
+}
