@@ -16,6 +16,4 @@ export default {
     ],
   },
   testTimeout: 30_000,
-  // Most tests wait for processes and timers of their own rather than compute.
-  maxWorkers: '100%',
 };

@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from '../src/clock.ts';
@@ -21,6 +21,7 @@ const directory = kept ? undefined : mkdtempSync(join(tmpdir(), 'hookkit-inspect
 const path = kept ?? join(directory ?? '', 'receiver.db');
 if (!existsSync(path)) fill(path, EVENTS, Date.now());
 const bytes = statSync(path).size;
+const [load = 0] = loadavg();
 
 const url = `sqlite:${path}`;
 const store = await openStore({ url, clock: systemClock });
@@ -144,7 +145,7 @@ const ackRow = (name: string, { perSecond, p50, p99 }: typeof alone) =>
   `| ${name} | ${Math.round(perSecond)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`;
 const result = `# The inspector with ${(EVENTS / 1e6).toFixed(1)} million events
 
-${machine}. ${Math.round(bytes / EVENTS)} bytes an event, its attempt and all indexes included. \`node bench/inspector.ts\`
+${machine}, whose load average was ${load.toFixed(1)} when it began. ${Math.round(bytes / EVENTS)} bytes an event, its attempt and all indexes included. \`node bench/inspector.ts\`
 
 Milliseconds from the request over HTTP to the end of the answer, ${ROUNDS} times each.
 

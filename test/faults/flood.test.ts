@@ -43,7 +43,7 @@ async function flood(port: number, isOver: () => boolean): Promise<Flood> {
           if (answered === sent) resolve();
           return;
         }
-        if (sent - answered > 10 * bodies.length) return; // as fast as it can take it
+        if (sent - answered > 2 * bodies.length) return; // as fast as it can take it
         socket.write(block);
         sent += bodies.length;
         seen.sent += bodies.length;

@@ -13,6 +13,7 @@ import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.t
 import { withDatabase } from './open-database.ts';
 import { Progress } from './progress.ts';
 import { readKey } from './redact-key.ts';
+import { keepHeapSmall } from './small-heap.ts';
 import { whileRead, write } from './stdout.ts';
 
 interface Flags extends FilterFlags {
@@ -86,11 +87,13 @@ interface Written {
 async function writeAll({ store, filter, change = (same) => same, signal, write }: Export): Promise<Written> {
   const written: Written = { exported: 0, pruned: 0 };
   const progress = new Progress({ verb: 'exported' });
+  const oneMore = keepHeapSmall();
   const total = await store.count(filter);
   for await (const page of pagesOf(store, filter)) {
     if (signal.aborted) break;
     let text = '';
     for (const { body, receivedAt, webhookId } of page) {
+      oneMore();
       if (body === undefined) {
         written.pruned++;
         continue;

@@ -3,9 +3,9 @@ import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
 /** How many events one request puts back at most: so that it ends, and the writing thread stays free for acks. */
-export const MOST = 10_000;
+export const MOST = 5_000;
 /** How many it looks at for them. */
-const REACH = 50_000;
+const REACH = 20_000;
 /** How many one commit puts back. */
 const STEP = 200;
 

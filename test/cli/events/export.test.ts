@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
 const cli = fileURLToPath(new URL('../../../bin/hookkit.js', import.meta.url));
 
 function drafts({ directory }: EventDesk): string[] {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { toLine } from '../../../src/recording/recorded.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -10,6 +10,7 @@ import { type ListeningReceiver, listeningReceiver } from '../../support/listeni
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
 const cli = fileURLToPath(new URL('../../../bin/hookkit.js', import.meta.url));
 const hook = ({ url }: { url: string }) => `${url}/webhooks/media`;
 
@@ -124,18 +125,6 @@ test('sends in the same other order with the same duplicates, when the seed is t
   expect(new Set(orders[0]).size).toBe(40);
   expect(orders[0]?.length).toBeGreaterThan(42);
   expect([...new Set(orders[0])]).not.toEqual([...new Set(orders[0])].sort());
-});
-
-test('keeps the recorded gaps, when a speed is given, divided by it', async () => {
-  const { url, taken } = await listen();
-  // The first may arrive late, as it has to connect: what counts is the gap between the others.
-  const lines = [0, 1000, 6000].map((receivedAt, number) => recordedLine(number, receivedAt));
-  const file = desk().write('r.ndjson', lines.join('\n'));
-  const args = ['replay', '--to', url, '--from', file, '--speed', '10'];
-  await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
-  const gap = (taken[2]?.at ?? 0) - (taken[1]?.at ?? 0);
-  expect(gap).toBeGreaterThan(300);
-  expect(gap).toBeLessThan(3000);
 });
 
 test('counts each kind of answer, when a receiver refuses some, and ends with 1', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, SECRET } from '../../support/event-desk.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import type { CliOptions } from '../../support/run-cli.ts';
@@ -9,6 +9,7 @@ const GIVEN = 'the-secret-that-came-by-file-or-by-stdin';
 const REDACT_KEY = 'the-key-that-ids-are-redacted-with-0123';
 
 const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
 
 /** Does everything that has to do with secrets, well and badly; tells how each process could be seen. */
 async function doEverything({ events, write, path, serve }: EventDesk): Promise<string[]> {
@@ -93,4 +94,4 @@ test('shows no secret and no token, whatever is called, in output, arguments, re
     expect(argumentLists.filter((list) => list.includes(secret))).toEqual([]);
     expect(files.filter(({ bytes }) => bytes.includes(secret)).map(({ name }) => name)).toEqual([]);
   }
-}, 60_000);
+});

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 
 const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
 const media = ['send', '--kind', 'media_available', '--media', 'UUhbHm6C'];
 const withSecret = { WEBHOOK_SECRET: SECRET };
 

@@ -9,6 +9,7 @@ import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
 import type { ReportWriter } from '../report.ts';
+import { keepHeapSmall } from '../small-heap.ts';
 import { write } from '../stdout.ts';
 import { withReport } from '../with-report.ts';
 import { Answers, reasonOf, wordOf } from './answers.ts';
@@ -88,9 +89,11 @@ async function sendAll(items: AsyncIterable<Outgoing>, sending: Sending): Promis
   const transport = new Transport(replay.to);
   const lanes = new Lanes({ concurrency: replay.concurrency, backlog: replay.concurrency * BACKLOG });
   const progress = new Progress({ verb: 'answered' });
+  const oneMore = keepHeapSmall();
   try {
     for await (const item of reshape(items, replay, signal)) {
       if (signal.aborted) break;
+      oneMore();
       progress.show(answers.sent, item.share);
       await lanes.add(item.resource, () => sendOne(item, transport, sending));
     }
@@ -114,7 +117,12 @@ function reshape(
   if (replay.asNew) shaped = asNew(shaped, systemClock.now());
   if (replay.duplicate > 0) shaped = duplicated(shaped, replay.duplicate, random);
   if (replay.shuffle) shaped = shuffled(shaped, random);
-  if (replay.speed !== Infinity) shaped = paced(shaped, replay.speed, (ms) => pause(ms, signal));
+  if (replay.speed !== Infinity)
+    shaped = paced(shaped, {
+      speed: replay.speed,
+      now: () => performance.now(),
+      wait: (ms) => pause(ms, signal),
+    });
   return shaped;
 }
 

@@ -53,18 +53,23 @@ export async function* duplicated(
   }
 }
 
+/** What time it is, in milliseconds from anywhere, and how to let it pass. */
+export interface Pacing {
+  readonly speed: number;
+  readonly now: () => number;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
 /** Holds each back until its time has come: the recorded gaps, divided by the speed. */
 export async function* paced(
   items: AsyncIterable<Outgoing>,
-  speed: number,
-  wait: (ms: number) => Promise<void>,
+  { speed, now, wait }: Pacing,
 ): AsyncGenerator<Outgoing> {
   let first: number | undefined;
-  const began = performance.now();
+  const began = now();
   for await (const item of items) {
     first ??= item.receivedAt;
-    const due = began + (item.receivedAt - first) / speed;
-    const ahead = due - performance.now();
+    const ahead = began + (item.receivedAt - first) / speed - now();
     if (ahead > 0) await wait(ahead);
     yield item;
   }

@@ -1,0 +1,100 @@
+import { connect } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { tokenOf } from '../support/hs256.ts';
+import { rssOf } from '../support/memory.ts';
+import { bodyOf, SECRET } from '../support/notifications.ts';
+import { postText } from '../support/raw-http.ts';
+import { genuineLoad, line } from './load.ts';
+import { makeManyEvents } from './many-events.ts';
+import { eachWithService } from './service.ts';
+
+const stage = eachWithService();
+const BURST = 20_000;
+const CONNECTIONS = 400;
+const BACKLOG = 1_000_000;
+const MOST_MIB = 300;
+
+interface Answered {
+  readonly statuses: Record<string, number>;
+  readonly acknowledged: string[];
+}
+
+/** Sends requests over one connection without waiting for any answer; resolves once it is closed, all being answered. */
+function sendAtOnce(port: number, requests: readonly string[], seen: Answered): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' }).setEncoding('latin1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.write(requests.join(''));
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('close', () => {
+      for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
+        seen.statuses[status] = (seen.statuses[status] ?? 0) + 1;
+      }
+      for (const [, id = ''] of received.matchAll(/"status":"accepted","id":"([^"]+)"/g))
+        seen.acknowledged.push(id);
+      resolve();
+    });
+  });
+}
+
+test(`a burst of ${BURST} notifications at once is answered to the last, each acknowledged or refused with 503, none lost, and handled after it`, async () => {
+  const service = await stage().start({ MAX_WAITING_ACKS: '4000' });
+  const port = Number(new URL(service.url).port);
+  const each = BURST / CONNECTIONS;
+  const bursts = Array.from({ length: CONNECTIONS }, (_, connection) =>
+    Array.from({ length: each }, (__, index) => {
+      const body = bodyOf(connection * each + index);
+      const headers = [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${body.length}`];
+      return postText('/webhooks/media', headers, body, index === each - 1 ? 'close' : 'keep-alive');
+    }),
+  );
+  const seen: Answered = { statuses: {}, acknowledged: [] };
+  const began = performance.now();
+  await Promise.all(bursts.map((requests) => sendAtOnce(port, requests, seen)));
+  const answeredMs = Math.round(performance.now() - began);
+  const rss = rssOf(service.child.pid);
+
+  const store = await stage().open();
+  const recorded = await store.count({});
+  while ((await store.count({ status: 'handled' })) < recorded) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const handledMs = Math.round(performance.now() - began);
+  process.stdout.write(
+    `burst of ${BURST}: ${JSON.stringify(seen.statuses)} in ${answeredMs} ms, all handled after ${handledMs} ms, RSS ${rss} MiB\n`,
+  );
+  const { 200: acknowledged = 0, 503: refused = 0 } = seen.statuses;
+  expect(acknowledged + refused).toBe(BURST);
+  expect(seen.acknowledged).toHaveLength(acknowledged);
+  expect(acknowledged).toBeGreaterThan(0);
+  const found = await Promise.all(seen.acknowledged.map((id) => store.event(id)));
+  expect(found.filter((event) => event === undefined)).toEqual([]);
+  expect(recorded).toBe(acknowledged); // what was refused was not recorded
+}, 300_000);
+
+test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_MIB} MiB, while new notifications are acknowledged`, async () => {
+  const { path, start } = stage();
+  await makeManyEvents({ path, events: BACKLOG, status: 'pending' });
+  const service = await start();
+  const store = await stage().open();
+  const began = performance.now();
+  const samples: number[] = [];
+  const seen = [];
+  for (let round = 0; round < 10; round++) {
+    seen.push(await genuineLoad({ url: service.url, requests: 1000 }));
+    samples.push(rssOf(service.child.pid));
+  }
+  const seconds = (performance.now() - began) / 1000;
+  const overview = await store.overview();
+  const handled = overview.tallies.find(({ status }) => status === 'handled')?.events ?? 0;
+  process.stdout.write(
+    `backlog of ${BACKLOG}: ${handled} handled in ${seconds.toFixed(0)} s (${Math.round(handled / seconds)} a second), RSS in MiB ${samples.join(' ')}\n` +
+      `${seen.map((one, round) => line(`acks beside it, round ${round + 1}`, one)).join('\n')}\n`,
+  );
+  expect(seen.map(({ statuses }) => statuses)).toEqual(seen.map(() => ({ 200: 1000 })));
+  expect(Math.max(...samples)).toBeLessThan(MOST_MIB);
+  expect(handled).toBeGreaterThan(1000);
+}, 600_000);
