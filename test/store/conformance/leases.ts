@@ -85,16 +85,6 @@ export function describeLeases(fixture: CurrentFixture): void {
       expect(await claims(store, { owner: 'two' })).toHaveLength(1);
     });
 
-    test('holds no longer than a lease from now, when it was made before the clock was put back', async () => {
-      const { store, open } = fixture();
-      const { id } = await store.record(verified());
-      await claimOne(store, { leaseMs: 3_600_000 + LEASE_MS });
-      const other = await open();
-      expect(await claims(other, { owner: 'two' })).toEqual([]);
-      await fixture().clock.advance(LEASE_MS);
-      expect(await claimOne(other, { owner: 'two' })).toMatchObject({ id, attempts: 2 });
-    });
-
     test('lets the next event of its resource go on, when its own event is dead', async () => {
       const { store, clock } = fixture();
       await store.record(verified({ at: EVENT_TIME }));

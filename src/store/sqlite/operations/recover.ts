@@ -20,9 +20,10 @@ const LOST = 'its process crashed, or did not renew its lease in time';
 export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'> & { now: number }) => void {
   const lanes = lanesOf(db);
   const writeAttempt = attemptWriter(db);
-  // A lease further ahead than anyone would take was made before the clock was put back, and would hold for so long.
+  // What began in what is now the future is from before the clock was put back, and would be held for as long.
   const shorten = db.prepare(
-    'UPDATE lanes SET lease_until = :until WHERE event IS NOT NULL AND lease_until > :until AND owner <> :owner',
+    `UPDATE lanes SET lease_until = :until
+     WHERE event IS NOT NULL AND lease_until > :until AND started_at > :now AND owner <> :owner`,
   );
   const lost = db.prepare<{ now: number; owner: string }, LostLease>(
     `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts
@@ -34,7 +35,7 @@ export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'>
     `UPDATE events SET status = :status, last_error = '${LOST}', next_attempt_at = :nextAttemptAt WHERE seq = :seq`,
   );
   return ({ now, owner, leaseMs, maxAttempts }) => {
-    shorten.run({ until: now + leaseMs, owner });
+    shorten.run({ until: now + leaseMs, now, owner });
     const leases = lost.all({ now, owner });
     for (const [index, { resource, event: seq, started_at: startedAt, attempts }] of leases.entries()) {
       writeAttempt({ seq, startedAt, now, outcome: 'lost', error: LOST });
