@@ -1,3 +1,8 @@
+import { fileURLToPath } from 'node:url';
+
+// For store threads and commands: see bin/hookkit.js.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/hookkit', import.meta.url));
+
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],

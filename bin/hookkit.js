@@ -12,5 +12,9 @@ if (major < 24) {
 }
 // Keeps the JavaScript that Node makes of the TypeScript, which halves the time to start and saves 20 MB. It lies among
 // the packages, where nobody can write who could not change the program itself; where nothing can be written, it is left.
-module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/hookkit', import.meta.url)));
+// Threads look for it in the environment. Without it each would strip types by itself, in WebAssembly, and V8 aborts now
+// and then when several do.
+const cache = fileURLToPath(new URL('../node_modules/.cache/hookkit', import.meta.url));
+module.enableCompileCache?.(cache);
+process.env.NODE_COMPILE_CACHE ??= cache;
 await import('../src/cli/main.ts');

@@ -94,7 +94,7 @@ async function startOn(
     maxWaitingAcks: config.MAX_WAITING_ACKS,
     trustProxy: config.TRUST_PROXY,
     isDraining: () => draining,
-    onAccepted: () => dispatcher.wake(),
+    onAccepted: () => dispatcher.wakeSoon(),
     observer: admin?.observer,
   });
   await keyring.start();

@@ -4,6 +4,7 @@ import { KitError } from '../errors.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';
+import { write } from './print.ts';
 import { table } from './table.ts';
 
 /** How often something new happens in the demo that goes on. */
@@ -18,16 +19,25 @@ export function demoCommand(): Command {
 
 async function demo({ once }: { once?: true }): Promise<void> {
   const stage = await setStage();
-  print(
-    `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,
-  );
-  if (once) return playRound(stage).finally(() => stage.close());
-  closeWithGrace({ logger: false }, () => stage.close());
-  await playRound(stage);
-  print(
-    `\nGoing on with a new media every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
-  );
-  for (;;) await beat(stage);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= stage.close();
+    return closed;
+  };
+  if (!once) closeWithGrace({ logger: false }, close);
+  try {
+    await write(
+      `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,
+    );
+    await playRound(stage);
+    if (once) return;
+    await write(
+      `\nGoing on with a new media every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
+    );
+    for (;;) await beat(stage);
+  } finally {
+    await close();
+  }
 }
 
 /** @throws KitError if anything came out otherwise than it must */
@@ -39,7 +49,7 @@ async function playRound(stage: Stage): Promise<void> {
     ...(await playOutOfOrder(stage)),
   ];
   const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
-  print(
+  await write(
     table(
       HEAD,
       reviews.map(({ row }) => row),
@@ -50,7 +60,7 @@ async function playRound(stage: Stage): Promise<void> {
   if (missing.length > 0) throw new KitError('DEMO_FAILED', `not delivered: ${missing.join(', ')}`);
   if (wrong > 0)
     throw new KitError('DEMO_FAILED', `${wrong} of ${scenes.length} came out otherwise than they must`);
-  print(`\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.\n`);
+  await write(`\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.\n`);
 }
 
 async function beat({ mock, settled, service }: Stage): Promise<void> {
@@ -60,14 +70,12 @@ async function beat({ mock, settled, service }: Stage): Promise<void> {
   const fresh = mock.deliveries().slice(before);
   for (const { notification, attempts } of fresh) {
     const answer = attempts.at(-1)?.answer;
-    print(
+    await write(
       `${String(notification.event).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
     );
   }
-  print(`${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`);
+  await write(
+    `${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`,
+  );
   await new Promise((resolve) => setTimeout(resolve, BEAT_MS));
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
 }

@@ -36,9 +36,9 @@ async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
   const findings: Finding[] = [];
   for await (const finding of examine({ isOffline: offline === true, urls })) {
     findings.push(finding);
-    if (!json) print(line(lineOf(finding)));
+    if (!json) await print(line(lineOf(finding)));
   }
   const failed = findings.filter(({ result }) => result === 'FAIL').length;
-  if (json) printJson({ ok: failed === 0, findings });
+  if (json) await printJson({ ok: failed === 0, findings });
   if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
 }

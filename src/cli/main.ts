@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../errors.ts';
+import { NobodyReads } from './print.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
@@ -42,10 +43,12 @@ function exitCodeOf(error: unknown): number {
   return wrongUsage ? WRONG_USAGE : FAILED;
 }
 
+// Whoever writes data is told by the write itself; logs and messages that nobody reads any more end nothing.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 const program = await programOf(process.argv[2]);
 exitByThrowing(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
+  if (!(error instanceof NobodyReads)) process.exitCode = exitCodeOf(error);
 }

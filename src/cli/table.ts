@@ -1,17 +1,31 @@
 /** Lays rows out in columns as wide as they need; numbers (and dashes in their place) stand to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => cell(row, column).length)),
-  );
-  const right = head.map((_, column) => rows.every((row) => /^([\d.]+( ms)?|-)$/.test(cell(row, column))));
-  const line = (row: readonly string[]) =>
-    widths
-      .map((width, column) =>
-        right[column] ? cell(row, column).padStart(width) : cell(row, column).padEnd(width),
-      )
-      .join('  ')
-      .trimEnd();
-  return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line), ''].join('\n');
+  return [...tableLines(head, () => rows)].join('');
+}
+
+/** The same a line at a time, so that there may be any number of rows: they are gone through twice. */
+export function* tableLines(
+  head: readonly string[],
+  rows: () => Iterable<readonly string[]>,
+): Generator<string> {
+  const widths = head.map((title) => title.length);
+  const right = head.map(() => true);
+  for (const row of rows()) {
+    for (const column of head.keys()) {
+      const text = cell(row, column);
+      widths[column] = Math.max(widths[column] ?? 0, text.length);
+      right[column] &&= /^([\d.]+( ms)?|-)$/.test(text);
+    }
+  }
+  const line = (row: readonly string[]) => {
+    const cells = widths.map((width, column) =>
+      right[column] ? cell(row, column).padStart(width) : cell(row, column).padEnd(width),
+    );
+    return `${cells.join('  ').trimEnd()}\n`;
+  };
+  yield line(head);
+  yield `${widths.map((width) => '-'.repeat(width)).join('  ')}\n`;
+  for (const row of rows()) yield line(row);
 }
 
 function cell(row: readonly string[], column: number): string {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
@@ -33,18 +34,29 @@ interface Running {
 
 /** How soon events that another process recorded or replayed are noticed. */
 const POLL_MS = 500;
+/** How long new events gather. */
+const GATHER_MS = 3;
 /** How soon a store that could not be written to is tried again. */
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */
 const ABORT_GRACE_MS = 1000;
 
+/** Resolves when the callbacks and promises of this turn of the event loop have run. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
 /** Claims events and runs their handlers until each has succeeded, or is given up. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #owner = randomUUID();
+  /** what is leased: its handler runs, or its result is being stored */
   readonly #running = new Map<EventId, Running>();
+  /** handlers that run */
+  #busy = 0;
   readonly #takeover: Takeover;
   #claiming: Promise<void> | undefined;
+  #gathering: NodeJS.Timeout | undefined;
   #wokenMeanwhile = false;
   #stopped = true;
   #cancelPoll = () => {};
@@ -66,15 +78,27 @@ export class Dispatcher {
   wake(): void {
     this.#wokenMeanwhile = true;
     if (this.#stopped) return;
-    this.#claiming ??= this.#claimAll().finally(() => {
-      this.#claiming = undefined;
-      if (this.#wokenMeanwhile && this.#hasRoom()) this.wake();
-    });
+    // Once for all handlers that end in one turn of the event loop, whose results it then shares a commit with.
+    this.#claiming ??= endOfTurn()
+      .then(() => this.#claimAll())
+      .finally(() => {
+        this.#claiming = undefined;
+        if (this.#wokenMeanwhile && this.#hasRoom()) this.wake();
+      });
+  }
+
+  /** Says that a new event is on disk. Many that come at short intervals are claimed together, between acks. */
+  wakeSoon(): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      this.wake();
+    }, GATHER_MS);
   }
 
   /** Resolves when nothing is running or being claimed. */
   async idle(): Promise<void> {
-    while (this.#claiming || this.#running.size > 0) {
+    while (this.#gathering || this.#claiming || this.#running.size > 0) {
+      if (this.#gathering) await sleep(GATHER_MS);
       await this.#claiming;
       await Promise.all([...this.#running.values()].map(({ done }) => done));
     }
@@ -83,6 +107,7 @@ export class Dispatcher {
   /** Stops claiming, lets handlers end for so many milliseconds, aborts the rest, and puts back what did not end. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#gathering);
     this.#cancelPoll();
     this.#takeover.stop();
     await this.#claiming;
@@ -98,7 +123,7 @@ export class Dispatcher {
   }
 
   #hasRoom(): boolean {
-    return !this.#stopped && this.#running.size < this.#options.concurrency;
+    return !this.#stopped && this.#busy < this.#options.concurrency;
   }
 
   async #endWithin(ms: number): Promise<void> {
@@ -118,7 +143,7 @@ export class Dispatcher {
     this.#cancelPoll();
     while (this.#wokenMeanwhile && this.#hasRoom()) {
       this.#wokenMeanwhile = false;
-      const limit = concurrency - this.#running.size;
+      const limit = concurrency - this.#busy;
       try {
         const { maxAttempts } = retry;
         const askedAt = clock.now();
@@ -137,10 +162,10 @@ export class Dispatcher {
 
   #start(claim: Claim): void {
     const abort = new AbortController();
+    this.#busy++;
     const done = this.#handle(claim, abort).finally(() => {
       // An event that was lost may be held again, in a later attempt, before its first run has ended.
       if (this.#running.get(claim.id)?.abort === abort) this.#running.delete(claim.id);
-      this.wake();
     });
     this.#running.set(claim.id, { abort, done });
   }
@@ -155,19 +180,22 @@ export class Dispatcher {
       timeoutMs,
       statuses,
     }).catch((error): Run => ({ type: 'error', reason: messageOf(error) }));
+    this.#busy--;
     // An attempt that the stop cut short is put back as a whole, not counted as a failure.
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
     const settlement = settlementOf(run, claim.attempts, clock.now(), retry);
     report(log, claim, run, settlement.status);
     const { status, outcome } = settlement;
     const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - claim.startedAt };
-    await this.#untilStored(async () => {
+    const stored = this.#untilStored(async () => {
       if (await store.settle(claim, this.#owner, settlement)) return this.#options.observer?.ran(ended);
       log.error(
         { event: claim.id },
         'the lease was lost while the handler ran; another process has the event',
       );
     });
+    this.wake();
+    await stored;
   }
 
   /** A result is kept until the store takes it; if that never happens the lease runs out and the event runs again. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from './json.ts';
 
 /**
@@ -8,5 +8,5 @@ import { canonicalJson, type JsonObject } from './json.ts';
  */
 export function digestOf(body: JsonObject): Buffer {
   const { webhook_id: _, ...event } = body;
-  return createHash('sha256').update(canonicalJson(event)).digest();
+  return hash('sha256', canonicalJson(event), 'buffer');
 }

@@ -1,6 +1,17 @@
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
 
+/** Character codes of JSON's punctuation. */
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const ZERO = 0x30;
+const NINE = 0x39;
+
 /** Deeper nesting than this is refused: what walks a body recursively must not run out of stack. */
 export const MAX_DEPTH = 64;
 
@@ -34,28 +45,46 @@ export function parseJsonText(text: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new SyntaxError('not a JSON object');
   }
-  const skeleton = text.replace(/\\./g, '').replace(/"[^"]*"/g, '""');
-  if (depthOf(skeleton) > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
-  if (count(skeleton, ':') !== countMembers(value))
-    throw new SyntaxError('a member appears twice in one object');
-  for (const [number] of skeleton.matchAll(/-?\d[\d.eE+-]*/g)) {
-    if (!isExact(number)) throw new SyntaxError('a number is beyond double precision');
+  const { depth, members, hasNumbers } = skim(text);
+  if (depth > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
+  if (members !== countMembers(value)) throw new SyntaxError('a member appears twice in one object');
+  if (hasNumbers && !numeralsOf(text).every(isExact)) {
+    throw new SyntaxError('a number is beyond double precision');
   }
   return value as JsonObject;
 }
 
-function depthOf(skeleton: string): number {
+/** What can be seen of a JSON text that its value does not show: in one pass, as every notification goes through it. */
+function skim(text: string): { depth: number; members: number; hasNumbers: boolean } {
   let depth = 0;
   let deepest = 0;
-  for (const char of skeleton) {
-    if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth);
-    else if (char === '}' || char === ']') depth--;
+  let members = 0;
+  let hasNumbers = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COLON) members++;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) deepest = Math.max(deepest, ++depth);
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    else if (code >= ZERO && code <= NINE) hasNumbers = true;
   }
-  return deepest;
+  return { depth: deepest, members, hasNumbers };
 }
 
-function count(text: string, char: string): number {
-  return text.split(char).length - 1;
+/** Where the string ends that begins at `from`. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** The numbers in a JSON text, as they are written. */
+function numeralsOf(text: string): string[] {
+  const outsideStrings = text.replace(/\\./g, '').replace(/"[^"]*"/g, '""');
+  return outsideStrings.match(/-?\d[\d.eE+-]*/g) ?? [];
 }
 
 function countMembers(value: unknown): number {

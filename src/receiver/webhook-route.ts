@@ -4,7 +4,7 @@ import { type JsonObject, parseJsonObject } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
-import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
+import { answer, answerError, answerTooLarge, answerUnavailable } from './answer.ts';
 import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
@@ -74,7 +74,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     if ('problem' in parsed) return answerError(res, 400, `the body is ${parsed.problem}`);
     const { text, value } = parsed;
     res.locals.body = value;
-    const refusal = await verify(token, value);
+    const refusal = await verify(token, value, text);
     if (refusal) {
       res.locals.refused = { token, value, text, refusal } satisfies Refused;
       return next();
@@ -86,13 +86,13 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     res.locals.recorded = recorded;
     if (recorded.status === 'accepted') onAccepted();
     req.log.debug(recorded, 'notification recorded');
-    res.json(recorded satisfies Recorded);
+    answer(res, 200, recorded satisfies Recorded);
   };
 
-  const verify = async (token: string, body: JsonObject): Promise<Refusal | undefined> => {
+  const verify = async (token: string, body: JsonObject, text: string): Promise<Refusal | undefined> => {
     const webhookId = label(body.webhook_id);
     const keys = keyring.keysFor(webhookId);
-    const refusal = verifyNotification(token, body, keys);
+    const refusal = verifyNotification(token, body, keys, text);
     if (refusal?.reason !== 'bad signature' && refusal?.reason !== 'no secret') return refusal;
     // A flood of forgeries is not to pile up here: what is beyond goes by the secrets known now, at most a second old.
     if (lookups >= MAX_LOOKUPS) return refusal;
@@ -101,7 +101,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     await keyring.refresh().finally(() => lookups--);
     const now = keyring.keysFor(webhookId);
     const isAsBefore = now.length === keys.length && now.every((key, index) => key === keys[index]);
-    return isAsBefore ? refusal : verifyNotification(token, body, now);
+    return isAsBefore ? refusal : verifyNotification(token, body, now, text);
   };
 
   // Stands behind verification, so that it counts and throttles only what failed.

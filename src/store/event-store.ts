@@ -122,7 +122,9 @@ export interface ReplayOptions {
   readonly resetSteps?: boolean | undefined;
   /** called after each commit with what it put back; the next one waits for what it returns */
   readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
-  /** once aborted, no further commit follows */
+  /** called after each commit that made some ready, with how many are by then; the next one waits for what it returns */
+  readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
+  /** once aborted, nothing more is put back; what was is made ready all the same */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -179,7 +181,12 @@ export interface EventStore extends EventSearch {
   /** In the order in which they were received, the first after an event or from the start: for going through all. */
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
   count(filter: EventFilter): Promise<number>;
-  /** Puts handled, skipped and dead events back to `pending` with all attempts before them; pruned ones stay. */
+  /**
+   * Puts handled, skipped, dead and waiting events back to `pending` with all attempts before them; pruned ones stay.
+   * None of them runs before all are put back, so that none is told late for a newer one that runs again as well. Where
+   * the process ends in between, those that were put back run by themselves a quarter of an hour later, in their order.
+   * Tells how many; what another replay has put back and not yet let go counts too.
+   */
   replay(filter: EventFilter, options?: ReplayOptions): Promise<number>;
 
   /** Stores a secret; several of one webhook are live side by side. */

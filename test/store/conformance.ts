@@ -10,6 +10,7 @@ import { describeQuarantine } from './conformance/quarantine.ts';
 import { describeQueries } from './conformance/queries.ts';
 import { describeRecording } from './conformance/record.ts';
 import { describeReplay } from './conformance/replay.ts';
+import { describeReplayRounds } from './conformance/replay-rounds.ts';
 import { describeSearch } from './conformance/search.ts';
 import { describeSecrets } from './conformance/secrets.ts';
 import { describeSettling } from './conformance/settle.ts';
@@ -25,6 +26,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeSettling(fixture);
     describeSteps(fixture);
     describeReplay(fixture);
+    describeReplayRounds(fixture);
     describeQueries(fixture);
     describeSearch(fixture);
     describeGlance(fixture);

@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
 import { KitError, messageOf } from '../../errors.ts';
 import { numberedLines } from '../../recording/lines.ts';
-import { line, say } from '../print.ts';
-import { table } from '../table.ts';
+import { line, say, write } from '../print.ts';
+import { tableLines } from '../table.ts';
+import { ReportPair } from './comparing/report-pair.ts';
 import { type Outcome, parseOutcome } from './report.ts';
-import { whileRead, write } from './stdout.ts';
 
 interface Flags {
   readonly reasons?: true;
@@ -28,82 +28,75 @@ export function compareCommand(): Command {
     .option('--reasons', 'take the same outcome for another reason as different too')
     .option('--json', 'print a JSON object for each event that ended differently, a line each')
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(compare));
+    .action(compare);
 }
 
 const NONE = '-';
+/** How much is written at a time, in characters. */
+const CHUNK = 65_536;
 
 async function compare(a: string, b: string, { reasons, json }: Flags): Promise<void> {
-  const left = await readReport(a, reasons);
-  const right = await readReport(b, reasons);
-  const differences = [...differencesOf(left.events, right.events)];
-  const same = [...right.events.keys()].filter((id) => left.events.has(id)).length;
-  const rows = differences.map(({ id, kind, resource, a, b }) => [id, kind, resource, a, b].map(line));
-  if (json) await write(differences.map((one) => `${JSON.stringify(one)}\n`).join(''));
-  else if (rows.length > 0) await write(table(['id', 'kind', 'resource', 'A', 'B'], rows));
-  const onlyA = differences.filter(({ b }) => b === NONE).length;
-  const onlyB = differences.filter(({ a }) => a === NONE).length;
-  const changed = differences.length - onlyA - onlyB;
-  say(
-    `${same - changed} events ended alike, ${changed} differently, ${onlyA} are in A only, ${onlyB} in B only`,
-  );
-  if (left.broken + right.broken > 0)
-    throw new KitError('REPLAY_FAILED', `${left.broken + right.broken} lines could not be read`);
-  if (differences.length > 0) process.exitCode = 1;
+  const pair = new ReportPair();
+  try {
+    const outcomeOf = reasons ? withReason : ({ outcome }: Outcome) => outcome;
+    const broken =
+      (await readReport(a, (read) => pair.add('a', read, outcomeOf(read)))) +
+      (await readReport(b, (read) => pair.add('b', read, outcomeOf(read))));
+    const { alike, changed, onlyA, onlyB } = pair.compare();
+    const differ = changed + onlyA + onlyB;
+    if (json) await writeAll(asJson(pair));
+    else if (differ > 0) await writeAll(tableLines(['id', 'kind', 'resource', 'A', 'B'], () => asRows(pair)));
+    say(`${alike} events ended alike, ${changed} differently, ${onlyA} are in A only, ${onlyB} in B only`);
+    if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
+    if (differ > 0) process.exitCode = 1;
+  } finally {
+    pair.close();
+  }
 }
 
-interface Ended {
-  readonly kind: string;
-  readonly resource: string;
-  /** of all deliveries, where it was sent more than once */
-  readonly outcome: string;
-}
-
-interface Report {
-  readonly events: ReadonlyMap<string, Ended>;
-  readonly broken: number;
-}
-
-async function readReport(path: string, reasons: true | undefined): Promise<Report> {
-  const events = new Map<string, Ended>();
+/** Tells how many lines are broken. */
+async function readReport(path: string, add: (outcome: Outcome) => void): Promise<number> {
   let broken = 0;
   try {
     for await (const { number, text } of numberedLines(createReadStream(path))) {
       const read = text === undefined ? undefined : parseOutcome(text);
-      if (!read) {
-        broken++;
-        say(`${path}, line ${number}: not a line of a report`);
+      if (read) {
+        add(read);
         continue;
       }
-      const { id, kind, resource } = read;
-      const before = events.get(id);
-      const outcome = reasons ? withReason(read) : read.outcome;
-      events.set(id, { kind, resource, outcome: before ? `${before.outcome}, ${outcome}` : outcome });
+      broken++;
+      say(`${path}, line ${number}: not a line of a report`);
     }
   } catch (cause) {
+    if (cause instanceof KitError) throw cause;
     throw new KitError('INPUT_INVALID', `cannot read the report ${path}: ${messageOf(cause)}`, { cause });
   }
-  return { events, broken };
+  return broken;
 }
 
 function withReason({ outcome, reason }: Outcome): string {
   return reason === undefined ? outcome : `${outcome} (${reason})`;
 }
 
-interface Difference {
-  readonly id: string;
-  readonly kind: string;
-  readonly resource: string;
-  readonly a: string;
-  readonly b: string;
+function* asRows(pair: ReportPair): Generator<string[]> {
+  for (const { id, kind, resource, a, b } of pair.differences()) {
+    yield [id, kind, resource, a ?? NONE, b ?? NONE].map(line);
+  }
 }
 
-function* differencesOf(left: Report['events'], right: Report['events']): Generator<Difference> {
-  for (const [id, { kind, resource, outcome: a }] of left) {
-    const b = right.get(id)?.outcome ?? NONE;
-    if (a !== b) yield { id, kind, resource, a, b };
+function* asJson(pair: ReportPair): Generator<string> {
+  for (const { id, kind, resource, a, b } of pair.differences()) {
+    yield `${JSON.stringify({ id, kind, resource, a: a ?? NONE, b: b ?? NONE })}\n`;
   }
-  for (const [id, { kind, resource, outcome: b }] of right) {
-    if (!left.has(id)) yield { id, kind, resource, a: NONE, b };
+}
+
+async function writeAll(lines: Iterable<string>): Promise<void> {
+  let text = '';
+  for (const one of lines) {
+    text += one;
+    if (text.length < CHUNK) continue;
+    await write(text);
+    text = '';
   }
+  await write(text);
 }

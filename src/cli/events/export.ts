@@ -6,7 +6,7 @@ import { type Recorded, toLine } from '../../recording/recorded.ts';
 import { redactor } from '../../recording/redact.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { interruptible } from '../interruptible.ts';
-import { say } from '../print.ts';
+import { say, write } from '../print.ts';
 import { DraftFile } from './draft-file.ts';
 import { pagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
@@ -14,7 +14,6 @@ import { withDatabase } from './open-database.ts';
 import { Progress } from './progress.ts';
 import { readKey } from './redact-key.ts';
 import { keepHeapSmall } from './small-heap.ts';
-import { whileRead, write } from './stdout.ts';
 
 interface Flags extends FilterFlags {
   readonly out?: string;
@@ -44,7 +43,7 @@ export function exportCommand(): Command {
       'the key for --redact (any 16 bytes or more): equal in all recordings made with it',
     )
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(exportEvents));
+    .action(exportEvents);
 }
 
 async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Promise<void> {

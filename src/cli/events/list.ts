@@ -2,13 +2,12 @@ import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import { parseEventId } from '../../store/event-id.ts';
-import { say } from '../print.ts';
+import { say, write } from '../print.ts';
 import { eventJson } from './event-json.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { atLeastOne } from './numbers.ts';
 import { withDatabase } from './open-database.ts';
-import { whileRead, write } from './stdout.ts';
 
 interface Flags extends FilterFlags {
   readonly limit: number;
@@ -29,7 +28,7 @@ export function listCommand(): Command {
     .option('--before <event>', 'only those received before this one: the next page')
     .option('--json', 'print a JSON object a line')
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(list));
+    .action(list);
 }
 
 async function list({ limit, before, json, ...flags }: Flags): Promise<void> {

@@ -4,13 +4,12 @@ import { loadConfig } from '../../config.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { duration } from '../duration.ts';
 import { interruptible } from '../interruptible.ts';
-import { say } from '../print.ts';
+import { say, write } from '../print.ts';
 import { pagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
 import { pause } from './pause.ts';
 import { Progress } from './progress.ts';
-import { whileRead, write } from './stdout.ts';
 
 interface Flags extends FilterFlags {
   readonly olderThan: number;
@@ -42,7 +41,7 @@ export function pruneCommand(): Command {
     .option('--dry-run', 'only say how many events it would be')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(prune));
+    .action(prune);
 }
 
 async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {

@@ -6,7 +6,6 @@ import { duration } from '../duration.ts';
 import { say } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { atLeastOne, probability, wholeNumber } from './numbers.ts';
-import { whileRead } from './stdout.ts';
 import { receiverUrl } from './url.ts';
 
 interface Flags extends FilterFlags {
@@ -45,6 +44,9 @@ const FOR_SENDING = [
 const EXAMPLES = `
 Without --to, events go back to pending, and the server takes them up within a second, or when it starts. Events that are
 pending or running already are left as they are. With --to, they are sent over HTTP as the provider would, signed afresh.
+
+None runs before all are put back. Should this be killed in between, what it has put back is pending and runs by itself a
+quarter of an hour later; the same filter takes it up again, unless it names another status: then --status pending does.
 
 A report needs to know how each event ended. Without --to it waits for that: a server has to run, or give --run.
 
@@ -87,7 +89,7 @@ export function replayCommand(): Command {
     .option('--as-new', 'with --to: move event times to now, gaps kept, so that no receiver has seen them')
     .option('--timeout <time>', 'with --to: how long to wait for an answer (default: 10s)', duration)
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(replay));
+    .action(replay);
 }
 
 async function replay(flags: Flags): Promise<void> {

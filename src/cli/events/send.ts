@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { isKind, kindNames } from '../../notification/kinds.ts';
 import { duration } from '../duration.ts';
 import { FAULT_HELP, FAULTS, type Fault } from './single/fault-names.ts';
-import { whileRead } from './stdout.ts';
 import { receiverUrl } from './url.ts';
 import { moment, TIME_HELP } from './when.ts';
 
@@ -68,7 +67,7 @@ export function sendCommand(): Command {
     )
     .option('--json', 'print what was sent and the answer as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(async (flags: SendFlags) => (await import('./single/send.ts')).send(flags)));
+    .action(async (flags: SendFlags) => (await import('./single/send.ts')).send(flags));
 }
 
 function kind(text: string): string {

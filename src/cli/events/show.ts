@@ -3,11 +3,10 @@ import { loadConfig } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
-import { line } from '../print.ts';
+import { line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { attemptJson, eventJson, iso } from './event-json.ts';
 import { withDatabase } from './open-database.ts';
-import { whileRead, write } from './stdout.ts';
 
 const EXAMPLES = `
 Examples:
@@ -20,7 +19,7 @@ export function showCommand(): Command {
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it')
     .option('--json', 'print a JSON object; its `history` has the attempts')
     .addHelpText('after', EXAMPLES)
-    .action(whileRead(show));
+    .action(show);
 }
 
 async function show(id: string, { json }: { json?: true }): Promise<void> {

@@ -31,6 +31,6 @@ async function admit({ webhook, json }: Flags): Promise<void> {
     const admitted = await admitWaiting(store, config, webhook);
     const kept = (await store.quarantined(webhook)).length;
     if (json) return printJson({ admitted, kept });
-    print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);
+    await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);
   });
 }

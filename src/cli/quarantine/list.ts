@@ -36,7 +36,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
     .map((one) =>
       [one.received_at, one.webhook_id, one.kind, one.resource, one.event_time, one.source].map(line),
     );
-  print(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows).trimEnd());
+  await print(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows).trimEnd());
 }
 
 /** Without its token, which would verify once the secret is known. */

@@ -45,7 +45,7 @@ async function rekey({ secretFile, json }: Flags): Promise<void> {
     const next = newKey
       ? 'now start the server with it as SECRETS_KEY'
       : 'the key file holds it: back that up, apart from the database';
-    print(`${sealed} secrets are sealed under the new key; ${next}`);
+    await print(`${sealed} secrets are sealed under the new key; ${next}`);
   });
 }
 

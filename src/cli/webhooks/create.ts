@@ -45,7 +45,7 @@ async function create({ json, ...flags }: Flags): Promise<void> {
     // What came between the creation and the storing was quarantined.
     const admitted = await admitWaiting(store, config, id);
     if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
-    print(`webhook ${id} is registered, and its secret is stored`);
+    await print(`webhook ${id} is registered, and its secret is stored`);
   });
 }
 

@@ -51,7 +51,7 @@ async function remove(id: string, { grace, json }: Flags): Promise<void> {
     const secretUntil = until === undefined ? null : new Date(until).toISOString();
     if (json) return printJson({ id, deleted, secret_until: secretUntil });
     const first = deleted ? `webhook ${id} is deleted` : `webhook ${id} was gone at the provider already`;
-    print(
+    await print(
       `${first}; ${secretUntil ? `its secret verifies until ${secretUntil}` : 'no secret of it was stored'}`,
     );
   });

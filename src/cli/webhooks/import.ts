@@ -39,7 +39,9 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
     const admitted = await admitWaiting(store, config);
     if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
     const others = replace ? `; ${retired} others verify nothing any more` : '';
-    print(`the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`);
+    await print(
+      `the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`,
+    );
   });
 }
 

@@ -44,7 +44,7 @@ async function list({ stored, json }: Flags): Promise<void> {
   );
   if (json) return printJson(views);
   if (views.length > 0) return print((stored ? storedTable(views) : fullTable(views)).trimEnd());
-  print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');
+  await print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');
 }
 
 async function ofStore(store: EventStore, config: Config): Promise<WebhookView[]> {

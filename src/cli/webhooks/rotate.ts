@@ -45,8 +45,8 @@ async function run(id: string, { grace, json }: Flags): Promise<void> {
       `WEBHOOK_SECRET goes on verifying for ${id}: take it out of the environment once nothing comes from there`,
     );
   }
-  if (json) printJson(viewOf(rotated));
-  else print(inWords(rotated));
+  if (json) await printJson(viewOf(rotated));
+  else await print(inWords(rotated));
 }
 
 function viewOf({ id, replaced, oldSecretUntil }: Rotated) {

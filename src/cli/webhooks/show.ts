@@ -31,5 +31,5 @@ async function show(id: string, { json }: { readonly json?: true }): Promise<voi
   }
   const view = viewOf(id, webhook ?? null, standings);
   if (json) return printJson(view);
-  print(inLines(view));
+  await print(inLines(view));
 }

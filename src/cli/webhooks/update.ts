@@ -48,5 +48,5 @@ async function update(id: string, { json, ...flags }: Flags): Promise<void> {
   const standings = await withStore(config, (store) => Standings.read(store, config));
   const view = viewOf(id, webhook, standings);
   if (json) return printJson(view);
-  print(inLines(view));
+  await print(inLines(view));
 }

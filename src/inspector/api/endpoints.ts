@@ -32,7 +32,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
     endpoint({
       method: 'post',
       path: '/events/replay',
-      summary: `Puts back what matches, newest first and at most ${MOST} at once, to be handled again.`,
+      summary: `Puts back what matches, the newest ${MOST} at most, to be handled again.`,
       input: z.object({
         ...filterShape,
         before: eventIdText.optional(),

@@ -6,8 +6,6 @@ import { Refused } from './endpoint.ts';
 export const MOST = 5_000;
 /** How many it looks at for them. */
 const REACH = 20_000;
-/** How many one commit puts back. */
-const STEP = 200;
 
 export type ReplayParts = Pick<AdminParts, 'store' | 'wake'>;
 
@@ -43,19 +41,13 @@ export async function countReplay({ store }: ReplayParts, { filter, before }: Bu
   return { events: ids.length, next: next ?? null };
 }
 
-/**
- * Puts back what matches, newest first. What matches is looked up on the reading thread, and put back by id: on the
- * writing one, a filter that matches little would go through millions of rows while acks wait.
- */
+/** Puts back the newest of what matches; of these, the oldest run first. */
 export async function replayAll(
   { store, wake }: ReplayParts,
   { filter, before, resetSteps }: BulkReplay & { readonly resetSteps: boolean },
 ): Promise<Replayed> {
   const { ids, next } = await store.replayable(filter, { before, reach: REACH, limit: MOST });
-  let events = 0;
-  for (let from = 0; from < ids.length; from += STEP) {
-    events += await store.replay({ ids: ids.slice(from, from + STEP) }, { resetSteps });
-    wake();
-  }
+  const events = await store.replay({ ids }, { resetSteps });
+  wake();
   return { events, next: next ?? null };
 }

@@ -2,17 +2,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { KitError } from '../../errors.ts';
 import { advised } from './advice.ts';
+import { type Call, CallQueue } from './call-queue.ts';
 import type { Answers, Batch, InputOf, Opened, Operations, OutputOf } from './protocol.ts';
-
-interface Call {
-  readonly name: string;
-  readonly input: unknown;
-  resolve(output: unknown): void;
-  reject(error: Error): void;
-}
-
-/** Past this many calls a commit takes so long that the first in it wait for the last without gain. */
-const MAX_BATCH = 512;
 
 /** The way to a connection that does an operation when it is called. */
 export interface Calls<O extends Operations> {
@@ -22,14 +13,15 @@ export interface Calls<O extends Operations> {
 }
 
 /**
- * The way to one store thread. While the thread works on a batch the next one gathers, so that whatever comes in during
- * a commit shares the next.
+ * The way to one store thread. Whatever is called in one turn of the event loop, or while the thread works on a batch,
+ * shares the next commit. Acks go first: as long as some wait, the rest comes in small portions between them.
  */
 export class Channel<O extends Operations> implements Calls<O> {
   readonly #worker: Worker;
   readonly #onBatch: ((ms: number) => void) | undefined;
-  readonly #waiting: Call[] = [];
+  readonly #waiting = new CallQueue();
   #underWay: Call[] | undefined;
+  #isSendingSoon = false;
   #sentAt = 0;
   #failure: Error | undefined;
   #idle = () => {};
@@ -74,7 +66,7 @@ export class Channel<O extends Operations> implements Calls<O> {
     return new Promise<unknown>((resolve, reject) => {
       if (this.#failure) return reject(unavailable(this.#failure.message));
       this.#waiting.push({ name, input, resolve, reject });
-      this.#send();
+      this.#sendSoon();
     }) as Promise<OutputOf<O, N>>;
   }
 
@@ -91,9 +83,18 @@ export class Channel<O extends Operations> implements Calls<O> {
     await exited;
   }
 
+  #sendSoon(): void {
+    if (this.#underWay || this.#isSendingSoon) return;
+    this.#isSendingSoon = true;
+    setImmediate(() => {
+      this.#isSendingSoon = false;
+      this.#send();
+    });
+  }
+
   #send(): void {
-    if (this.#underWay || this.#waiting.length === 0) return;
-    this.#underWay = this.#waiting.splice(0, MAX_BATCH);
+    if (this.#underWay || this.#waiting.length === 0 || this.#failure) return;
+    this.#underWay = this.#waiting.next();
     this.#sentAt = performance.now();
     this.#worker.postMessage(this.#underWay.map(({ name, input }) => ({ name, input })) satisfies Batch);
   }
@@ -106,7 +107,7 @@ export class Channel<O extends Operations> implements Calls<O> {
     const isLocked = answers.some(
       (answer) => 'error' in answer && answer.error.code?.startsWith('SQLITE_BUSY'),
     );
-    const refused = isLocked ? this.#waiting.splice(0) : [];
+    const refused = isLocked ? this.#waiting.clear() : [];
     this.#send();
     for (const [index, call] of calls.entries()) {
       const answer = answers[index];
@@ -119,7 +120,7 @@ export class Channel<O extends Operations> implements Calls<O> {
 
   #fail(error: Error): void {
     this.#failure ??= error;
-    for (const call of [...(this.#underWay ?? []), ...this.#waiting.splice(0)]) {
+    for (const call of [...(this.#underWay ?? []), ...this.#waiting.clear()]) {
       call.reject(unavailable(this.#failure.message));
     }
     this.#underWay = undefined;

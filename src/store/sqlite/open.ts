@@ -5,6 +5,12 @@ import { migrations } from './migrations.ts';
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/**
+ * How long the log gets before it is worked into the file, in pages of 4 KiB: the same pages are written over and over,
+ * and each needs to be worked in but once. Four times SQLite's thousand.
+ */
+const LOG_PAGES = 4000;
+
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
@@ -14,6 +20,7 @@ export function openWriter(path: string): Database.Database {
   // On macOS only these reach the platter; elsewhere they do nothing.
   db.pragma('fullfsync = ON');
   db.pragma('checkpoint_fullfsync = ON');
+  db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
   migrate(db, path);
   return db;
 }

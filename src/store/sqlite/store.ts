@@ -16,11 +16,10 @@ import type {
   VerifiedNotification,
 } from '../event-store.ts';
 import { type Calls, Channel } from './channel.ts';
-import type { Mode } from './connection.ts';
 import { LocalChannel } from './local-channel.ts';
+import { OnDemand } from './on-demand.ts';
 import type { reads, writes } from './operations/index.ts';
-import type { Replayed } from './operations/replay.ts';
-import type { Operations } from './protocol.ts';
+import { replayAll } from './replay-all.ts';
 import { Vault } from './vault.ts';
 
 export interface SqliteOptions {
@@ -36,9 +35,6 @@ export interface SqliteOptions {
 
 type Writer = Calls<typeof writes>;
 type Reader = Calls<typeof reads>;
-
-/** How many events one commit of a replay puts back, so that acks come through in between. */
-const REPLAY_STEP = 500;
 
 /** The EventStore on a SQLite file, with one thread that writes and one for queries. */
 export class SqliteStore implements EventStore {
@@ -63,14 +59,15 @@ export class SqliteStore implements EventStore {
     onCommit,
   }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
-    const openChannel = <O extends Operations>(mode: Mode): Promise<Calls<O>> =>
-      threads
-        ? Channel.open<O>(path, mode, mode === 'write' ? onCommit : undefined)
-        : LocalChannel.open<O>(path, mode);
-    const write: Writer = await openChannel('write');
+    const write: Writer = threads
+      ? await Channel.open<typeof writes>(path, 'write', onCommit)
+      : await LocalChannel.open<typeof writes>(path, 'write');
+    const read: Reader = new OnDemand<typeof reads>(() =>
+      threads ? Channel.open<typeof reads>(path, 'read') : LocalChannel.open<typeof reads>(path, 'read'),
+    );
     try {
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
-      return new SqliteStore(write, await openChannel('read'), vault, clock);
+      return new SqliteStore(write, read, vault, clock);
     } catch (error) {
       await write.close();
       throw error;
@@ -154,23 +151,8 @@ export class SqliteStore implements EventStore {
     return this.#read.call('quarantineSummary', newest);
   }
 
-  async replay(filter: EventFilter, { resetSteps = false, onStep, signal }: ReplayOptions = {}) {
-    const upTo = await this.#write.call('lastSeq', undefined);
-    let total = 0;
-    let after: number | undefined = 0;
-    while (after !== undefined && !signal?.aborted) {
-      const step: Replayed = await this.#write.call('replay', {
-        filter,
-        resetSteps,
-        after,
-        upTo,
-        limit: REPLAY_STEP,
-      });
-      total += step.ids.length;
-      after = step.last;
-      await onStep?.(step.ids);
-    }
-    return total;
+  replay(filter: EventFilter, options: ReplayOptions = {}) {
+    return replayAll({ write: this.#write, read: this.#read, clock: this.#clock }, filter, options);
   }
 
   addSecret(webhookId: string, secret: string) {
@@ -194,7 +176,7 @@ export class SqliteStore implements EventStore {
   }
 
   quarantined(webhookId?: string) {
-    return this.#read.call('quarantined', webhookId ?? null);
+    return this.#write.call('quarantined', webhookId ?? null);
   }
 
   dismiss(token: string) {

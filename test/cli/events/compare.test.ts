@@ -1,7 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 
 const desk = deskForEachTest();
+jest.setTimeout(120_000); // processes on a busy machine
 
 function report(
   name: string,
@@ -90,4 +92,35 @@ test('says so, when a report is not there, and ends with 2', async () => {
     code: 2,
     stderr: expect.stringMatching(/cannot read the report nowhere: ENOENT/),
   });
+});
+
+const tellMemory = encodeURIComponent(
+  "process.on('exit', () => process.stderr.write('largest ' + process.resourceUsage().maxRSS))",
+);
+
+test('takes little memory and leaves no file, when everything in two long reports differs, whatever their order', async () => {
+  const numbers = Array.from({ length: 250_000 }, (_, number) => number);
+  const long = (name: string, order: readonly number[], outcome: string) => {
+    const lines = order.map((number) => {
+      const id = `${number.toString(36).padStart(8, '0')}-${'0'.repeat(20)}`;
+      return JSON.stringify({ v: 1, id, kind: 'media_available', resource: `media:${number}`, outcome });
+    });
+    writeFileSync(desk().path(name), `${lines.join('\n')}\n`);
+    return desk().path(name);
+  };
+  const a = long('a', numbers, 'handled');
+  const b = long('b', numbers.toReversed(), 'dead');
+  const env = {
+    NODE_OPTIONS: `--import=data:text/javascript,${tellMemory}`,
+    SQLITE_TMPDIR: desk().directory,
+  };
+  const { code, stdout, stderr } = await desk().events(['compare', a, b], { env });
+  expect(code).toBe(1);
+  expect(stdout.match(/media_available .* handled +dead$/gm)).toHaveLength(250_000);
+  const [, largest] =
+    /^0 events ended alike, 250000 differently, 0 are in A only, 0 in B only\nlargest (\d+)$/.exec(stderr) ??
+    [];
+  expect(Number(largest) / 1024).toBeGreaterThan(10);
+  expect(Number(largest) / 1024).toBeLessThan(150);
+  expect(readdirSync(desk().directory).sort()).toEqual(['a', 'b']);
 });

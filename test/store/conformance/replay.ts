@@ -171,7 +171,7 @@ export function describeReplay(fixture: CurrentFixture): void {
       expect(told.sort()).toEqual(ids.sort());
     });
 
-    test('puts nothing back, when it was aborted before, and no more than one commit when it is aborted in it', async () => {
+    test('puts nothing back, when it was aborted before, and one commit, ready to run, when it is aborted in it', async () => {
       const { store } = fixture();
       const numbers = Array.from({ length: 1203 }, (_, number) => number);
       await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
@@ -183,6 +183,7 @@ export function describeReplay(fixture: CurrentFixture): void {
       expect(replayed).toBeGreaterThan(0);
       expect(replayed).toBeLessThan(1203);
       expect(await store.count({ status: 'pending' })).toBe(replayed);
+      expect(await claims(store, { limit: 2000 })).toHaveLength(replayed);
     });
 
     test('takes all of many, when they are more than one commit may hold, each once', async () => {

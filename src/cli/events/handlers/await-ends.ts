@@ -50,7 +50,7 @@ export async function awaitEnds({ store, ids, report, signal, until = Infinity }
       await watch.check(events, settled.length > 0);
       if (open.length > 0) await pause(POLL_MS, signal);
     }
-    // In the order in which they were received, not in which they ended: two reports are to look alike.
+    // In the order of their event times, not in which they ended: two reports are to look alike.
     for (const id of page) {
       const event = ends.get(id);
       if (event) await report?.add(outcomeOf(event));

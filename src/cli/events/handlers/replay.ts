@@ -3,14 +3,13 @@ import type { Config } from '../../../config.ts';
 import { KitError } from '../../../errors.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
-import { say } from '../../print.ts';
+import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
 import { eventJson } from '../event-json.ts';
 import { eventTable } from '../event-rows.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
-import { write } from '../stdout.ts';
 import { withReport } from '../with-report.ts';
 import { awaitEnds, type Tally } from './await-ends.ts';
 import { preview } from './dry-run.ts';
@@ -58,13 +57,13 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
     withReport(path, async (report) => {
       const isAwaited = run === true || report !== undefined;
       const ids = new IdList();
-      const replayed = await putBack(
+      const { replayed, isCut } = await putBack(
         store,
         { filter, resetSteps, signal },
         (step) => isAwaited && ids.add(step),
       );
-      if (signal.aborted) say(`${replayed} events were put back`);
-      signal.throwIfAborted();
+      if (isCut) say(`${replayed} events were put back`);
+      if (isCut) signal.throwIfAborted();
       if (!isAwaited) {
         const text = `${replayed} events put back to pending: the server takes them up within a second`;
         return write(json ? `${JSON.stringify({ replayed })}\n` : `${text}\n`);
@@ -93,9 +92,11 @@ async function putBack(
   store: EventStore,
   { filter, resetSteps, signal }: PutBack,
   onStep: (ids: readonly string[]) => unknown,
-): Promise<number> {
+): Promise<{ readonly replayed: number; readonly isCut: boolean }> {
   const total = process.stderr.isTTY ? await store.count(filter) : undefined;
-  const progress = new Progress({ verb: 'put back' });
+  const back = new Progress({ verb: 'put back' });
+  let ready: Progress | undefined;
+  let isCut: boolean | undefined;
   let count = 0;
   const replayed = await store.replay(filter, {
     resetSteps,
@@ -103,12 +104,19 @@ async function putBack(
     onStep: async (ids) => {
       onStep(ids);
       count += ids.length;
-      progress.show(count, total && count / total);
+      back.show(count, total && count / total);
+      await pause(PAUSE_MS, signal);
+    },
+    onReady: async (events) => {
+      ready ??= new Progress({ verb: 'made ready' });
+      isCut ??= signal.aborted;
+      ready.show(events, events / count);
       await pause(PAUSE_MS, signal);
     },
   });
-  progress.end();
-  return replayed;
+  back.end();
+  ready?.end();
+  return { replayed, isCut: isCut ?? signal.aborted };
 }
 
 async function tell(replayed: number, tally: Tally, json: true | undefined): Promise<void> {

@@ -1,7 +1,6 @@
-import { line } from '../../print.ts';
+import { line, write } from '../../print.ts';
 import { table } from '../../table.ts';
 import { iso } from '../event-json.ts';
-import { write } from '../stdout.ts';
 import type { Outgoing } from './outgoing.ts';
 
 const SHOWN = 5;

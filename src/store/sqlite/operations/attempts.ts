@@ -3,6 +3,8 @@ import type { AttemptOutcome } from '../../event-store.ts';
 
 export interface EndedAttempt {
   readonly seq: number;
+  readonly replays: number;
+  readonly attempts: number;
   readonly startedAt: number;
   readonly now: number;
   readonly outcome: AttemptOutcome;
@@ -13,7 +15,7 @@ export interface EndedAttempt {
 export function attemptWriter(db: Database): (attempt: EndedAttempt) => void {
   const write = db.prepare(
     `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)
-     SELECT seq, replays, attempts, :startedAt, max(0, :now - :startedAt), :outcome, :error FROM events WHERE seq = :seq`,
+     VALUES (:seq, :replays, :attempts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
   );
   return (attempt) => void write.run(attempt);
 }

@@ -12,16 +12,13 @@ export function claim(db: Database): (request: Request) => Claimed {
   const recover = recoverLost(db);
   const wake = wakeWaiting(db);
   const freeLanes = db
-    .prepare<[number], string>('SELECT resource FROM lanes WHERE event IS NULL ORDER BY head LIMIT ?')
+    .prepare<[number], string>('SELECT resource FROM lanes WHERE event IS NULL ORDER BY head LIMIT +?')
     .pluck();
-  const start = db.prepare<[string], EventRow>(
-    `UPDATE events SET status = 'running', attempts = attempts + 1
-     WHERE seq = (
-       SELECT seq FROM events INDEXED BY events_ready
-       WHERE resource = ? AND status = 'pending' AND next_attempt_at IS NULL
-       ORDER BY event_time, seq LIMIT 1)
-     RETURNING *`,
+  const oldestReady = db.prepare<[string], EventRow>(
+    `SELECT * FROM events INDEXED BY events_ready
+     WHERE resource = +? AND status = 'pending' AND next_attempt_at IS NULL ORDER BY event_time, seq LIMIT 1`,
   );
+  const start = db.prepare(`UPDATE events SET status = 'running', attempts = ? WHERE seq = ?`);
   const lease = db.prepare(
     'UPDATE lanes SET event = ?, owner = ?, lease_until = ?, started_at = ? WHERE resource = ?',
   );
@@ -43,11 +40,13 @@ export function claim(db: Database): (request: Request) => Claimed {
     wake(now);
     const claims: Claim[] = [];
     for (const resource of freeLanes.all(limit)) {
-      const row = start.get(resource);
-      if (!row) {
+      const ready = oldestReady.get(resource);
+      if (!ready) {
         lanes.free(resource); // somebody changed the database by hand; the lane is put right
         continue;
       }
+      const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1 };
+      start.run(row.attempts, row.seq);
       lease.run(row.seq, owner, now + leaseMs, now, resource);
       const late = newerHandled.get(resource, row.event_time) === 1;
       claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late });

@@ -44,7 +44,8 @@ export function driverOf(
 
 type Sized = Driver & { readonly size: number };
 
-function sizeOf(tallies: readonly Tally[], isMeant: (tally: Tally) => boolean): number {
+/** How many events some of the tallies count. */
+export function sizeOf(tallies: readonly Tally[], isMeant: (tally: Tally) => boolean): number {
   return tallies.filter(isMeant).reduce((sum, { events }) => sum + events, 0);
 }
 

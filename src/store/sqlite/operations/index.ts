@@ -8,8 +8,8 @@ import { dismiss, quarantine, quarantined } from './quarantine.ts';
 import { quarantineSummary } from './quarantine-summary.ts';
 import { attempts, count, event, events, eventsAfter } from './queries.ts';
 import { record } from './record.ts';
-import { lastSeq, replay } from './replay.ts';
-import { replayable, search } from './search.ts';
+import { lastSeq, letGo, putBack } from './replay.ts';
+import { oldestReplayable, replayable, search } from './search.ts';
 import { addSecret, rekey, retireSecret, secrets } from './secrets.ts';
 import { settings } from './settings.ts';
 import { settle } from './settle.ts';
@@ -26,7 +26,8 @@ export const writes = {
   release,
   step,
   saveStep,
-  replay,
+  putBack,
+  letGo,
   lastSeq,
   addSecret,
   retireSecret,
@@ -35,6 +36,7 @@ export const writes = {
   meta,
   metaOrSet,
   quarantine,
+  quarantined,
   dismiss,
   prune,
   settings,
@@ -48,10 +50,10 @@ export const reads = {
   events,
   eventsAfter,
   count,
-  quarantined,
   overview,
   search,
   replayable,
+  oldestReplayable,
   timeline,
   channels,
   steps,

@@ -14,9 +14,9 @@ export function lanesOf(db: Database): Lanes {
      ON CONFLICT (resource) DO UPDATE SET head = min(head, excluded.head)`,
   );
   const nextHead = db
-    .prepare<[string], number | null>(
-      `SELECT min(event_time) FROM events
-       WHERE resource = ? AND status = 'pending' AND next_attempt_at IS NULL`,
+    .prepare<[string], number>(
+      `SELECT event_time FROM events INDEXED BY events_ready
+       WHERE resource = +? AND status = 'pending' AND next_attempt_at IS NULL ORDER BY event_time LIMIT 1`,
     )
     .pluck();
   const close = db.prepare('DELETE FROM lanes WHERE resource = ?');
@@ -26,8 +26,8 @@ export function lanesOf(db: Database): Lanes {
   return {
     open: (resource, eventTime) => void open.run(resource, eventTime),
     free(resource) {
-      const head = nextHead.get(resource) ?? null;
-      if (head === null) close.run(resource);
+      const head = nextHead.get(resource);
+      if (head === undefined) close.run(resource);
       else free.run(head, resource);
     },
   };

@@ -3,6 +3,14 @@ import { type EventId, eventId } from '../../event-id.ts';
 import { attemptWriter } from './attempts.ts';
 import { lanesOf } from './lanes.ts';
 
+interface Held {
+  resource: string;
+  event: number;
+  started_at: number;
+  attempts: number;
+  replays: number;
+}
+
 export function renew(db: Database): (input: { owner: string; until: number }) => EventId[] {
   const extend = db.prepare('UPDATE lanes SET lease_until = ? WHERE owner = ? AND event IS NOT NULL');
   const held = db.prepare<[string], { event_time: number; digest: Buffer }>(
@@ -18,15 +26,16 @@ export function renew(db: Database): (input: { owner: string; until: number }) =
 export function release(db: Database): (input: { owner: string; now: number }) => number {
   const lanes = lanesOf(db);
   const writeAttempt = attemptWriter(db);
-  const held = db.prepare<[string], { resource: string; event: number; started_at: number }>(
-    'SELECT resource, event, started_at FROM lanes WHERE owner = ? AND event IS NOT NULL',
+  const held = db.prepare<[string], Held>(
+    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts, events.replays
+     FROM lanes JOIN events ON events.seq = lanes.event WHERE lanes.owner = ?`,
   );
   const putBack = db.prepare(`UPDATE events SET status = 'pending', attempts = attempts - 1 WHERE seq = ?`);
   return ({ owner, now }) => {
     const leases = held.all(owner);
-    for (const { resource, event, started_at } of leases) {
-      writeAttempt({ seq: event, startedAt: started_at, now, outcome: 'interrupted', error: null });
-      putBack.run(event);
+    for (const { resource, event: seq, started_at: startedAt, attempts, replays } of leases) {
+      writeAttempt({ seq, replays, attempts, startedAt, now, outcome: 'interrupted', error: null });
+      putBack.run(seq);
       lanes.free(resource);
     }
     return leases.length;

@@ -8,6 +8,7 @@ interface LostLease {
   event: number;
   started_at: number;
   attempts: number;
+  replays: number;
 }
 
 const LOST = 'its process crashed, or did not renew its lease in time';
@@ -23,12 +24,12 @@ export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'>
   // What began in what is now the future is from before the clock was put back, and would be held for as long.
   const shorten = db.prepare(
     `UPDATE lanes SET lease_until = :until
-     WHERE event IS NOT NULL AND lease_until > :until AND started_at > :now AND owner <> :owner`,
+     WHERE event IS NOT NULL AND lease_until > +:until AND started_at > +:now AND owner <> :owner`,
   );
   const lost = db.prepare<{ now: number; owner: string }, LostLease>(
-    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts
+    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts, events.replays
      FROM lanes JOIN events ON events.seq = lanes.event
-     WHERE lanes.event IS NOT NULL AND lanes.lease_until <= :now AND lanes.owner <> :owner
+     WHERE lanes.event IS NOT NULL AND lanes.lease_until <= +:now AND lanes.owner <> :owner
      ORDER BY events.event_time, events.seq`,
   );
   const putBack = db.prepare(
@@ -37,8 +38,11 @@ export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'>
   return ({ now, owner, leaseMs, maxAttempts }) => {
     shorten.run({ until: now + leaseMs, now, owner });
     const leases = lost.all({ now, owner });
-    for (const [index, { resource, event: seq, started_at: startedAt, attempts }] of leases.entries()) {
-      writeAttempt({ seq, startedAt, now, outcome: 'lost', error: LOST });
+    for (const [
+      index,
+      { resource, event: seq, started_at: startedAt, attempts, replays },
+    ] of leases.entries()) {
+      writeAttempt({ seq, replays, attempts, startedAt, now, outcome: 'lost', error: LOST });
       const status = attempts >= maxAttempts ? 'dead' : 'pending';
       const waits = status === 'pending' && index > 0;
       const nextAttemptAt = waits ? now + Math.floor((index * leaseMs) / leases.length) : null;

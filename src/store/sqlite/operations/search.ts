@@ -4,14 +4,13 @@ import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
 import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
 import { type Condition, conditionOf } from './filter.ts';
+import { OLDEST, oldestFirst } from './oldest-first.ts';
+import { REPLAYABLE } from './replay.ts';
 import { type EventRow, toEvent } from './rows.ts';
 import { seqFinder } from './seq.ts';
 import { tallyReader } from './tallies.ts';
 
 type Identity = Pick<EventRow, 'event_time' | 'digest'>;
-
-/** What a replay takes; see replay.ts. */
-const REPLAYABLE = `body IS NOT NULL AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)`;
 
 interface Query {
   readonly filter: EventFilter;
@@ -20,41 +19,63 @@ interface Query {
 
 /** The newest events that match, among as many as the stretch reaches. */
 export function search(db: Database): (query: Query) => Found {
-  const find = finder<EventRow>(db, 'events.*');
+  const find = finder<EventRow>(db, 'events.*', NEWEST_FIRST);
   return ({ filter, stretch }) => {
-    const { rows, next } = find(filter, stretch, 'TRUE');
+    const { rows, next } = find(filter, stretch, { sql: 'TRUE', params: [] });
     return { events: rows.map(toEvent), next };
   };
 }
 
 /** The ids of the newest events that match and that a replay would take. */
 export function replayable(db: Database): (query: Query) => Picked {
-  const find = finder<Identity>(db, 'event_time, digest');
+  const find = finder<Identity>(db, 'event_time, digest', NEWEST_FIRST);
   return ({ filter, stretch }) => {
-    const { rows, next } = find(filter, stretch, REPLAYABLE);
+    const { rows, next } = find(filter, stretch, { sql: REPLAYABLE, params: [] });
     return { ids: rows.map(idOf), next };
   };
 }
 
+interface ReplayQuery extends Query {
+  /** leaves out what was recorded after this one */
+  readonly upTo: number;
+}
+
+/** The ids of the oldest events, by event time, that match and that a replay would take. */
+export function oldestReplayable(db: Database): (query: ReplayQuery) => Picked {
+  const find = finder<Identity>(db, 'event_time, digest', { from: OLDEST, driverOf: oldestFirst });
+  return ({ filter, stretch, upTo }) => {
+    const { rows, next } = find(filter, stretch, { sql: `${REPLAYABLE} AND seq <= ?`, params: [upTo] });
+    return { ids: rows.map(idOf), next };
+  };
+}
+
+/** The order of a search. */
+interface Order {
+  readonly from: Start;
+  readonly driverOf: typeof driverOf;
+}
+
+const NEWEST_FIRST: Order = { from: NEWEST, driverOf };
+
 type Find<R> = (
   filter: EventFilter,
   stretch: Stretch,
-  condition: string,
+  condition: Condition,
 ) => { readonly rows: R[]; readonly next: EventId | undefined };
 
-function finder<R extends Identity>(db: Database, columns: string): Find<R> {
+function finder<R extends Identity>(db: Database, columns: string, order: Order): Find<R> {
   const startOf = startFinder(db);
   const tallies = tallyReader(db);
   return (filter, { before, reach, limit }, condition) => {
-    const start = before === undefined ? NEWEST : startOf(before);
+    const start = before === undefined ? order.from : startOf(before);
     if (!start) return { rows: [], next: undefined };
-    const driver = driverOf(filter, start, tallies(), reach);
-    const where = named(conditionOf(filter));
+    const driver = order.driverOf(filter, start, tallies(), reach);
+    const where = named(conditionOf(filter), condition);
     // The rows come in the driver's order: SQLite runs it along, and stops once there are enough.
     const rows = db
       .prepare<object, R>(
         `SELECT ${columns} FROM (${driver.sql}) CROSS JOIN events USING (seq)
-         WHERE (${where.sql}) AND ${condition} LIMIT :limit`,
+         WHERE ${where.sql} LIMIT :limit`,
       )
       .all({ ...driver.params, ...where.params, reach, limit });
     const last = rows.at(-1);
@@ -62,12 +83,16 @@ function finder<R extends Identity>(db: Database, columns: string): Find<R> {
   };
 }
 
-/** A driver has named parameters and a condition numbered ones: all become named, so that they do not mix. */
-function named({ sql, params }: Condition): { sql: string; params: object } {
+/** A driver has named parameters and conditions numbered ones: all become named, so that they do not mix. */
+function named(...conditions: readonly Condition[]): { sql: string; params: object } {
   let count = 0;
+  const values = conditions.flatMap(({ params }) => params);
   return {
-    sql: sql.replaceAll('?', () => `:c${count++}`),
-    params: Object.fromEntries(params.map((value, index) => [`c${index}`, value])),
+    sql: conditions
+      .map(({ sql }) => `(${sql})`)
+      .join(' AND ')
+      .replaceAll('?', () => `:c${count++}`),
+    params: Object.fromEntries(values.map((value, index) => [`c${index}`, value])),
   };
 }
 

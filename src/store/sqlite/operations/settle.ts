@@ -16,11 +16,12 @@ export function settle(db: Database): (input: Input) => boolean {
   const lanes = lanesOf(db);
   const seqOf = seqFinder(db);
   const writeAttempt = attemptWriter(db);
-  const leased = db
-    .prepare<object, number>(
-      `SELECT lanes.started_at FROM lanes JOIN events ON events.seq = lanes.event
-       WHERE lanes.resource = :resource AND lanes.owner = :owner AND lanes.event = :seq
-         AND events.attempts = :attempts AND events.replays = :replays`,
+  const laneOf = db.prepare<[string], { event: number | null; owner: string | null; started_at: number }>(
+    'SELECT event, owner, started_at FROM lanes WHERE resource = ?',
+  );
+  const isCurrent = db
+    .prepare<[number, number, number], number>(
+      'SELECT 1 FROM events WHERE seq = ? AND attempts = ? AND replays = ?',
     )
     .pluck();
   const end = db.prepare(
@@ -29,13 +30,13 @@ export function settle(db: Database): (input: Input) => boolean {
   );
   return ({ claim: { id, resource, attempts, replays }, owner, settlement, now }) => {
     const seq = seqOf(id);
-    if (seq === undefined) return false;
+    const lane = laneOf.get(resource);
+    if (seq === undefined || lane?.event !== seq || lane.owner !== owner) return false;
     // An owner that lost it may hold it again, in a later attempt.
-    const startedAt = leased.get({ resource, owner, seq, attempts, replays });
-    if (startedAt === undefined) return false;
+    if (!isCurrent.get(seq, attempts, replays)) return false;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
-    writeAttempt({ seq, startedAt, now, outcome, error });
+    writeAttempt({ seq, replays, attempts, startedAt: lane.started_at, now, outcome, error });
     end.run({ seq, status, error, nextAttemptAt, handledAt });
     lanes.free(resource);
     return true;

@@ -1,0 +1,97 @@
+import type { ChildProcess } from 'node:child_process';
+import { expect, jest, test } from '@jest/globals';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { deskForEachTest } from '../../support/event-desk.ts';
+import { eventually } from '../../support/eventually.ts';
+import { only } from '../../support/only.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+jest.setTimeout(120_000); // processes on a busy machine
+
+const MANY = 6000;
+
+test('tells no event late, when a server handles them all the while, and hands out each resource in order', async () => {
+  await desk().fill(2500, 7);
+  const store = await desk().store();
+  for (let number = 0; number < 600; number++) {
+    await store.record(verified({ event: 'media_updated', at: Date.UTC(2026, 1) + number * 1000 }));
+  }
+  const diary = encodeURIComponent(desk().path('diary'));
+  const handlers = new URL(`../../support/late-handlers.ts?diary=${diary}`, import.meta.url);
+  await desk().serve({}, handlers);
+  const { code } = await desk().events([
+    'replay',
+    '--kind',
+    'media_available',
+    '--report',
+    desk().path('r.ndjson'),
+  ]);
+  expect(code).toBe(0);
+  const runs = desk().lines('diary');
+  expect(runs).toHaveLength(2500);
+  expect(runs.filter(({ late, replay }) => late || !replay)).toEqual([]);
+  for (const media of new Set(runs.map((run) => run.media))) {
+    const times = runs.filter((run) => run.media === media).map(({ time }) => time);
+    expect(times).toEqual(times.toSorted());
+  }
+});
+
+/** Whether the first event, which goes first everywhere, is back, and whether it may run. */
+async function standing(store: EventStore): Promise<'not back' | 'held' | 'ready'> {
+  const { status, nextAttemptAt } = only(await store.eventsAfter({}, undefined, 1));
+  if (status !== 'pending') return 'not back';
+  return nextAttemptAt === undefined ? 'ready' : 'held';
+}
+
+/** Starts a replay of everything, and gives it a signal once its first event stands so. */
+async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
+  const store = await desk().store();
+  let child: ChildProcess | undefined;
+  const run = desk().events(['replay', '--all'], { onSpawn: (spawned) => (child = spawned) });
+  await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
+  child?.kill(signal);
+  const ended = await run;
+  const events = await store.events({}, { limit: MANY });
+  const pending = events.filter(({ status }) => status === 'pending');
+  const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
+  return { store, ...ended, pending: pending.length, ready: ready.length };
+}
+
+test.each(['held', 'ready'] as const)(
+  'has lost nothing, when it is killed while events are %s, and a second run replays each once',
+  async (wanted) => {
+    await desk().fill(MANY, 50);
+    const { store, pending, ready } = await replayUntil(wanted, 'SIGKILL');
+    expect([pending % 500, ready % 500]).toEqual([0, 0]); // whole steps only
+    if (wanted === 'held') expect(ready).toBe(0);
+    else expect(pending).toBe(MANY);
+    expect(ready).toBeLessThan(MANY);
+    const { stdout } = await desk().events(['replay', '--all', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ replayed: MANY - ready });
+    const events = await store.events({}, { limit: MANY });
+    expect(events.every(({ replays }) => replays === 1)).toBe(true);
+    expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
+  },
+);
+
+test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and ends with 1', async () => {
+  await desk().fill(MANY, 50);
+  const { code, stderr, pending, ready } = await replayUntil('held', 'SIGINT');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `${pending} events were put back\nhookkit: interrupted: run it again to replay the rest\n`,
+  });
+  expect(ready).toBe(pending);
+  expect(pending).toBeLessThan(MANY);
+});
+
+test('makes all ready, when Ctrl-C is pressed once all are back, and ends with 0', async () => {
+  await desk().fill(MANY, 50);
+  const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
+  expect({ code, stdout, ready }).toEqual({
+    code: 0,
+    stdout: `${MANY} events put back to pending: the server takes them up within a second\n`,
+    ready: MANY,
+  });
+});

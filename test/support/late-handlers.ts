@@ -1,0 +1,15 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
+
+// Named in the URL that it is imported by, so that each test has its own.
+const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';
+
+/** Writes down what ran, in which order, and whether it was told late; updates only keep the dispatcher awake. */
+export const handlers = defineHandlers({
+  media_available(event, ctx) {
+    const { media_id: media, event_time: time } = event;
+    appendFileSync(diary, `${JSON.stringify({ media, time, replay: ctx.replay, late: ctx.late })}\n`);
+  },
+  media_updated: (_, ctx) => sleep(5, undefined, { signal: ctx.signal }),
+});
