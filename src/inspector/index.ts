@@ -1,6 +1,7 @@
+import type { RequestListener } from 'node:http';
 import type { Clock } from '../clock.ts';
-import type { Admin } from '../observer.ts';
-import { adminApp } from './admin-app.ts';
+import { messageOf } from '../errors.ts';
+import type { Admin, AdminParts } from '../observer.ts';
 import { listen } from './listen.ts';
 import { Watch } from './watch/watch.ts';
 
@@ -14,9 +15,29 @@ export function createInspector(clock: Clock): Admin {
     observer: watch,
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
-      const listener = await listen(adminApp({ ...parts, watch }), { host, port });
+      const app = onFirstRequest(async () => {
+        const { adminApp } = await import('./admin-app.ts');
+        return adminApp({ ...parts, watch });
+      }, parts.log);
+      const listener = await listen(app, { host, port });
       parts.log.info({ url: listener.url }, 'inspecting');
       return listener;
     },
+  };
+}
+
+/** Loads an app when somebody asks for it: a server without visitors starts sooner and smaller. */
+function onFirstRequest(load: () => Promise<RequestListener>, log: AdminParts['log']): RequestListener {
+  let loading: Promise<RequestListener> | undefined;
+  return (req, res) => {
+    loading ??= load();
+    loading.then(
+      (app) => app(req, res),
+      (error) => {
+        loading = undefined;
+        log.error({ error: messageOf(error) }, 'cannot load the inspector');
+        res.writeHead(500).end();
+      },
+    );
   };
 }

@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { logOutcome } from './request-log.ts';
 
 /** Answers with JSON. Express's own way looks for caches and content types that do not matter here. */
 export function answer(res: Response, status: number, body: object): void {
@@ -12,6 +13,7 @@ export function answer(res: Response, status: number, body: object): void {
 /** Every answer that is not a success has this one shape, and never says more than its sender may know. */
 export function answerError(res: Response, status: number, error: string): void {
   res.locals.error = error;
+  if (status >= 500) logOutcome(res.req);
   answer(res, status, { error });
 }
 

@@ -1,5 +1,4 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { Logger } from 'pino';
 import { KitError, messageOf } from '../errors.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
@@ -9,7 +8,6 @@ import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
 
 export interface ReceiverOptions extends WebhookRouteOptions {
   readonly store: Pick<EventStore, 'record' | 'quarantine' | 'ping'>;
-  readonly log: Logger;
   readonly webhookPath: string;
   /** how many proxies' X-Forwarded-For entries are believed */
   readonly trustProxy: number;
@@ -24,7 +22,7 @@ export function createReceiver(options: ReceiverOptions): Express {
   app.set('etag', false);
   app.set('query parser', false);
   app.use(...securityHeaders);
-  app.use(requestLog(options.log));
+  app.use(requestLog(app, options.log));
   app.all(options.webhookPath, ...webhookRoute(options));
   app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
   app.all('/readyz', readOnly, readiness(options));

@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
+import type { Logger } from 'pino';
 import { type JsonObject, parseJsonObject } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { Observer } from '../observer.ts';
@@ -25,6 +26,7 @@ export interface WebhookRouteOptions {
   readonly isDraining: () => boolean;
   /** called when a new event is on disk */
   readonly onAccepted: () => void;
+  readonly log: Logger;
   readonly observer?: Observer | undefined;
 }
 
@@ -85,7 +87,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     const recorded = await store.record(toVerified(value, text)).finally(() => waitingAcks--);
     res.locals.recorded = recorded;
     if (recorded.status === 'accepted') onAccepted();
-    req.log.debug(recorded, 'notification recorded');
+    if (options.log.isLevelEnabled('debug')) req.log.debug(recorded, 'notification recorded');
     answer(res, 200, recorded satisfies Recorded);
   };
 

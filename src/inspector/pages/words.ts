@@ -25,10 +25,10 @@ export function milliseconds(ms: number | null): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
-const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-
 export function number(count: number): string {
-  return grouped.format(count);
+  return Math.round(count)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {
