@@ -12,6 +12,8 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY src ./src
 RUN mkdir data && chown node:node data
+# Shows that the image works, and leaves what Node compiles for the user below, who may read it and not write it.
+RUN node bin/hookkit.js demo --once && chmod -R a+rX node_modules/.cache
 USER node
 VOLUME /app/data
 EXPOSE 3000

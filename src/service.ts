@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -6,7 +7,7 @@ import type { Handlers } from './dispatch/handler.ts';
 import { messageOf } from './errors.ts';
 import type { Admin } from './observer.ts';
 import { StatusesClient } from './provider/index.ts';
-import { createReceiver } from './receiver/app.ts';
+import type { ReceiverOptions } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
 import { admitQuarantined } from './receiver/quarantine.ts';
@@ -45,14 +46,16 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, admin } = options;
-  const store = await openStore({
+  const opening = openStore({
     url: config.DATABASE_URL,
     clock,
     secretsKey: config.SECRETS_KEY,
     onCommit: admin && ((ms) => admin.observer.committed(ms)),
   });
+  // Express is loaded while the store's thread starts.
+  const [store, { createReceiver }] = await Promise.all([opening, import('./receiver/app.ts')]);
   try {
-    const service = await startOn(store, options);
+    const service = await startOn(store, options, createReceiver);
     return admin ? await withAdmin(service, admin, options) : service;
   } catch (error) {
     await store.close();
@@ -63,6 +66,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function startOn(
   store: EventStore,
   { config, handlers, clock, log, random, admin }: ServiceOptions,
+  createReceiver: (options: ReceiverOptions) => RequestListener,
 ): Promise<Service> {
   const dispatcher = new Dispatcher({
     store,

@@ -11,7 +11,7 @@ export function deservesQuarantine(token: string, body: JsonObject): boolean {
 }
 
 interface Admission {
-  readonly store: Pick<EventStore, 'quarantined' | 'record' | 'dismiss'>;
+  readonly store: Pick<EventStore, 'hasQuarantined' | 'quarantined' | 'record' | 'dismiss'>;
   readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly log: Pick<Logger, 'info'>;
   /** only what names this webhook */
@@ -25,6 +25,7 @@ interface Admission {
  */
 export async function admitQuarantined({ store, keyring, log, webhookId }: Admission): Promise<number> {
   let admitted = 0;
+  if (!(await store.hasQuarantined())) return admitted;
   for (const { token, source, receivedAt, ...notification } of await store.quarantined(webhookId)) {
     const keys = keyring.keysFor(notification.webhookId);
     if (verifyNotification(token, parseJsonText(notification.body), keys)) continue;

@@ -205,6 +205,8 @@ export interface EventStore extends EventSearch {
   /** Keeps at most `max`; when full, the oldest of the source that holds most goes. False if it is there already. */
   quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number): Promise<boolean>;
   quarantined(webhookId?: string): Promise<readonly Quarantined[]>;
+  /** Whether anything waits in quarantine. */
+  hasQuarantined(): Promise<boolean>;
   /** Takes an entry out, once it was recorded or is of no use. */
   dismiss(token: string): Promise<void>;
 

@@ -175,8 +175,12 @@ export class SqliteStore implements EventStore {
     return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, max });
   }
 
+  hasQuarantined() {
+    return this.#write.call('hasQuarantined', undefined);
+  }
+
   quarantined(webhookId?: string) {
-    return this.#write.call('quarantined', webhookId ?? null);
+    return this.#read.call('quarantined', webhookId ?? null);
   }
 
   dismiss(token: string) {

@@ -114,6 +114,7 @@ test('takes little memory and leaves no file, when everything in two long report
     NODE_OPTIONS: `--import=data:text/javascript,${tellMemory}`,
     SQLITE_TMPDIR: desk().directory,
   };
+  await desk().events(['compare', a, a]); // has everything compiled
   const { code, stdout, stderr } = await desk().events(['compare', a, b], { env });
   expect(code).toBe(1);
   expect(stdout.match(/media_available .* handled +dead$/gm)).toHaveLength(250_000);
@@ -121,6 +122,6 @@ test('takes little memory and leaves no file, when everything in two long report
     /^0 events ended alike, 250000 differently, 0 are in A only, 0 in B only\nlargest (\d+)$/.exec(stderr) ??
     [];
   expect(Number(largest) / 1024).toBeGreaterThan(10);
-  expect(Number(largest) / 1024).toBeLessThan(150);
+  expect(Number(largest) / 1024).toBeLessThan(200);
   expect(readdirSync(desk().directory).sort()).toEqual(['a', 'b']);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { listeningOn } from '../support/listening.ts';
 import { SITE, useStage } from '../support/stage.ts';
 
-const stage = useStage({ timeoutMs: 200, maxAttempts: 4 });
+const stage = useStage({ timeoutMs: 2000, maxAttempts: 4 });
 const happen = () => stage.mock.createChannel({ site_id: SITE });
 const latest = () => stage.mock.deliveries().at(-1);
 
@@ -97,10 +97,10 @@ describe('an attempt', () => {
     const begun = stage.mock.now();
     await stage.mock.settled();
     expect(latest()?.attempts).toMatchObject([
-      { answer: null, error: 'no answer within 200 ms', duration_ms: 200 },
+      { answer: null, error: 'no answer within 2000 ms', duration_ms: 2000 },
     ]);
-    expect(latest()?.next_attempt_at).toBe(new Date(begun + 1200).toISOString());
-    await stage.mock.advance(1200);
+    expect(latest()?.next_attempt_at).toBe(new Date(begun + 3000).toISOString());
+    await stage.mock.advance(3000);
     expect(latest()?.state).toBe('delivered');
   });
 

@@ -30,6 +30,15 @@ export function describeQuarantine(fixture: CurrentFixture): void {
       });
     });
 
+    test('says whether anything waits, when it is empty, filled, and emptied again', async () => {
+      const { store } = fixture();
+      expect(await store.hasQuarantined()).toBe(false);
+      await store.quarantine(entry(1), 10);
+      expect(await store.hasQuarantined()).toBe(true);
+      await store.dismiss(entry(1).token);
+      expect(await store.hasQuarantined()).toBe(false);
+    });
+
     test('refuses an entry, when its token is there already, and keeps the first', async () => {
       const { store } = fixture();
       await store.quarantine(entry(1), 10);

@@ -4,7 +4,7 @@ import { release, renew } from './leases.ts';
 import { meta, metaOrSet } from './meta.ts';
 import { ping } from './ping.ts';
 import { prune } from './prune.ts';
-import { dismiss, quarantine, quarantined } from './quarantine.ts';
+import { dismiss, hasQuarantined, quarantine, quarantined } from './quarantine.ts';
 import { quarantineSummary } from './quarantine-summary.ts';
 import { attempts, count, event, events, eventsAfter } from './queries.ts';
 import { record } from './record.ts';
@@ -36,7 +36,7 @@ export const writes = {
   meta,
   metaOrSet,
   quarantine,
-  quarantined,
+  hasQuarantined,
   dismiss,
   prune,
   settings,
@@ -50,6 +50,7 @@ export const reads = {
   events,
   eventsAfter,
   count,
+  quarantined,
   overview,
   search,
   replayable,

@@ -22,6 +22,11 @@ export function quarantine(db: Database): (input: { entry: Quarantined; max: num
   };
 }
 
+export function hasQuarantined(db: Database): () => boolean {
+  const find = db.prepare('SELECT 1 FROM quarantine LIMIT 1');
+  return () => find.get() !== undefined;
+}
+
 export function quarantined(db: Database): (webhookId: string | null) => Quarantined[] {
   const all = db.prepare<[{ webhookId: string | null }], Quarantined>(
     `SELECT token, source, received_at AS receivedAt, event_time AS eventTime, digest, kind, webhook_id AS webhookId,
