@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from '../src/clock.ts';
@@ -7,7 +7,9 @@ import { parseConfig } from '../src/config.ts';
 import { createInspector } from '../src/inspector/index.ts';
 import { toVerified } from '../src/receiver/verified.ts';
 import { openStore } from '../src/store/open.ts';
-import { fill, MEDIA } from './inspector/fill.ts';
+import { fill, MEDIA, mediaId } from './fill.ts';
+import { busyness, machine } from './machine.ts';
+import { quantile } from './measure.ts';
 
 // How long every page and list takes with millions of events, and what that does to acks. Writes bench/INSPECTOR.md.
 // Argument: how many events, five million by default. A second argument keeps the database there for the next run.
@@ -21,7 +23,7 @@ const directory = kept ? undefined : mkdtempSync(join(tmpdir(), 'hookkit-inspect
 const path = kept ?? join(directory ?? '', 'receiver.db');
 if (!existsSync(path)) fill(path, EVENTS, Date.now());
 const bytes = statSync(path).size;
-const [load = 0] = loadavg();
+const load = busyness();
 
 const url = `sqlite:${path}`;
 const store = await openStore({ url, clock: systemClock });
@@ -30,7 +32,7 @@ const log = pino({ level: 'silent' });
 const admin = await createInspector(systemClock).start({ store, config, clock: systemClock, log, wake() {} });
 
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString();
-const one = (round: number) => `media:${((round * 7919) % MEDIA).toString(16).padStart(8, '0')}`;
+const one = (round: number) => `media:${mediaId((round * 7919) % MEDIA)}`;
 const ids = (await store.search({}, { limit: 500, reach: 500 })).events.map(({ id }) => id);
 const pastHalf = (await store.search({ until: Date.now() - 180 * 86_400_000 }, { limit: 1, reach: 10 }))
   .events[0]?.id;
@@ -68,10 +70,6 @@ const requests: Readonly<Record<string, (round: number) => string>> = {
   '/api/stats': () => '/api/stats',
   '/metrics': () => '/metrics',
 };
-
-function quantile(times: readonly number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? 0;
-}
 
 async function timed(request: string): Promise<number> {
   const began = performance.now();
@@ -139,13 +137,11 @@ await admin.stop();
 await store.close();
 if (directory) rmSync(directory, { recursive: true });
 
-const cpu = cpus();
-const machine = `${cpu.length} × ${cpu[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 const ackRow = (name: string, { perSecond, p50, p99 }: typeof alone) =>
   `| ${name} | ${Math.round(perSecond)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`;
 const result = `# The inspector with ${(EVENTS / 1e6).toFixed(1)} million events
 
-${machine}, whose load average was ${load.toFixed(1)} when it began. ${Math.round(bytes / EVENTS)} bytes an event, its attempt and all indexes included. \`node bench/inspector.ts\`
+${machine()}, whose load average was ${load} when it began. ${Math.round(bytes / EVENTS)} bytes an event, its attempt and all indexes included. \`npm run bench:inspector\`
 
 Milliseconds from the request over HTTP to the end of the answer, ${ROUNDS} times each.
 

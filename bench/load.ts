@@ -1,31 +1,44 @@
 import { connect } from 'node:net';
 import { keyOf, signNotification } from '../src/notification/token.ts';
+import { mediaId, mediaNumber } from './fill.ts';
+import { quantile } from './measure.ts';
 import { BENCH_SECRET } from './secret.ts';
 
 // The load generator, in a process of its own: so many connections, each sending its next request when it has the answer
 // to the last. Every request is a distinct, genuine notification, signed before the clock starts.
-// Arguments: port, connections, requests, a number that makes the notifications distinct.
+
+export interface LoadOptions {
+  readonly port: number;
+  readonly connections: number;
+  readonly requests: number;
+  /** what makes these notifications others than those of any other load */
+  readonly series: string;
+}
 
 export interface LoadResult {
   readonly perSecond: number;
   /** milliseconds */
   readonly p50: number;
   readonly p99: number;
-  readonly notOk: number;
+  readonly p999: number;
+  /** answers that were not a 200 of a new notification */
+  readonly refused: number;
   /** this process's own use of a core, 0 to 1 */
   readonly cpu: number;
 }
 
-function requests(count: number, series: number): Buffer[] {
+/** Of media in no order, as ids are, and the same that a filled database has: each look-up lands somewhere else. */
+function signed({ requests, series }: LoadOptions): Buffer[] {
   const key = keyOf(BENCH_SECRET);
-  return Array.from({ length: count }, (_, n) => {
-    const event_time = new Date(1_700_000_000_000 + Math.floor(n / 1000) * 1000).toISOString();
+  const now = Math.floor(Date.now() / 1000);
+  return Array.from({ length: requests }, (_, n) => {
+    const time = new Date((now + Math.floor(n / 1000)) * 1000).toISOString();
     const body = JSON.stringify({
       event: 'media_available',
-      media_id: `${series.toString(36)}x${n.toString(36)}`,
+      media_id: mediaId(mediaNumber(n)),
       webhook_id: '2yW4KmiG',
-      site_id: '9KboGBFu',
-      event_time: event_time.replace('.000Z', '+00:00'),
+      site_id: series,
+      event_time: time.replace('.000Z', '+00:00'),
     });
     return Buffer.from(
       `POST /webhooks/media HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
@@ -34,11 +47,12 @@ function requests(count: number, series: number): Buffer[] {
   });
 }
 
-async function run(port: number, connections: number, count: number, series: number): Promise<LoadResult> {
-  const all = requests(count, series);
+async function run(options: LoadOptions): Promise<LoadResult> {
+  const { port, connections, requests } = options;
+  const all = signed(options);
   const times: number[] = [];
   let next = 0;
-  let notOk = 0;
+  let refused = 0;
   const cpuBefore = process.cpuUsage();
   const began = performance.now();
   const client = () =>
@@ -52,29 +66,26 @@ async function run(port: number, connections: number, count: number, series: num
         socket.write(request);
       };
       socket.on('connect', send).on('error', reject);
+      socket.on('close', () => reject(new Error('the server closed a connection')));
       // The answers are far smaller than a packet on loopback, so each arrives whole.
       socket.on('data', (answer) => {
         times.push(performance.now() - sentAt);
-        if (answer.subarray(9, 12).toString() !== '200') notOk++;
+        if (answer.subarray(9, 12).toString() !== '200' || !answer.includes('"accepted"')) refused++;
         send();
       });
     });
   await Promise.all(Array.from({ length: connections }, client));
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpuBefore);
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? 0;
   return {
-    perSecond: count / seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    notOk,
+    perSecond: requests / seconds,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    p999: quantile(times, 0.999),
+    refused,
     cpu: (user + system) / 1e6 / seconds,
   };
 }
 
-if (process.send) {
-  const [port = 0, connections = 0, count = 0, series = 0] = process.argv.slice(2).map(Number);
-  process.send(await run(port, connections, count, series));
-  process.disconnect();
-}
+process.send?.(await run(JSON.parse(process.argv[2] ?? '{}')));
+process.disconnect?.();

@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -7,7 +6,7 @@ import type { Handlers } from './dispatch/handler.ts';
 import { messageOf } from './errors.ts';
 import type { Admin } from './observer.ts';
 import { StatusesClient } from './provider/index.ts';
-import type { ReceiverOptions } from './receiver/app.ts';
+import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
 import { admitQuarantined } from './receiver/quarantine.ts';
@@ -20,6 +19,8 @@ export interface ServiceOptions {
   readonly handlers: Handlers;
   readonly clock: Clock;
   readonly log: Logger;
+  /** being opened already; closed with the service. Without it, DATABASE_URL is opened */
+  readonly store?: Promise<EventStore> | undefined;
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
   /** watches, and has a listener of its own */
@@ -46,16 +47,15 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, admin } = options;
-  const opening = openStore({
-    url: config.DATABASE_URL,
-    clock,
-    secretsKey: config.SECRETS_KEY,
-    onCommit: admin && ((ms) => admin.observer.committed(ms)),
-  });
-  // Express is loaded while the store's thread starts.
-  const [store, { createReceiver }] = await Promise.all([opening, import('./receiver/app.ts')]);
+  const store = await (options.store ??
+    openStore({
+      url: config.DATABASE_URL,
+      clock,
+      secretsKey: config.SECRETS_KEY,
+      onCommit: admin && ((ms) => admin.observer.committed(ms)),
+    }));
   try {
-    const service = await startOn(store, options, createReceiver);
+    const service = await startOn(store, options);
     return admin ? await withAdmin(service, admin, options) : service;
   } catch (error) {
     await store.close();
@@ -66,7 +66,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function startOn(
   store: EventStore,
   { config, handlers, clock, log, random, admin }: ServiceOptions,
-  createReceiver: (options: ReceiverOptions) => RequestListener,
 ): Promise<Service> {
   const dispatcher = new Dispatcher({
     store,

@@ -1,20 +1,58 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.ts';
+import { start } from '../../src/cli/start.ts';
 import { parseConfig } from '../../src/config.ts';
-import { handlers } from '../../src/handlers/index.ts';
-import { startService } from '../../src/service.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { BENCH_SECRET } from '../secret.ts';
+import { idleHandlers } from './handlers.ts';
+import { serveBenchmark } from './usage.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-bench-'));
+export interface OursOptions {
+  readonly database: string;
+  /** how long every handler takes, in milliseconds */
+  readonly handlersMs?: number;
+  /** runs the dearest queries all the time */
+  readonly queried?: boolean;
+}
+
+// The whole service, the admin listener included, as `npm start` runs it.
+const { database, handlersMs, queried }: OursOptions = JSON.parse(process.argv[2] ?? '{}');
 const config = parseConfig({
   HOST: '127.0.0.1',
   PORT: '0',
-  DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+  ADMIN_PORT: '0',
+  DATABASE_URL: `sqlite:${database}`,
   WEBHOOK_SECRET: BENCH_SECRET,
 });
-const log = pino({ level: 'warn' });
-const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
-process.send?.({ port: service.port, directory });
+const service = await start({ config, handlers: idleHandlers(handlersMs), log: pino({ level: 'warn' }) });
+const { port, store } = service;
+let queries = 0;
+let isStopping = false;
+
+/** Goes through every event again and again, for a text that stands nowhere: no index helps. */
+async function queryOn(q: string): Promise<void> {
+  const everything = Number.MAX_SAFE_INTEGER;
+  while (!isStopping) {
+    await store.count({ q });
+    await store.events({ q }, { limit: 50 });
+    await store.search({ q }, { limit: 50, reach: everything });
+    queries += 3;
+  }
+}
+
+async function unfinished(events: EventStore): Promise<number> {
+  const { tallies } = await events.overview();
+  return tallies
+    .filter(({ status }) => status === 'pending' || status === 'running')
+    .reduce((sum, tally) => sum + tally.events, 0);
+}
+
+async function stop(): Promise<void> {
+  isStopping = true;
+  await querying;
+  while ((await unfinished(store)) > 0) await sleep(50);
+  await service.stop();
+}
+
+const querying = queried ? queryOn('this stands nowhere') : undefined;
+serveBenchmark({ port, queries: () => queries, stop });

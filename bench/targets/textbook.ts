@@ -1,18 +1,23 @@
-import { mkdtempSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import express from 'express';
 import jwt from 'jsonwebtoken';
 import { BENCH_SECRET } from '../secret.ts';
+import { serveBenchmark } from './usage.ts';
 
-// What most would write: the secret as a string, one durable insert a request, on the thread that answers.
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-bench-'));
+export interface TextbookOptions {
+  readonly directory: string;
+  /** NORMAL: a commit does not wait for the disk, and what was acknowledged may be lost */
+  readonly synchronous: 'FULL' | 'NORMAL';
+}
+
+// What most would write: the secret as a string, one insert a request, on the thread that answers.
+const { directory, synchronous }: TextbookOptions = JSON.parse(process.argv[2] ?? '{}');
 const db = new Database(join(directory, 'events.db'));
 db.pragma('journal_mode = WAL');
-db.pragma('synchronous = FULL');
+db.pragma(`synchronous = ${synchronous}`);
 db.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE)');
 const insert = db.prepare('INSERT INTO events (body) VALUES (?) ON CONFLICT DO NOTHING');
 
@@ -25,5 +30,5 @@ app.post('/webhooks/media', express.json(), (req, res) => {
   res.json({ status: 'accepted' });
 });
 const server = app.listen(0, '127.0.0.1', () => {
-  process.send?.({ port: (server.address() as AddressInfo).port, directory });
+  serveBenchmark({ port: (server.address() as AddressInfo).port });
 });

@@ -1,13 +1,22 @@
 import { systemClock } from '../clock.ts';
-import { createInspector } from '../inspector/index.ts';
-import { type Service, type ServiceOptions, startService } from '../service.ts';
+import type { Admin } from '../observer.ts';
+import type { Service, ServiceOptions } from '../service.ts';
+import { openStore } from '../store/open.ts';
+
+type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'>;
 
 /** Starts the service as every command runs it: on the machine's clock, and watched. */
-export function start(options: Pick<ServiceOptions, 'config' | 'handlers' | 'log'>): Promise<Service> {
-  return startService({
-    ...options,
+export async function start({ config, handlers, log }: Options): Promise<Service> {
+  let admin: Admin | undefined;
+  const store = openStore({
+    url: config.DATABASE_URL,
     clock: systemClock,
-    random: Math.random,
-    admin: createInspector(systemClock),
+    secretsKey: config.SECRETS_KEY,
+    onCommit: (ms) => admin?.observer.committed(ms),
   });
+  store.catch(() => {}); // startService tells
+  // Loaded while the store's thread starts.
+  const { startService } = await import('../service.ts');
+  admin = (await import('../inspector/index.ts')).createInspector(systemClock);
+  return startService({ config, handlers, log, store, clock: systemClock, random: Math.random, admin });
 }

@@ -16,9 +16,10 @@ import type {
   VerifiedNotification,
 } from '../event-store.ts';
 import { type Calls, Channel } from './channel.ts';
-import { LocalChannel } from './local-channel.ts';
+import type { Mode } from './connection.ts';
 import { OnDemand } from './on-demand.ts';
 import type { reads, writes } from './operations/index.ts';
+import type { Operations } from './protocol.ts';
 import { replayAll } from './replay-all.ts';
 import { Vault } from './vault.ts';
 
@@ -59,11 +60,16 @@ export class SqliteStore implements EventStore {
     onCommit,
   }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
+    // A server's main thread needs no SQLite of its own.
+    const openLocal = async <O extends Operations>(mode: Mode): Promise<Calls<O>> => {
+      const { LocalChannel } = await import('./local-channel.ts');
+      return LocalChannel.open<O>(path, mode);
+    };
     const write: Writer = threads
       ? await Channel.open<typeof writes>(path, 'write', onCommit)
-      : await LocalChannel.open<typeof writes>(path, 'write');
+      : await openLocal<typeof writes>('write');
     const read: Reader = new OnDemand<typeof reads>(() =>
-      threads ? Channel.open<typeof reads>(path, 'read') : LocalChannel.open<typeof reads>(path, 'read'),
+      threads ? Channel.open<typeof reads>(path, 'read') : openLocal<typeof reads>('read'),
     );
     try {
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });

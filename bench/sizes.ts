@@ -1,0 +1,63 @@
+/** How much is measured. */
+export interface Sizes {
+  readonly rounds: number;
+  /** requests before the clock starts */
+  readonly warmUp: number;
+  /** requests of one measurement, by connections */
+  readonly requests: Readonly<Record<Connections, number>>;
+  /** jobs of a queue */
+  readonly jobs: number;
+  /** events in the database of `loaded` and `files` */
+  readonly events: number;
+  /** events in the database of `stored` */
+  readonly stored: number;
+  /** events sent over HTTP from a recording */
+  readonly sent: number;
+  /** how long a service rests before its memory is read */
+  readonly restMs: number;
+}
+
+export type Connections = 1 | 32 | 128;
+
+const FULL: Sizes = {
+  rounds: 5,
+  warmUp: 5000,
+  requests: { 1: 2000, 32: 20_000, 128: 20_000 },
+  jobs: 20_000,
+  events: 1_000_000,
+  stored: 10_000_000,
+  sent: 100_000,
+  restMs: 5000,
+};
+
+const QUICK: Sizes = {
+  rounds: 1,
+  warmUp: 1000,
+  requests: { 1: 200, 32: 2000, 128: 2000 },
+  jobs: 1000,
+  events: 20_000,
+  stored: 20_000,
+  sent: 2000,
+  restMs: 500,
+};
+
+interface Options {
+  readonly quick: boolean;
+  readonly rounds: number | undefined;
+  /** in every database that is filled */
+  readonly events: number | undefined;
+  /** in every queue */
+  readonly jobs: number | undefined;
+}
+
+/** The sizes that the options ask for. */
+export function sizesOf({ quick, rounds, events, jobs }: Options): Sizes {
+  const sizes = quick ? QUICK : FULL;
+  return {
+    ...sizes,
+    rounds: rounds ?? sizes.rounds,
+    events: events ?? sizes.events,
+    stored: events ?? sizes.stored,
+    jobs: jobs ?? sizes.jobs,
+  };
+}

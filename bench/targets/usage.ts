@@ -1,0 +1,33 @@
+import { memoryOf } from '../memory.ts';
+
+/** What a server has used up since it started. */
+export interface Usage {
+  /** microseconds of processor time, of all its threads */
+  readonly cpuMicros: number;
+  /** the largest that it has been, in MB (10^6 bytes) */
+  readonly peakMb: number;
+  /** queries that it ran beside its work */
+  readonly queries: number;
+}
+
+interface Server {
+  readonly port: number;
+  readonly queries?: () => number;
+  readonly stop?: () => Promise<void>;
+}
+
+/** What this process has used up. */
+export function usageOf(queries = 0): Usage {
+  const { user, system } = process.cpuUsage();
+  return { cpuMicros: user + system, peakMb: memoryOf('self', 'VmHWM') ?? Number.NaN, queries };
+}
+
+/** Tells the benchmark where this process listens, and from then on what it asks for. Ends with the benchmark. */
+export function serveBenchmark({ port, queries, stop }: Server): void {
+  process.on('disconnect', () => process.exit());
+  process.on('message', async (message) => {
+    if (message === 'stop') await stop?.();
+    process.send?.(message === 'usage' ? usageOf(queries?.()) : 'stopped');
+  });
+  process.send?.({ port });
+}
