@@ -35,7 +35,7 @@ interface Running {
 /** How soon events that another process recorded or replayed are noticed. */
 const POLL_MS = 500;
 /** How long new events gather. */
-const GATHER_MS = 3;
+const GATHER_MS = 5;
 /** How soon a store that could not be written to is tried again. */
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */

@@ -11,7 +11,7 @@ export interface Call {
 /** Past this many calls a commit takes so long that the first in it wait for the last without gain. */
 const MAX_BATCH = 512;
 /** How many other calls go along with acks that wait: enough to go on, too few to be felt. */
-const MAX_BESIDE_ACKS = 32;
+const MAX_BESIDE_ACKS = 8;
 
 /** Calls that wait for a store thread: acks first, then the others in their order. */
 export class CallQueue {
