@@ -10,7 +10,7 @@ export interface Answered {
   readonly status: number;
   /** from the request's head to the end of the answer */
   readonly ms: number;
-  /** the sender's address */
+  /** the sender's address; empty where a notification was acknowledged */
   readonly source: string;
   /** what a verified notification was acknowledged with */
   readonly recorded: Recorded | undefined;

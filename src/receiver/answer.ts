@@ -13,6 +13,7 @@ export function answer(res: Response, status: number, body: object): void {
 /** Every answer that is not a success has this one shape, and never says more than its sender may know. */
 export function answerError(res: Response, status: number, error: string): void {
   res.locals.error = error;
+  res.locals.source = res.req.ip; // gone once the connection is closed
   if (status >= 500) logOutcome(res.req);
   answer(res, status, { error });
 }

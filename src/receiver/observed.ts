@@ -6,19 +6,19 @@ import { label } from './verified.ts';
 /** Tells the observer about each request once its answer is out; what became of it stands in `res.locals`. */
 export function observed(observer: Observer | undefined): RequestHandler {
   if (!observer) return (_req, _res, next) => next();
-  return (req, res, next) => {
+  return (_req, res, next) => {
     const began = performance.now();
-    const source = req.ip ?? ''; // gone once the connection is closed
-    res.on('finish', () => tell(observer, res, { ms: performance.now() - began, source }));
+    res.on('finish', () => tell(observer, res, performance.now() - began));
     next();
   };
 }
 
-function tell(observer: Observer, res: Response, at: { ms: number; source: string }): void {
-  const { recorded, error, refused, body } = res.locals;
+function tell(observer: Observer, res: Response, ms: number): void {
+  const { recorded, error, refused, body, source = '' } = res.locals;
   const value: JsonObject = body ?? {};
   observer.answered({
-    ...at,
+    ms,
+    source,
     status: res.statusCode,
     recorded,
     error,
