@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
+import v8 from 'node:v8';
 
 // Plain JavaScript that every Node can read, so that an old one gets a sentence and not a crash in native code.
 const major = Number(process.versions.node.split('.')[0]);
@@ -17,4 +18,7 @@ if (major < 24) {
 const cache = fileURLToPath(new URL('../node_modules/.cache/hookkit', import.meta.url));
 module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
-await import('../src/cli/main.ts');
+// Loading leaves little behind: were V8 to make room for it meanwhile, a server would keep 12 MB more than it needs.
+v8.setFlagsFromString('--semi-space-growth-factor=1');
+const { run } = await import('../src/cli/main.ts');
+await run(() => v8.setFlagsFromString('--semi-space-growth-factor=2'));

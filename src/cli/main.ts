@@ -43,12 +43,19 @@ function exitCodeOf(error: unknown): number {
   return wrongUsage ? WRONG_USAGE : FAILED;
 }
 
-// Whoever writes data is told by the write itself; logs and messages that nobody reads any more end nothing.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-const program = await programOf(process.argv[2]);
-exitByThrowing(program);
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof NobodyReads)) process.exitCode = exitCodeOf(error);
+/**
+ * Runs the command of the process's arguments, and leaves its exit code with the process.
+ * @param onLoaded called when the modules of the command are loaded
+ */
+export async function run(onLoaded: () => void): Promise<void> {
+  // Whoever writes data is told by the write itself; logs and messages that nobody reads any more end nothing.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const program = await programOf(process.argv[2]);
+  exitByThrowing(program);
+  onLoaded();
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof NobodyReads)) process.exitCode = exitCodeOf(error);
+  }
 }

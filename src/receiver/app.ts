@@ -21,7 +21,8 @@ export function createReceiver(options: ReceiverOptions): Express {
   app.set('trust proxy', options.trustProxy);
   app.set('etag', false);
   app.set('query parser', false);
-  app.use(...securityHeaders);
+  app.disable('x-powered-by');
+  app.use(securityHeaders());
   app.use(requestLog(app, options.log));
   app.all(options.webhookPath, ...webhookRoute(options));
   app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
