@@ -9,6 +9,7 @@ import { type RunningService, runService } from '../support/running-service.ts';
 import { SteppedClock } from '../support/stepped-clock.ts';
 import { verified } from '../support/verified-notification.ts';
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LEASE_MS = 1500;
@@ -132,7 +133,7 @@ test('a retry waits for its time of day, when the clock is put back an hour, and
         if (++runs === 1) throw new Error('not yet');
       },
     },
-    { RETRY_BASE_MS: '1000' },
+    { RETRY_BASE_MS: String(10 * MINUTE_MS) },
   );
   await deliver(service.url, bodyOf(1));
   await eventually(
@@ -142,6 +143,6 @@ test('a retry waits for its time of day, when the clock is put back an hour, and
   clock.step(-HOUR_MS);
   await deliver(service.url, bodyOf(2));
   await eventually('another is handled meanwhile', () => runs === 2);
-  clock.step(HOUR_MS);
+  clock.step(HOUR_MS + 10 * MINUTE_MS);
   await handled(service, 2);
 });

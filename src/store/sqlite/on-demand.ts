@@ -1,16 +1,18 @@
-import type { Calls } from './channel.ts';
+import { type Calls, unavailable } from './channel.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
 
 /** Opens the way to a connection when it is first used: a thread takes some 15 MB, and most have no visitors. */
 export class OnDemand<O extends Operations> implements Calls<O> {
   readonly #open: () => Promise<Calls<O>>;
   #opened: Promise<Calls<O>> | undefined;
+  #isClosed = false;
 
   constructor(open: () => Promise<Calls<O>>) {
     this.#open = open;
   }
 
   async call<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
+    if (this.#isClosed) throw unavailable('the store is closed');
     this.#opened ??= this.#open().catch((error) => {
       this.#opened = undefined; // the next call tries again
       throw error;
@@ -19,6 +21,7 @@ export class OnDemand<O extends Operations> implements Calls<O> {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const opened = await this.#opened?.catch(() => undefined);
     await opened?.close();
   }

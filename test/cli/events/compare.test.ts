@@ -111,7 +111,8 @@ test('takes little memory and leaves no file, when everything in two long report
   const a = long('a', numbers, 'handled');
   const b = long('b', numbers.toReversed(), 'dead');
   const env = {
-    NODE_OPTIONS: `--import=data:text/javascript,${tellMemory}`,
+    // Too little for what is in the reports: it ends the process if they are kept in memory.
+    NODE_OPTIONS: `--max-old-space-size=48 --import=data:text/javascript,${tellMemory}`,
     SQLITE_TMPDIR: desk().directory,
   };
   await desk().events(['compare', a, a]); // has everything compiled
@@ -122,6 +123,6 @@ test('takes little memory and leaves no file, when everything in two long report
     /^0 events ended alike, 250000 differently, 0 are in A only, 0 in B only\nlargest (\d+)$/.exec(stderr) ??
     [];
   expect(Number(largest) / 1024).toBeGreaterThan(10);
-  expect(Number(largest) / 1024).toBeLessThan(200);
+  expect(Number(largest) / 1024).toBeLessThan(300);
   expect(readdirSync(desk().directory).sort()).toEqual(['a', 'b']);
 });
