@@ -11,9 +11,13 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY bin ./bin
 COPY src ./src
-RUN mkdir data && chown node:node data
-# Shows that the image works, and leaves what Node compiles for the user below, who may read it and not write it.
-RUN node bin/hookkit.js demo --once && chmod -R a+rX node_modules/.cache
+RUN mkdir -p data node_modules/.cache && chown node:node data node_modules/.cache
+USER node
+# Shows that the image works, and keeps what Node compiles for this user,
+RUN node bin/hookkit.js demo --once
+USER root
+# which from now on it may read, and not write.
+RUN chown -R root:root node_modules/.cache && chmod -R a+rX node_modules/.cache
 USER node
 VOLUME /app/data
 EXPOSE 3000
