@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import { Dispatcher } from './dispatch/dispatcher.ts';
+import { configuredDispatcher } from './dispatch/configured.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Handlers } from './dispatch/handler.ts';
 import { messageOf } from './errors.ts';
 import type { Admin } from './observer.ts';
-import { StatusesClient } from './provider/index.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
@@ -67,23 +67,8 @@ async function startOn(
   store: EventStore,
   { config, handlers, clock, log, random, admin }: ServiceOptions,
 ): Promise<Service> {
-  const dispatcher = new Dispatcher({
-    store,
-    handlers,
-    clock,
-    log,
-    concurrency: config.DISPATCH_CONCURRENCY,
-    handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
-    leaseMs: config.LEASE_MS,
-    retry: {
-      maxAttempts: config.RETRY_MAX_ATTEMPTS,
-      baseMs: config.RETRY_BASE_MS,
-      capMs: config.RETRY_CAP_MS,
-      random,
-    },
-    statuses: statusesClientOf(config),
-    observer: admin?.observer,
-  });
+  const observer = admin?.observer;
+  const dispatcher = configuredDispatcher(config, { store, handlers, clock, log, random, observer });
   const keyring = new Keyring({ store, clock, fallback: config.WEBHOOK_SECRET });
   let draining = false;
   const app = createReceiver({
@@ -98,7 +83,7 @@ async function startOn(
     trustProxy: config.TRUST_PROXY,
     isDraining: () => draining,
     onAccepted: () => dispatcher.wakeSoon(),
-    observer: admin?.observer,
+    observer,
   });
   await keyring.start();
   const listener = await Listener.start(app, {
@@ -156,10 +141,4 @@ async function withAdmin(service: Service, admin: Admin, { config, clock, log }:
     await service.stop();
     throw error;
   }
-}
-
-function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
-  if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
-  // A handler has its own time-out: a longer wait is better spent between two attempts.
-  return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
 }

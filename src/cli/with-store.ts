@@ -5,13 +5,19 @@ import { openStore } from '../store/open.ts';
 
 /**
  * Opens the store that the configuration names, for as long as a command works with it. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, for what has to go on beside it
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export async function withStore<T>(config: Config, work: (store: EventStore) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  config: Config,
+  work: (store: EventStore) => Promise<T>,
+  { threads = true } = {},
+): Promise<T> {
   const store = await openStore({
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
+    threads,
   });
   try {
     return await work(store);

@@ -8,8 +8,8 @@ import {
   retry,
   skip,
 } from '../../src/dispatch/handler.ts';
+import { seededRandom } from '../../src/seeded-random.ts';
 import { BASE_MS, CAP_MS, eachWithStage, MAX_ATTEMPTS, SEED } from '../support/dispatch-stage.ts';
-import { seededRandom } from '../support/seeded-random.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 

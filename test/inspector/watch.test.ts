@@ -6,7 +6,7 @@ import { resultOf } from '../../src/inspector/watch/results.ts';
 import { quantileOf, Sample } from '../../src/inspector/watch/sample.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
 import type { Answered } from '../../src/observer.ts';
-import { seededRandom } from '../support/seeded-random.ts';
+import { seededRandom } from '../../src/seeded-random.ts';
 
 function answered(given: Partial<Answered>): Answered {
   const nothing = { recorded: undefined, error: undefined, refusal: undefined, kind: '', webhookId: '' };

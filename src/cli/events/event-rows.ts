@@ -1,7 +1,7 @@
+import { iso } from '../../store/event-json.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
 import { line } from '../print.ts';
 import { table } from '../table.ts';
-import { iso } from './event-json.ts';
 
 const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
 const LONGEST_ERROR = 60;

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { openStore } from '../../store/open.ts';
+import { withStore } from '../with-store.ts';
 
 /** Whether there is a database to open. One that a server keeps is always taken to be there. */
 export function hasDatabase({ DATABASE_URL: url }: Config): boolean {
@@ -20,17 +19,11 @@ export async function withDatabase<T>(
   work: (store: EventStore) => Promise<T>,
   { threads = false } = {},
 ): Promise<T> {
-  const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
   if (!hasDatabase(config)) {
     throw new KitError(
       'STORE_UNUSABLE',
-      `there is no database at ${url.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
+      `there is no database at ${config.DATABASE_URL.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
     );
   }
-  const store = await openStore({ url, secretsKey, clock: systemClock, threads });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
+  return withStore(config, work, { threads });
 }

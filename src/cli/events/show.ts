@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import { parseEventId } from '../../store/event-id.ts';
+import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
-import { attemptJson, eventJson, iso } from './event-json.ts';
 import { withDatabase } from './open-database.ts';
 
 const EXAMPLES = `

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import type { AdminParts } from '../../observer.ts';
+import { eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import type { Watch } from '../watch/watch.ts';
 import { adviceFor } from './advice.ts';
 import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answers.ts';
-import { eventTimeOf } from './event-json.ts';
-import { iso, isoOrNull } from './times.ts';
 
 export type Parts = AdminParts & { readonly watch: Watch };
 

@@ -1,14 +1,5 @@
 import { z } from 'zod';
 
-/** Milliseconds since the epoch as the API writes them. */
-export function iso(time: number): string {
-  return new Date(time).toISOString();
-}
-
-export function isoOrNull(time: number | undefined): string | null {
-  return time === undefined ? null : iso(time);
-}
-
 /** A time as the API takes it: a date, or a date and time with an offset; milliseconds since the epoch inside. */
 export const moment = z
   .union([

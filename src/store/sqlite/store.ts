@@ -60,17 +60,13 @@ export class SqliteStore implements EventStore {
     onCommit,
   }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
-    // A server's main thread needs no SQLite of its own.
-    const openLocal = async <O extends Operations>(mode: Mode): Promise<Calls<O>> => {
-      const { LocalChannel } = await import('./local-channel.ts');
+    const openCalls = async <O extends Operations>(mode: Mode): Promise<Calls<O>> => {
+      if (threads) return Channel.open<O>(path, mode, mode === 'write' ? onCommit : undefined);
+      const { LocalChannel } = await import('./local-channel.ts'); // a server's main thread needs no SQLite of its own
       return LocalChannel.open<O>(path, mode);
     };
-    const write: Writer = threads
-      ? await Channel.open<typeof writes>(path, 'write', onCommit)
-      : await openLocal<typeof writes>('write');
-    const read: Reader = new OnDemand<typeof reads>(() =>
-      threads ? Channel.open<typeof reads>(path, 'read') : openLocal<typeof reads>('read'),
-    );
+    const write: Writer = await openCalls('write');
+    const read: Reader = new OnDemand<typeof reads>(() => openCalls('read'));
     try {
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
       return new SqliteStore(write, read, vault, clock);

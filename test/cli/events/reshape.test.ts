@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Outgoing, outgoing } from '../../../src/cli/events/sending/outgoing.ts';
 import { asNew, duplicated, paced, shuffled } from '../../../src/cli/events/sending/reshape.ts';
-import { seededRandom } from '../../support/seeded-random.ts';
+import { seededRandom } from '../../../src/seeded-random.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 interface Moment {

@@ -1,11 +1,11 @@
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config.ts';
 import { KitError } from '../../../errors.ts';
+import { eventJson } from '../../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
 import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
-import { eventJson } from '../event-json.ts';
 import { eventTable } from '../event-rows.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';

@@ -1,26 +1,18 @@
 import { pino } from 'pino';
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config.ts';
-import { Dispatcher } from '../../../dispatch/dispatcher.ts';
+import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import { handlers } from '../../../handlers/index.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 
 /** Handles whatever is ready in the store with src/handlers/, in this process, until told to stop. */
 export function runHere(store: EventStore, config: Config): () => Promise<void> {
-  const dispatcher = new Dispatcher({
+  const dispatcher = configuredDispatcher(config, {
     store,
     handlers,
     clock: systemClock,
     log: pino({ level: config.LOG_LEVEL }, pino.destination({ dest: 2, sync: true })), // stdout is for data
-    concurrency: config.DISPATCH_CONCURRENCY,
-    handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
-    leaseMs: config.LEASE_MS,
-    retry: {
-      maxAttempts: config.RETRY_MAX_ATTEMPTS,
-      baseMs: config.RETRY_BASE_MS,
-      capMs: config.RETRY_CAP_MS,
-      random: Math.random,
-    },
+    random: Math.random,
   });
   dispatcher.start();
   return () => dispatcher.stop(config.SHUTDOWN_GRACE_MS);

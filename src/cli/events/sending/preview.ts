@@ -1,6 +1,6 @@
+import { iso } from '../../../store/event-json.ts';
 import { line, write } from '../../print.ts';
 import { table } from '../../table.ts';
-import { iso } from '../event-json.ts';
 import type { Outgoing } from './outgoing.ts';
 
 const SHOWN = 5;

@@ -2,6 +2,7 @@ import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config.ts';
 import { KitError } from '../../../errors.ts';
 import { signNotification } from '../../../notification/token.ts';
+import { seededRandom } from '../../../seeded-random.ts';
 import type { EventFilter } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
 import { say, write } from '../../print.ts';
@@ -18,7 +19,6 @@ import { Lanes } from './lanes.ts';
 import type { Outgoing } from './outgoing.ts';
 import { showOutgoing } from './preview.ts';
 import { asNew, duplicated, paced, shuffled } from './reshape.ts';
-import { seededRandom } from './seeded-random.ts';
 import { type SigningKeys, signingKeys } from './signing-keys.ts';
 import { Transport } from './transport.ts';
 

@@ -1,10 +1,7 @@
-import type { z } from 'zod';
-import type { Attempt, StoredEvent } from '../../store/event-store.ts';
-import type { attemptAnswer, eventAnswer } from './answers.ts';
-import { iso, isoOrNull } from './times.ts';
+import type { Attempt, StoredEvent } from './event-store.ts';
 
-/** An event as the API writes it; the same members as `hookkit events --json` prints. */
-export function eventJson(event: StoredEvent): z.input<typeof eventAnswer> {
+/** An event as JSON, for `--json` and the API: named as in notifications, times in ISO 8601, null for what there is not. */
+export function eventJson(event: StoredEvent) {
   return {
     id: event.id,
     kind: event.kind,
@@ -30,7 +27,8 @@ export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): stri
   return eventTime === 0 ? null : iso(eventTime);
 }
 
-export function attemptJson(attempt: Attempt): z.input<typeof attemptAnswer> {
+/** An attempt as JSON. */
+export function attemptJson(attempt: Attempt) {
   return {
     replay: attempt.replay,
     attempt: attempt.attempt,
@@ -39,4 +37,13 @@ export function attemptJson(attempt: Attempt): z.input<typeof attemptAnswer> {
     outcome: attempt.outcome,
     error: attempt.error ?? null,
   };
+}
+
+/** A time for people and programs alike. */
+export function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
+export function isoOrNull(time: number | undefined): string | null {
+  return time === undefined ? null : iso(time);
 }

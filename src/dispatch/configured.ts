@@ -1,0 +1,31 @@
+import type { Config } from '../config.ts';
+import { StatusesClient } from '../provider/index.ts';
+import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+
+type Parts = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer'> & {
+  /** a number in [0, 1), for the jitter of retries */
+  readonly random: () => number;
+};
+
+/** A dispatcher as the configuration says, wherever handlers are run. */
+export function configuredDispatcher(config: Config, { random, ...parts }: Parts): Dispatcher {
+  return new Dispatcher({
+    ...parts,
+    concurrency: config.DISPATCH_CONCURRENCY,
+    handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
+    leaseMs: config.LEASE_MS,
+    retry: {
+      maxAttempts: config.RETRY_MAX_ATTEMPTS,
+      baseMs: config.RETRY_BASE_MS,
+      capMs: config.RETRY_CAP_MS,
+      random,
+    },
+    statuses: statusesClientOf(config),
+  });
+}
+
+function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
+  if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
+  // A handler has its own time-out: a longer wait is better spent between two attempts.
+  return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
+}
