@@ -134,6 +134,12 @@ export interface Page {
   readonly limit: number;
 }
 
+/** An event as it was received. */
+export interface Received extends Pick<StoredEvent, 'body' | 'receivedAt' | 'webhookId'> {
+  /** its place in the order in which events were received */
+  readonly place: number;
+}
+
 /** A secret of a webhook. It is stored sealed. */
 export interface WebhookSecret {
   readonly webhookId: string;
@@ -180,6 +186,8 @@ export interface EventStore extends EventSearch {
   events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
   /** In the order in which they were received, the first after an event or from the start: for going through all. */
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
+  /** The same, but only what a recording holds: several times as fast. `after` is the place of the last one. */
+  receivedAfter(filter: EventFilter, after: number | undefined, limit: number): Promise<readonly Received[]>;
   count(filter: EventFilter): Promise<number>;
   /**
    * Puts handled, skipped, dead and waiting events back to `pending` with all attempts before them; pruned ones stay.

@@ -1,7 +1,8 @@
-import type { EventFilter, EventStore, StoredEvent } from '../../store/event-store.ts';
+import type { EventFilter, EventStore, Received, StoredEvent } from '../../store/event-store.ts';
 
 /** How many events are in memory at once. */
 const PAGE = 200;
+const RECEIVED_PAGE = 500;
 
 /**
  * All events that a filter means, in the order in which they were received, a page at a time: the memory that it takes
@@ -17,5 +18,19 @@ export async function* pagesOf(
     if (page.length > 0) yield page;
     if (page.length < PAGE) return;
     after = page.at(-1)?.id;
+  }
+}
+
+/** The same, but only what a recording holds of them. */
+export async function* receivedPagesOf(
+  store: Pick<EventStore, 'receivedAfter'>,
+  filter: EventFilter,
+): AsyncGenerator<readonly Received[]> {
+  let after: number | undefined;
+  for (;;) {
+    const page = await store.receivedAfter(filter, after, RECEIVED_PAGE);
+    if (page.length > 0) yield page;
+    if (page.length < RECEIVED_PAGE) return;
+    after = page.at(-1)?.place;
   }
 }

@@ -8,7 +8,7 @@ import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
 import { DraftFile } from './draft-file.ts';
-import { pagesOf } from './each-event.ts';
+import { receivedPagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
 import { Progress } from './progress.ts';
@@ -88,7 +88,7 @@ async function writeAll({ store, filter, change = (same) => same, signal, write 
   const progress = new Progress({ verb: 'exported' });
   const oneMore = keepHeapSmall();
   const total = await store.count(filter);
-  for await (const page of pagesOf(store, filter)) {
+  for await (const page of receivedPagesOf(store, filter)) {
     if (signal.aborted) break;
     let text = '';
     for (const { body, receivedAt, webhookId } of page) {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** How many events are done between two collections: each takes some 20 ms. */
-const EVERY = 2000;
+const EVERY = 20_000;
 
 /**
  * Keeps the heap of a command that goes through very many events as small as it needs to be. Left alone, V8 collects

@@ -121,6 +121,10 @@ export class SqliteStore implements EventStore {
     return this.#read.call('eventsAfter', { filter, after, limit });
   }
 
+  receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
+    return this.#read.call('receivedAfter', { filter, after, limit });
+  }
+
   count(filter: EventFilter) {
     return this.#read.call('count', filter);
   }

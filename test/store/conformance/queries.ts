@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventFilter, EventStore, StoredEvent } from '../../../src/store/event-store.ts';
+import type { EventFilter, EventStore, Received, StoredEvent } from '../../../src/store/event-store.ts';
 import { claimOne, claims, DEAD, HANDLED, SKIPPED, waiting } from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
@@ -83,6 +83,17 @@ async function walked(store: EventStore, filter: EventFilter, limit: number): Pr
   }
 }
 
+/** The same of what a recording holds, without the places. */
+async function received(store: EventStore, filter: EventFilter, limit: number) {
+  const found: Received[] = [];
+  for (;;) {
+    const stretch = await store.receivedAfter(filter, found.at(-1)?.place, limit);
+    expect(stretch.length).toBeLessThanOrEqual(limit);
+    if (stretch.length === 0) return found.map(({ place, ...rest }) => rest);
+    found.push(...stretch);
+  }
+}
+
 /** All pages one after the other. */
 async function paged(store: EventStore, filter: EventFilter, limit: number): Promise<StoredEvent[]> {
   const found: StoredEvent[] = [];
@@ -129,6 +140,9 @@ export function describeQueries(fixture: CurrentFixture): void {
           const expected = all.filter((event) => matches(event, filter));
           expect(await paged(store, filter, limit)).toEqual(expected);
           expect(await walked(store, filter, limit)).toEqual(expected.reverse());
+          expect(await received(store, filter, limit)).toEqual(
+            expected.map(({ body, receivedAt, webhookId }) => ({ body, receivedAt, webhookId })),
+          );
         },
       );
       await fc.assert(property, { numRuns: 60 });

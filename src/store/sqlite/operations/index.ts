@@ -6,7 +6,7 @@ import { ping } from './ping.ts';
 import { prune } from './prune.ts';
 import { dismiss, hasQuarantined, quarantine, quarantined } from './quarantine.ts';
 import { quarantineSummary } from './quarantine-summary.ts';
-import { attempts, count, event, events, eventsAfter } from './queries.ts';
+import { attempts, count, event, events, eventsAfter, receivedAfter } from './queries.ts';
 import { record } from './record.ts';
 import { lastSeq, letGo, putBack } from './replay.ts';
 import { oldestReplayable, replayable, search } from './search.ts';
@@ -49,6 +49,7 @@ export const reads = {
   attempts,
   events,
   eventsAfter,
+  receivedAfter,
   count,
   quarantined,
   overview,

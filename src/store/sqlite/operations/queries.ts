@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Attempt, AttemptOutcome, EventFilter, Page, StoredEvent } from '../../event-store.ts';
+import type { Attempt, AttemptOutcome, EventFilter, Page, Received, StoredEvent } from '../../event-store.ts';
 import { conditionOf } from './filter.ts';
 import { type EventRow, toEvent } from './rows.ts';
 import { seqFinder } from './seq.ts';
@@ -66,6 +66,32 @@ export function eventsAfter(db: Database): (stretch: Stretch) => StoredEvent[] {
       .prepare<unknown[], EventRow>(`SELECT * FROM events WHERE ${sql} AND seq > ? ORDER BY seq LIMIT ?`)
       .all(...params, from, limit)
       .map(toEvent);
+  };
+}
+
+interface Place {
+  readonly filter: EventFilter;
+  readonly after: number | undefined;
+  readonly limit: number;
+}
+
+type ReceivedRow = [seq: number, body: string | null, receivedAt: number, webhookId: string];
+
+export function receivedAfter(db: Database): (place: Place) => Received[] {
+  return ({ filter, after, limit }) => {
+    const { sql, params } = conditionOf(filter);
+    return db
+      .prepare<unknown[], ReceivedRow>(
+        `SELECT seq, body, received_at, webhook_id FROM events WHERE ${sql} AND seq > ? ORDER BY seq LIMIT ?`,
+      )
+      .raw()
+      .all(...params, after ?? 0, limit)
+      .map(([place, body, receivedAt, webhookId]) => ({
+        place,
+        body: body ?? undefined,
+        receivedAt,
+        webhookId,
+      }));
   };
 }
 
