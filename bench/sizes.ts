@@ -11,6 +11,8 @@ export interface Sizes {
   readonly events: number;
   /** events in the database of `stored` */
   readonly stored: number;
+  /** events replayed to handlers */
+  readonly replayed: number;
   /** events sent over HTTP from a recording */
   readonly sent: number;
   /** how long a service rests before its memory is read */
@@ -26,6 +28,7 @@ const FULL: Sizes = {
   jobs: 20_000,
   events: 1_000_000,
   stored: 10_000_000,
+  replayed: 200_000,
   sent: 100_000,
   restMs: 5000,
 };
@@ -37,6 +40,7 @@ const QUICK: Sizes = {
   jobs: 1000,
   events: 20_000,
   stored: 20_000,
+  replayed: 20_000,
   sent: 2000,
   restMs: 500,
 };
@@ -58,6 +62,7 @@ export function sizesOf({ quick, rounds, events, jobs }: Options): Sizes {
     rounds: rounds ?? sizes.rounds,
     events: events ?? sizes.events,
     stored: events ?? sizes.stored,
+    replayed: events ?? sizes.replayed,
     jobs: jobs ?? sizes.jobs,
   };
 }

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { runChild } from '../children.ts';
 import { copyOfFilled } from '../filled.ts';
@@ -8,6 +10,7 @@ import { interleaved } from '../measure.ts';
 import { runProgram } from '../program.ts';
 import type { ReplayedFigures } from '../queues/replayed.ts';
 import { withScratch } from '../scratch.ts';
+import { BENCH_SECRET } from '../secret.ts';
 import type { Sizes } from '../sizes.ts';
 import { Target } from '../target.ts';
 import type { Section } from './section.ts';
@@ -21,6 +24,7 @@ interface Figures {
   readonly replayedMb: number;
   readonly exported: number;
   readonly exportMb: number;
+  readonly importedMs: number;
   readonly sent: number;
   readonly senderMb: number;
   readonly receiverMb: number;
@@ -42,11 +46,12 @@ async function run(sizes: Sizes): Promise<string> {
       number(all.senderMb),
     ],
     ['the receiver meanwhile', '', number(all.receiverMb)],
+    ['`webhooks import` of a secret, ms', number(all.importedMs), ''],
   ];
-  const notes = `- ${number(sizes.events)} events, in a copy of the database each round; ${number(sizes.sent)} of them are sent. MB (10^6 bytes) are the
-  most that the process held.
-- Replayed: all are put back to pending and made ready, then handled by handlers that do nothing, on one clock. Times of commands are
-  those of their processes, from start to end.`;
+  const notes = `- A recording of ${number(sizes.events)} events is exported, and ${number(sizes.sent)} of them are sent. MB (10^6 bytes) are the most that the
+  process held.
+- Replayed: all ${number(sizes.replayed)} of a database, a copy each round, are put back to pending and made ready, then handled by
+  handlers that do nothing, on one clock. Times of commands are those of their processes, from start to end.`;
   return [
     table(['', '', 'MB'], rows),
     notes,
@@ -54,17 +59,26 @@ async function run(sizes: Sizes): Promise<string> {
   ].join('\n\n');
 }
 
-function measure({ events, sent }: Sizes): Promise<Figures> {
+function measure({ events, sent, replayed: toReplay }: Sizes): Promise<Figures> {
   return withScratch(async (directory) => {
     const database = copyOfFilled(events, directory);
     const recording = `${directory}/recording.ndjson`;
     const exported = await runProgram(['events', 'export', '--out', recording], database);
     const first = `${directory}/first.ndjson`;
     const lines = await copyLines(recording, first, sent);
-    const replayed = await runChild<ReplayedFigures>('./queues/replayed.ts', { database });
+    const secret = join(directory, 'secret.txt');
+    await writeFile(secret, BENCH_SECRET);
+    const imported = await runProgram(
+      ['webhooks', 'import', '--id', '2yW4KmiG', '--secret-file', secret],
+      database,
+    );
+    const replayed = await runChild<ReplayedFigures>('./queues/replayed.ts', {
+      database: copyOfFilled(toReplay, await mkdtemp(join(directory, 'replayed-'))),
+    });
     return {
       exported: events / exported.seconds,
       exportMb: exported.peakMb,
+      importedMs: imported.seconds * 1000,
       replayed: replayed.perSecond,
       putBack: replayed.putBackPerSecond,
       handled: replayed.handledPerSecond,

@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   events: async () => (await import('./events/index.ts')).eventsCommand(),
   webhooks: async () => (await import('./webhooks.ts')).webhooksCommand(),
   quarantine: async () => (await import('./quarantine.ts')).quarantineCommand(),
+  handlers: async () => (await import('./handlers.ts')).handlersCommand(),
   secrets: async () => (await import('./secrets.ts')).secretsCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
 };

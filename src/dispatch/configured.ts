@@ -24,7 +24,8 @@ export function configuredDispatcher(config: Config, { random, ...parts }: Parts
   });
 }
 
-function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
+/** What handlers find as `ctx.statuses`: the provider's scheduled statuses API, where it is configured. */
+export function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
   if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
   // A handler has its own time-out: a longer wait is better spent between two attempts.
   return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });

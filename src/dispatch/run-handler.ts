@@ -18,6 +18,12 @@ export interface RunOptions {
   readonly statuses?: StatusesClient | undefined;
 }
 
+/** What a handler is run for: an event, and which attempt at it this is. */
+export type Assignment = Pick<
+  Claim,
+  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late'
+>;
+
 /** How a handler's run ended. */
 export type Run =
   | { readonly type: 'handled' }
@@ -31,11 +37,15 @@ const LONGEST_ERROR = 4000;
 const OUTCOMES: ReadonlySet<string> = new Set<Outcome['type']>(['skip', 'retry', 'fail']);
 
 /**
- * Hands a claimed event to the handler for its kind.
+ * Hands an event to the handler for its kind.
  * @param abort aborted from outside when the event is to be given up; also aborted here when the time is over
  */
-export async function runHandler(claim: Claim, abort: AbortController, options: RunOptions): Promise<Run> {
-  const payload = payloadOf(claim.body);
+export async function runHandler(
+  event: Assignment,
+  abort: AbortController,
+  options: RunOptions,
+): Promise<Run> {
+  const payload = payloadOf(event.body);
   if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
   const name = payload.type === 'known' ? payload.notification.event : 'unknown';
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
@@ -44,7 +54,7 @@ export async function runHandler(claim: Claim, abort: AbortController, options: 
     const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
     return { type: 'skip', reason };
   }
-  const ctx = contextOf(claim, abort.signal, options);
+  const ctx = contextOf(event, abort.signal, options);
   const run = settle(async () => handler(payload.notification, ctx));
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
@@ -93,8 +103,12 @@ async function settle(handler: () => Promise<Outcome | void>): Promise<Run> {
   }
 }
 
-function contextOf(claim: Claim, signal: AbortSignal, { store, log, statuses }: RunOptions): HandlerContext {
-  const { id, attempts, replays, late, receivedAt, kind, resource } = claim;
+function contextOf(
+  event: Assignment,
+  signal: AbortSignal,
+  { store, log, statuses }: RunOptions,
+): HandlerContext {
+  const { id, attempts, replays, late, receivedAt, kind, resource } = event;
   return {
     id,
     attempt: attempts,

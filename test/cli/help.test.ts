@@ -9,6 +9,8 @@ test.each([
   'webhooks update',
   'webhooks rotate',
   'webhooks delete',
+  'handlers list',
+  'handlers try',
   'quarantine list',
   'quarantine admit',
   'doctor',

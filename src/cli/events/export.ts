@@ -21,6 +21,8 @@ interface Flags extends FilterFlags {
   readonly redactKeyFile?: string;
 }
 
+const COLLECT_EVERY = 20_000;
+
 const EXAMPLES = `
 A recording has a JSON object a line: {"v":1,"body":"...","received_at":"...","webhook_id":"..."}, in the order in which
 the events were received. It holds no secret and no token. docs/replay.md describes it.
@@ -86,7 +88,7 @@ interface Written {
 async function writeAll({ store, filter, change = (same) => same, signal, write }: Export): Promise<Written> {
   const written: Written = { exported: 0, pruned: 0 };
   const progress = new Progress({ verb: 'exported' });
-  const oneMore = keepHeapSmall();
+  const oneMore = keepHeapSmall(COLLECT_EVERY);
   const total = await store.count(filter);
   for await (const page of receivedPagesOf(store, filter)) {
     if (signal.aborted) break;

@@ -43,6 +43,7 @@ export interface HttpReplay {
 
 /** So many wait for their turn at most, for each that may be under way. */
 const BACKLOG = 16;
+const COLLECT_EVERY = 2000;
 
 /** `hookkit events replay --to`. */
 export function replayOverHttp(config: Config, replay: HttpReplay): Promise<void> {
@@ -88,7 +89,7 @@ async function sendAll(items: AsyncIterable<Outgoing>, sending: Sending): Promis
   const transport = new Transport(replay.to);
   const lanes = new Lanes({ concurrency: replay.concurrency, backlog: replay.concurrency * BACKLOG });
   const progress = new Progress({ verb: 'answered' });
-  const oneMore = keepHeapSmall();
+  const oneMore = keepHeapSmall(COLLECT_EVERY);
   try {
     for await (const item of reshape(items, replay, signal)) {
       if (signal.aborted) break;

@@ -1,15 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { systemClock } from '../../../clock.ts';
 import { type Config, loadConfig } from '../../../config.ts';
-import { KitError, messageOf } from '../../../errors.ts';
+import { KitError } from '../../../errors.ts';
 import { parseJsonText } from '../../../notification/json.ts';
 import { line, write } from '../../print.ts';
 import type { SendFlags } from '../send.ts';
 import { wordOf } from '../sending/answers.ts';
 import { signingKeys } from '../sending/signing-keys.ts';
 import { type Answer, Transport } from '../sending/transport.ts';
-import { compose } from './compose.ts';
+import { bodyOf } from './body-options.ts';
 import type { Fault } from './fault-names.ts';
 import { broken } from './faults.ts';
 
@@ -46,17 +43,6 @@ export async function send(flags: SendFlags): Promise<void> {
       : describe(answer, ms),
   );
   judge(answer, flags.fault);
-}
-
-async function bodyOf(flags: SendFlags, usualWebhook: string): Promise<string> {
-  const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site } = flags;
-  if ((body === undefined) === (kind === undefined))
-    throw new KitError('INPUT_INVALID', 'give either --kind with its ids, or --body');
-  if (kind !== undefined) return compose({ ...flags, kind, eventTime, webhook, site });
-  if (body === '-') return text(process.stdin);
-  return readFile(body ?? '', 'utf8').catch((cause) => {
-    throw new KitError('INPUT_INVALID', `cannot read the body: ${messageOf(cause)}`, { cause });
-  });
 }
 
 /** The webhook that a body names; a body that cannot be read names none. */

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../../../clock.ts';
+import { KitError, messageOf } from '../../../errors.ts';
+import { isKind, kindNames } from '../../../notification/kinds.ts';
+import { moment, TIME_HELP } from '../when.ts';
+import { compose } from './compose.ts';
+
+/** What the options give that make up a notification. */
+export interface BodyFlags {
+  readonly kind?: string;
+  readonly media?: string;
+  readonly thumbnail?: string;
+  readonly track?: string;
+  readonly channel?: string;
+  readonly site: string;
+  readonly webhook?: string;
+  readonly eventTime?: number;
+  readonly body?: string;
+}
+
+const SITE = 'site0001';
+
+/**
+ * Adds the options that say what is in a notification.
+ * @param webhook what `--webhook` means here
+ */
+export function addBodyOptions(command: Command, webhook: string): Command {
+  return command
+    .option('--kind <kind>', 'a kind, such as media_available, or unknown:NAME for another', kind)
+    .option('--media <id>', 'media_id', present)
+    .option('--thumbnail <id>', 'thumbnail_id', present)
+    .option('--track <id>', 'track_id', present)
+    .option('--channel <id>', 'channel_id', present)
+    .option('--site <id>', 'site_id', present, SITE)
+    .option('--webhook <id>', webhook, present)
+    .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
+    .option('--body <file>', 'exactly this file (-: stdin) instead of the options above');
+}
+
+/**
+ * The notification that the options mean, as text.
+ * @param usualWebhook whose it is, if they do not say
+ * @throws KitError INPUT_INVALID if they contradict each other, or the file cannot be read
+ */
+export async function bodyOf(flags: BodyFlags, usualWebhook: string): Promise<string> {
+  const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site } = flags;
+  if ((body === undefined) === (kind === undefined))
+    throw new KitError('INPUT_INVALID', 'give either --kind with its ids, or --body');
+  if (kind !== undefined) return compose({ ...flags, kind, eventTime, webhook, site });
+  if (body === '-') return text(process.stdin);
+  return readFile(body ?? '', 'utf8').catch((cause) => {
+    throw new KitError('INPUT_INVALID', `cannot read the body: ${messageOf(cause)}`, { cause });
+  });
+}
+
+function kind(text: string): string {
+  if (isKind(text)) return text;
+  const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
+  if (unknown !== undefined) return unknown;
+  throw new InvalidArgumentError(`It must be one of ${kindNames.join(', ')}, or unknown:NAME.`);
+}
+
+function present(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
+}

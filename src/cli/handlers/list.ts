@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { handlers } from '../../handlers/index.ts';
+import { KINDS, kindNames } from '../../notification/kinds.ts';
+import { printJson, write } from '../print.ts';
+import { table } from '../table.ts';
+
+const EXAMPLES = `
+Examples:
+  npx hookkit handlers list
+  npx hookkit handlers --json`;
+
+export function listCommand(): Command {
+  return new Command('list')
+    .description('Show each kind, the ids in it, and whether there is a handler for it (the default).')
+    .option('--json', 'print a JSON array')
+    .addHelpText('after', EXAMPLES)
+    .action(list);
+}
+
+async function list({ json }: { json?: true }): Promise<void> {
+  const known = kindNames.map((kind) => ({
+    kind,
+    ids: KINDS[kind].ids as readonly string[],
+    handler: handlers[kind] !== undefined,
+  }));
+  const all = [...known, { kind: 'unknown', ids: [], handler: handlers.unknown !== undefined }];
+  if (json) return printJson(all);
+  const rows = all.map(({ kind, ids, handler }) => [
+    kind,
+    kind === 'unknown' ? 'any other kind' : ids.join(', '),
+    handler ? 'yes' : 'none: ends as skipped',
+  ]);
+  await write(table(['kind', 'names', 'handler'], rows));
+}

@@ -1,0 +1,103 @@
+import { pino } from 'pino';
+import { systemClock } from '../../clock.ts';
+import { type Config, loadConfig } from '../../config.ts';
+import { statusesClientOf } from '../../dispatch/configured.ts';
+import type { Assignment, Run } from '../../dispatch/run-handler.ts';
+import { KitError } from '../../errors.ts';
+import { handlers } from '../../handlers/index.ts';
+import { parseJsonText } from '../../notification/json.ts';
+import { toVerified } from '../../receiver/verified.ts';
+import { eventId, parseEventId } from '../../store/event-id.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { withDatabase } from '../events/open-database.ts';
+import { bodyOf } from '../events/single/body-options.ts';
+import { interruptible } from '../interruptible.ts';
+import { line, print, printJson } from '../print.ts';
+import { type Rehearsal, rehearse } from './rehearse.ts';
+import type { TryFlags } from './try.ts';
+
+const WEBHOOK = 'webhook1';
+
+/** `hookkit handlers try`. */
+export async function tryOne(id: string | undefined, flags: TryFlags): Promise<void> {
+  const config = loadConfig();
+  if (id === undefined) return tryEvent(await madeUp(flags), flags, config);
+  if (flags.kind !== undefined || flags.body !== undefined)
+    throw new KitError('INPUT_INVALID', 'give either the id of an event, or what is in the notification');
+  if (!parseEventId(id)) throw new KitError('INPUT_INVALID', `${line(id)} is not the id of an event`);
+  await withDatabase(config, async (store) =>
+    tryEvent(await stored(id, flags, store), flags, config, flags.resetSteps ? undefined : store),
+  );
+}
+
+async function madeUp(flags: TryFlags): Promise<Assignment> {
+  const body = await bodyOf(flags, WEBHOOK);
+  const verified = toVerified(parsed(body), body);
+  const id = eventId(verified.eventTime, verified.digest);
+  return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now() };
+}
+
+function parsed(body: string) {
+  try {
+    return parseJsonText(body);
+  } catch (cause) {
+    throw new KitError('INPUT_INVALID', 'the body is no JSON object that a receiver would take', { cause });
+  }
+}
+
+async function stored(id: string, flags: TryFlags, store: EventStore): Promise<Assignment> {
+  const event = await store.event(id);
+  if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
+  const { body } = event;
+  if (body === undefined)
+    throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
+  return { ...event, ...circumstances(flags), body };
+}
+
+function circumstances({ attempt, replay, late }: TryFlags) {
+  return { attempts: attempt, replays: replay ? 1 : 0, late: late === true };
+}
+
+async function tryEvent(
+  event: Assignment,
+  { json }: TryFlags,
+  config: Config,
+  store?: Pick<EventStore, 'step'>,
+): Promise<void> {
+  const log = pino({ level: config.LOG_LEVEL }, pino.destination({ dest: 2, sync: true })); // stdout is for data
+  const rehearsal = await interruptible('nothing was recorded', async (signal) => {
+    const options = { handlers, log, signal, stored: store, statuses: statusesClientOf(config) };
+    const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
+    signal.throwIfAborted();
+    return ended;
+  });
+  await (json ? printJson(asJson(event, rehearsal)) : print(describe(event, rehearsal)));
+  if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
+}
+
+/** How each end of a run is told, with what would become of the event. */
+const ENDS: Readonly<Record<Run['type'], { readonly words: string; readonly isFine: boolean }>> = {
+  handled: { words: 'handled', isFine: true },
+  skip: { words: 'skipped', isFine: true },
+  retry: { words: 'to run again', isFine: true },
+  fail: { words: 'failed for good', isFine: false },
+  dead: { words: 'failed for good', isFine: false },
+  error: { words: 'failed, to run again', isFine: false },
+  timeout: { words: 'timed out, to run again', isFine: false },
+};
+
+function asJson({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal) {
+  const reason = 'reason' in run ? run.reason : null;
+  const after_ms = run.type === 'retry' ? (run.after ?? null) : null;
+  return { id, kind, resource, outcome: run.type, reason, after_ms, duration_ms: ms, steps };
+}
+
+function describe({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal): string {
+  const after = run.type === 'retry' && run.after !== undefined ? ` after ${run.after} ms` : '';
+  const reason = 'reason' in run ? `: ${run.reason.split('\n').map(line).join('\n')}` : '';
+  return [
+    `${line(kind)} of ${line(resource)}, event ${id}`,
+    ...steps.map(({ name, ran }) => `step ${line(name)}: ${ran ? 'ran' : 'its stored result was used'}`),
+    `${ENDS[run.type].words}${after} (${ms} ms)${reason}`,
+  ].join('\n');
+}
