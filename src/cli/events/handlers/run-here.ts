@@ -4,6 +4,9 @@ import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import { handlers } from '../../../handlers/index.ts';
 import type { EventStore } from '../../../store/event-store.ts';
+import { keepHeapSmall } from '../small-heap.ts';
+
+const COLLECT_EVERY = 5000;
 
 /** Handles whatever is ready in the store with src/handlers/, in this process, until told to stop. */
 export function runHere(store: EventStore, config: Config): () => Promise<void> {
@@ -13,6 +16,7 @@ export function runHere(store: EventStore, config: Config): () => Promise<void> 
     clock: systemClock,
     log: pino({ level: config.LOG_LEVEL }, pino.destination({ dest: 2, sync: true })), // stdout is for data
     random: Math.random,
+    observer: { answered() {}, committed() {}, ran: keepHeapSmall(COLLECT_EVERY) },
   });
   dispatcher.start();
   return () => dispatcher.stop(config.SHUTDOWN_GRACE_MS);
