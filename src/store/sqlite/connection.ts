@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { openReader, openWriter } from './open.ts';
-import { reads, writes } from './operations/index.ts';
+import { writes } from './operations/index.ts';
 import type { Answers, Batch, Operations } from './protocol.ts';
+import { reads } from './queries/index.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';

@@ -3,8 +3,9 @@ import type { Clock } from '../../clock.ts';
 import type { EventId } from '../event-id.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
 import type { Calls } from './channel.ts';
-import type { reads, writes } from './operations/index.ts';
+import type { writes } from './operations/index.ts';
 import type { Holder } from './operations/replay.ts';
+import type { reads } from './queries/index.ts';
 
 /** How many events one commit puts back or makes ready, so that acks come through in between. */
 const STEP = 500;

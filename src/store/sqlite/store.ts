@@ -18,8 +18,9 @@ import type {
 import { type Calls, Channel } from './channel.ts';
 import type { Mode } from './connection.ts';
 import { OnDemand } from './on-demand.ts';
-import type { reads, writes } from './operations/index.ts';
+import type { writes } from './operations/index.ts';
 import type { Operations } from './protocol.ts';
+import type { reads } from './queries/index.ts';
 import { replayAll } from './replay-all.ts';
 import { Vault } from './vault.ts';
 

@@ -1,7 +1,7 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { conditionOf } from '../operations/filter.ts';
 import { type Driver, type Start, sizeOf } from './driver.ts';
-import { conditionOf } from './filter.ts';
 
 export const OLDEST: Start = { seq: 0, time: Number.MIN_SAFE_INTEGER, digest: Buffer.alloc(0) };
 

@@ -2,12 +2,12 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { type Condition, conditionOf } from '../operations/filter.ts';
+import { REPLAYABLE } from '../operations/replay.ts';
+import { type EventRow, toEvent } from '../operations/rows.ts';
+import { seqFinder } from '../operations/seq.ts';
 import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
-import { type Condition, conditionOf } from './filter.ts';
 import { OLDEST, oldestFirst } from './oldest-first.ts';
-import { REPLAYABLE } from './replay.ts';
-import { type EventRow, toEvent } from './rows.ts';
-import { seqFinder } from './seq.ts';
 import { tallyReader } from './tallies.ts';
 
 type Identity = Pick<EventRow, 'event_time' | 'digest'>;

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Attempt, AttemptOutcome, EventFilter, Page, Received, StoredEvent } from '../../event-store.ts';
-import { conditionOf } from './filter.ts';
-import { type EventRow, toEvent } from './rows.ts';
-import { seqFinder } from './seq.ts';
+import { conditionOf } from '../operations/filter.ts';
+import { type EventRow, toEvent } from '../operations/rows.ts';
+import { seqFinder } from '../operations/seq.ts';
 
 export function event(db: Database): (id: string) => StoredEvent | undefined {
   const seqOf = seqFinder(db);

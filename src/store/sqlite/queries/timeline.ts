@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { DoneStep, Timeline } from '../../event-search.ts';
+import { type EventRow, toEvent } from '../operations/rows.ts';
+import { seqFinder } from '../operations/seq.ts';
 import { resourceOrder } from './resource-order.ts';
-import { type EventRow, toEvent } from './rows.ts';
-import { seqFinder } from './seq.ts';
 
 interface Query {
   readonly id: string;

@@ -1,0 +1,29 @@
+import { quarantined } from '../operations/quarantine.ts';
+import { channels } from './channels.ts';
+import { attempts, count, event, events, eventsAfter, receivedAfter } from './events.ts';
+import { quarantineSummary } from './quarantine-summary.ts';
+import { oldestReplayable, replayable, search } from './search.ts';
+import { overview } from './tallies.ts';
+import { steps, timeline } from './timeline.ts';
+
+/**
+ * What the reading connection can do: queries of the inspector and the command line, which may take long. Nothing that
+ * receives or dispatches needs them.
+ */
+export const reads = {
+  event,
+  attempts,
+  events,
+  eventsAfter,
+  receivedAfter,
+  count,
+  quarantined,
+  overview,
+  search,
+  replayable,
+  oldestReplayable,
+  timeline,
+  channels,
+  steps,
+  quarantineSummary,
+};
