@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
+import { createCommand, hookOf, type Installation, install, SITE } from '../support/installation.ts';
 import type { CliOptions } from '../support/run-cli.ts';
 
 const FALLBACK = 'a-secret-for-all-the-other-webhooks-0123';
@@ -24,17 +24,7 @@ beforeAll(async () => {
     await here.mock.settled();
   };
 
-  const create = [
-    'webhooks',
-    'create',
-    '--name',
-    'main',
-    '--url',
-    hookOf(service),
-    '--site',
-    SITE,
-    '--all-events',
-  ];
+  const create = createCommand(hookOf(service));
   const { id } = await here.json(create);
   await run([...create, '--description', 'another']);
   await happen();

@@ -95,3 +95,8 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
 export function hookOf({ url }: ServiceProcess): string {
   return `${url}/webhooks/media`;
 }
+
+/** The command that registers a webhook for all events of a site. */
+export function createCommand(url: string, site = SITE): string[] {
+  return ['webhooks', 'create', '--name', 'main', '--url', url, '--site', site, '--all-events'];
+}

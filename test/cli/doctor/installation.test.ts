@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { hookOf, type Installation, install, SITE } from '../../support/installation.ts';
+import { createCommand, hookOf, type Installation, install } from '../../support/installation.ts';
 import { present } from '../../support/only.ts';
 
 let here: Installation;
@@ -21,8 +21,7 @@ async function findings(code: number, args: string[] = [], env: Record<string, s
 }
 
 async function register(url: string): Promise<string> {
-  const args = ['webhooks', 'create', '--name', 'main', '--url', url, '--site', SITE, '--all-events'];
-  return (await here.json(args)).id;
+  return (await here.json(createCommand(url))).id;
 }
 
 test('finds everything well, when it is, and ends with 0', async () => {

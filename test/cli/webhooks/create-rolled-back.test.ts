@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { type Installation, install, SITE } from '../../support/installation.ts';
+import { createCommand, type Installation, install } from '../../support/installation.ts';
 
 let here: Installation;
 beforeEach(async () => {
@@ -10,17 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => here.dispose());
 
-const CREATE = [
-  'webhooks',
-  'create',
-  '--name',
-  'a',
-  '--url',
-  'https://your.host/x',
-  '--site',
-  SITE,
-  '--all-events',
-];
+const CREATE = createCommand('https://your.host/x');
 
 /** From now on the database takes no secret. */
 function refuseSecrets(): void {

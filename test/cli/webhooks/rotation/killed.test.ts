@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { hookOf, type Installation, install } from '../../../support/installation.ts';
+import { createCommand, hookOf, type Installation, install } from '../../../support/installation.ts';
 import { handOn } from '../../../support/provider-proxy.ts';
 import type { ServiceProcess } from '../../../support/service-process.ts';
 import { refusals, startTraffic } from '../../../support/traffic.ts';
@@ -54,17 +54,7 @@ test.each(cases)(
   'leaves nothing half-done, when it is killed $moment $name and run again',
   async ({ step, moment }) => {
     const site = `site${step}${moment}`;
-    const create = [
-      'webhooks',
-      'create',
-      '--name',
-      'n',
-      '--url',
-      hookOf(service),
-      '--site',
-      site,
-      '--all-events',
-    ];
+    const create = createCommand(hookOf(service), site);
     const { id: old } = await here.json([...create, '--description', 'd']);
     const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
     const traffic = startTraffic(here.mock, site);
@@ -72,7 +62,7 @@ test.each(cases)(
     expect(await killAt(rotate, step, moment)).toBe(null);
     const { id, replaced } = await here.json(rotate);
     await traffic.stop();
-    const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.name === 'n');
+    const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.name === 'main');
     expect(left).toMatchObject([{ metadata: original }]);
     expect(replaced).toBe(old);
     // After its very last step there is nothing left to name the successor by.

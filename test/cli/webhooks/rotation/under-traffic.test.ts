@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { eventually } from '../../../support/eventually.ts';
-import { hookOf, type Installation, install, SITE } from '../../../support/installation.ts';
+import { createCommand, hookOf, type Installation, install, SITE } from '../../../support/installation.ts';
 import type { ServiceProcess } from '../../../support/service-process.ts';
 import { refusals, startTraffic } from '../../../support/traffic.ts';
 
@@ -25,17 +25,7 @@ function events(): { events: number; deliveries: number; unhandled: number } {
 }
 
 test('refuses nothing and handles everything once, when a webhook is rotated three times under constant traffic', async () => {
-  const create = [
-    'webhooks',
-    'create',
-    '--name',
-    'main',
-    '--url',
-    hookOf(service),
-    '--site',
-    SITE,
-    '--all-events',
-  ];
+  const create = createCommand(hookOf(service));
   let { id } = await here.json([...create, '--description', 'as it was']);
   const before = here.mock.listWebhooks()[0]?.metadata;
   const traffic = startTraffic(here.mock, SITE);
