@@ -24,7 +24,7 @@ function run(sizes: Sizes): Promise<string> {
     const copy = copyOfFilled(sizes.events, directory);
     await settle(copy);
     const byConnections = new Map<Connections, Results>();
-    for (const connections of [32, 128] as const) {
+    for (const connections of [1, 32, 128] as const) {
       say(`${connections} connections`);
       const results = await interleaved(CASES, sizes.rounds, (name) =>
         measure({ name, copy, connections, sizes }),
