@@ -8,29 +8,31 @@ const RECEIVED_PAGE = 500;
  * All events that a filter means, in the order in which they were received, a page at a time: the memory that it takes
  * does not grow with their number, and the server reads and writes as ever meanwhile.
  */
-export async function* pagesOf(
+export function pagesOf(
   store: Pick<EventStore, 'eventsAfter'>,
   filter: EventFilter,
 ): AsyncGenerator<readonly StoredEvent[]> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await store.eventsAfter(filter, after, PAGE);
-    if (page.length > 0) yield page;
-    if (page.length < PAGE) return;
-    after = page.at(-1)?.id;
-  }
+  return pages(PAGE, (last) => store.eventsAfter(filter, last?.id, PAGE));
 }
 
 /** The same, but only what a recording holds of them. */
-export async function* receivedPagesOf(
+export function receivedPagesOf(
   store: Pick<EventStore, 'receivedAfter'>,
   filter: EventFilter,
 ): AsyncGenerator<readonly Received[]> {
-  let after: number | undefined;
+  return pages(RECEIVED_PAGE, (last) => store.receivedAfter(filter, last?.place, RECEIVED_PAGE));
+}
+
+/** @param after gives the page that follows the last one of the page before */
+async function* pages<T>(
+  size: number,
+  after: (last: T | undefined) => Promise<readonly T[]>,
+): AsyncGenerator<readonly T[]> {
+  let last: T | undefined;
   for (;;) {
-    const page = await store.receivedAfter(filter, after, RECEIVED_PAGE);
+    const page = await after(last);
     if (page.length > 0) yield page;
-    if (page.length < RECEIVED_PAGE) return;
-    after = page.at(-1)?.place;
+    if (page.length < size) return;
+    last = page.at(-1);
   }
 }

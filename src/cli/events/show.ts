@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
-import { parseEventId } from '../../store/event-id.ts';
 import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
+import { checkEventId, eventOf } from './event-of.ts';
 import { withDatabase } from './open-database.ts';
 
 const EXAMPLES = `
@@ -23,10 +22,9 @@ export function showCommand(): Command {
 }
 
 async function show(id: string, { json }: { json?: true }): Promise<void> {
-  if (!parseEventId(id)) throw new KitError('INPUT_INVALID', `${line(id)} is not the id of an event`);
+  checkEventId(id);
   await withDatabase(loadConfig(), async (store) => {
-    const event = await store.event(id);
-    if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
+    const event = await eventOf(store, id);
     const attempts = await store.attempts(id);
     if (json) {
       const text = JSON.stringify({ ...eventJson(event), history: attempts.map(attemptJson) }, null, 2);

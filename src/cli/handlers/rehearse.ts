@@ -50,27 +50,25 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
 /** Keeps the results of steps for one run. */
 class RehearsedSteps implements Pick<EventStore, 'step' | 'saveStep'> {
   readonly #stored: Pick<EventStore, 'step'> | undefined;
-  readonly #results = new Map<string, string | null>();
-  readonly #done = new Map<string, RehearsedStep>();
+  readonly #done = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
 
   constructor(stored: Pick<EventStore, 'step'> | undefined) {
     this.#stored = stored;
   }
 
   get done(): readonly RehearsedStep[] {
-    return [...this.#done.values()];
+    return [...this.#done].map(([name, { ran }]) => ({ name, ran }));
   }
 
   async step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined> {
-    const result = this.#results.get(name);
-    if (result !== undefined) return { result };
-    const before = await this.#stored?.step(id, name);
-    if (before) this.#done.set(name, { name, ran: false });
-    return before;
+    if (!this.#done.has(name)) {
+      const before = await this.#stored?.step(id, name);
+      if (before) this.#done.set(name, { result: before.result, ran: false });
+    }
+    return this.#done.get(name);
   }
 
   async saveStep(_id: EventId, name: string, result: string | null): Promise<void> {
-    this.#results.set(name, result);
-    this.#done.set(name, { name, ran: true });
+    this.#done.set(name, { result, ran: true });
   }
 }

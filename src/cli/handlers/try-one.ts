@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
@@ -7,16 +6,16 @@ import { KitError } from '../../errors.ts';
 import { handlers } from '../../handlers/index.ts';
 import { parseJsonText } from '../../notification/json.ts';
 import { toVerified } from '../../receiver/verified.ts';
-import { eventId, parseEventId } from '../../store/event-id.ts';
+import { eventId } from '../../store/event-id.ts';
 import type { EventStore } from '../../store/event-store.ts';
+import { checkEventId, eventOf } from '../events/event-of.ts';
 import { withDatabase } from '../events/open-database.ts';
 import { bodyOf } from '../events/single/body-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, print, printJson } from '../print.ts';
+import { stderrLog } from '../stderr-log.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import type { TryFlags } from './try.ts';
-
-const WEBHOOK = 'webhook1';
 
 /** `hookkit handlers try`. */
 export async function tryOne(id: string | undefined, flags: TryFlags): Promise<void> {
@@ -24,14 +23,14 @@ export async function tryOne(id: string | undefined, flags: TryFlags): Promise<v
   if (id === undefined) return tryEvent(await madeUp(flags), flags, config);
   if (flags.kind !== undefined || flags.body !== undefined)
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or what is in the notification');
-  if (!parseEventId(id)) throw new KitError('INPUT_INVALID', `${line(id)} is not the id of an event`);
+  checkEventId(id);
   await withDatabase(config, async (store) =>
     tryEvent(await stored(id, flags, store), flags, config, flags.resetSteps ? undefined : store),
   );
 }
 
 async function madeUp(flags: TryFlags): Promise<Assignment> {
-  const body = await bodyOf(flags, WEBHOOK);
+  const body = await bodyOf(flags);
   const verified = toVerified(parsed(body), body);
   const id = eventId(verified.eventTime, verified.digest);
   return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now() };
@@ -46,8 +45,7 @@ function parsed(body: string) {
 }
 
 async function stored(id: string, flags: TryFlags, store: EventStore): Promise<Assignment> {
-  const event = await store.event(id);
-  if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
+  const event = await eventOf(store, id);
   const { body } = event;
   if (body === undefined)
     throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
@@ -64,9 +62,14 @@ async function tryEvent(
   config: Config,
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL }, pino.destination({ dest: 2, sync: true })); // stdout is for data
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
-    const options = { handlers, log, signal, stored: store, statuses: statusesClientOf(config) };
+    const options = {
+      handlers,
+      log: stderrLog(config),
+      signal,
+      stored: store,
+      statuses: statusesClientOf(config),
+    };
     const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
     signal.throwIfAborted();
     return ended;

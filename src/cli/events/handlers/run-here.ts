@@ -1,9 +1,9 @@
-import { pino } from 'pino';
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import { handlers } from '../../../handlers/index.ts';
 import type { EventStore } from '../../../store/event-store.ts';
+import { stderrLog } from '../../stderr-log.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 
 const COLLECT_EVERY = 5000;
@@ -14,7 +14,7 @@ export function runHere(store: EventStore, config: Config): () => Promise<void> 
     store,
     handlers,
     clock: systemClock,
-    log: pino({ level: config.LOG_LEVEL }, pino.destination({ dest: 2, sync: true })), // stdout is for data
+    log: stderrLog(config),
     random: Math.random,
     observer: { answered() {}, committed() {}, ran: keepHeapSmall(COLLECT_EVERY) },
   });

@@ -21,6 +21,8 @@ export interface BodyFlags {
 }
 
 const SITE = 'site0001';
+/** In a notification whose webhook nobody names; WEBHOOK_SECRET serves it. */
+export const WEBHOOK = 'webhook1';
 
 /**
  * Adds the options that say what is in a notification.
@@ -44,7 +46,7 @@ export function addBodyOptions(command: Command, webhook: string): Command {
  * @param usualWebhook whose it is, if they do not say
  * @throws KitError INPUT_INVALID if they contradict each other, or the file cannot be read
  */
-export async function bodyOf(flags: BodyFlags, usualWebhook: string): Promise<string> {
+export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<string> {
   const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site } = flags;
   if ((body === undefined) === (kind === undefined))
     throw new KitError('INPUT_INVALID', 'give either --kind with its ids, or --body');

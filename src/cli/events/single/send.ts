@@ -6,14 +6,12 @@ import type { SendFlags } from '../send.ts';
 import { wordOf } from '../sending/answers.ts';
 import { signingKeys } from '../sending/signing-keys.ts';
 import { type Answer, Transport } from '../sending/transport.ts';
-import { bodyOf } from './body-options.ts';
+import { bodyOf, WEBHOOK } from './body-options.ts';
 import type { Fault } from './fault-names.ts';
 import { broken } from './faults.ts';
 
 const ANSWER_MS = 10_000;
 const SLOW_ANSWER_MS = 120_000;
-/** In a notification whose webhook nobody names; WEBHOOK_SECRET serves it. */
-const WEBHOOK = 'webhook1';
 
 /** `hookkit events send`. */
 export async function send(flags: SendFlags): Promise<void> {
@@ -22,7 +20,7 @@ export async function send(flags: SendFlags): Promise<void> {
   const config = loadConfig();
   const keys = await signingKeys(config, flags.secretFile);
   const [only, ...others] = keys.webhooks;
-  const body = await bodyOf(flags, (others.length === 0 ? only : undefined) ?? WEBHOOK);
+  const body = await bodyOf(flags, others.length === 0 ? only : undefined);
   const webhook = flags.webhook ?? webhookOf(body);
   const key = keys.keyFor(webhook);
   if (!key)
