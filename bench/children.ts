@@ -7,8 +7,15 @@ export function fileAt(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-/** Threads and child processes find JavaScript that Node has made of the TypeScript here: see bin/hookkit.js. */
-export const CHILD_ENV = { ...process.env, NODE_COMPILE_CACHE: fileAt('../node_modules/.cache/hookkit') };
+/**
+ * Threads and child processes find JavaScript that Node has made of the TypeScript where bin/hookkit.js puts it. They read
+ * no certificates of this machine, which is work at every start that is not the program's.
+ */
+export const CHILD_ENV = {
+  ...process.env,
+  NODE_COMPILE_CACHE: fileAt('../node_modules/.cache/hookkit'),
+  NODE_EXTRA_CA_CERTS: undefined,
+};
 
 /** Starts a file of the benchmark in a process of its own, with its options as JSON. */
 export function startChild(path: string, options: object): ChildProcess {

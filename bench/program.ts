@@ -1,20 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHILD_ENV, ended, fileAt } from './children.ts';
 import { memoryOf } from './memory.ts';
 import { BENCH_SECRET } from './secret.ts';
 
-/** How closely the time until the service is ready is told. */
-const ASK_AGAIN_MS = 4;
-
 /** Starts `hookkit` with its arguments on a database, which need not be there. */
-function startProgram(args: readonly string[], database: string, env: object = {}): ChildProcess {
+function startProgram(
+  args: readonly string[],
+  database: string,
+  { env = {}, stdout = 'ignore' }: { readonly env?: object; readonly stdout?: 'pipe' | 'ignore' } = {},
+): ChildProcess {
   return spawn(process.execPath, [fileAt('../bin/hookkit.js'), ...args], {
     env: { ...CHILD_ENV, DATABASE_URL: `sqlite:${database}`, WEBHOOK_SECRET: BENCH_SECRET, ...env },
-    stdio: ['ignore', 'ignore', 'ignore'],
+    stdio: ['ignore', stdout, 'ignore'],
   });
 }
 
@@ -46,15 +47,11 @@ export interface Started {
 
 /** Starts the service on a database, lets it rest, and stops it in order. */
 export async function startService(database: string, restMs: number): Promise<Started> {
-  const port = await freePort();
   const began = performance.now();
-  const env = { HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: '0' };
-  const child = startProgram(['serve'], database, env);
+  const env = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
+  const child = startProgram(['serve'], database, { env, stdout: 'pipe' });
   try {
-    while (!(await isReady(port))) {
-      if (child.exitCode !== null) throw new Error(`hookkit serve ended with ${child.exitCode}`);
-      await sleep(ASK_AGAIN_MS);
-    }
+    await assertReady(await portOf(child));
     const readyMs = performance.now() - began;
     await sleep(restMs);
     return { readyMs, restMb: memoryOf(child.pid, 'VmRSS') ?? Number.NaN };
@@ -63,21 +60,21 @@ export async function startService(database: string, restMs: number): Promise<St
   }
 }
 
-/** Asks with as little as can be, as it is asked many times on the cores that the service starts on. */
-function isReady(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    get({ port, host: '127.0.0.1', path: '/readyz', agent: false }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode === 200);
-    }).on('error', () => resolve(false)); // it does not listen yet
-  });
+/** Where the service listens, as its log tells: asking for it over and over would take the cores that it starts on. */
+async function portOf({ stdout }: ChildProcess): Promise<number> {
+  if (!stdout) throw new Error('its log goes nowhere');
+  for await (const line of createInterface(stdout)) {
+    const { port } = JSON.parse(line);
+    if (typeof port !== 'number') continue;
+    stdout.resume();
+    return port;
+  }
+  throw new Error('hookkit serve ended before it listened');
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+/** @throws Error if the service says that it cannot record */
+async function assertReady(port: number): Promise<void> {
+  const [answer] = await once(get({ port, host: '127.0.0.1', path: '/readyz', agent: false }), 'response');
+  answer.resume();
+  if (answer.statusCode !== 200) throw new Error(`/readyz answers ${answer.statusCode}`);
 }

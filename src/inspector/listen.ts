@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KitError, messageOf } from '../errors.ts';
+import { http } from '../node-http.ts';
 
 export interface AdminListener {
   /** as a browser on this machine asks for it */
@@ -15,7 +16,7 @@ export async function listen(
   app: RequestListener,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<AdminListener> {
-  const server = createServer(app).listen(port, host);
+  const server = http.createServer(app).listen(port, host);
   try {
     await once(server, 'listening');
   } catch (cause) {

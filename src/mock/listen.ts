@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { http } from '../node-http.ts';
 
 /** Listens, and says where: `http://127.0.0.1:4010`. @throws if the port is taken */
 export async function listen(
@@ -7,7 +8,7 @@ export async function listen(
   port: number,
   host: string,
 ): Promise<{ server: Server; url: string }> {
-  const server = createServer(handler);
+  const server = http.createServer(handler);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address();

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KitError, messageOf } from '../errors.ts';
+import { http } from '../node-http.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -29,7 +30,7 @@ export class Listener {
 
   /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
   static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
-    const server = createServer(
+    const server = http.createServer(
       {
         headersTimeout: options.headersTimeoutMs,
         requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),

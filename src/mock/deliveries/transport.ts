@@ -1,6 +1,6 @@
-import http from 'node:http';
 import https from 'node:https';
 import { systemClock } from '../../clock.ts';
+import { http } from '../../node-http.ts';
 
 /** What a receiver answered, or why it did not. */
 export type Outcome =

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
+import { http } from '../../node-http.ts';
 
 /** An answer that is not a success: `{"error": message}` under this status. */
 export class ApiError extends Error {
@@ -36,5 +36,5 @@ function refusalOf(error: unknown): ApiError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (!('status' in error) || typeof error.status !== 'number') return undefined;
   if (error.status < 400 || error.status > 499) return undefined;
-  return new ApiError(error.status, STATUS_CODES[error.status] ?? 'Bad Request');
+  return new ApiError(error.status, http.STATUS_CODES[error.status] ?? 'Bad Request');
 }

@@ -1,8 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { openReader, openWriter } from './open.ts';
-import { writes } from './operations/index.ts';
 import type { Answers, Batch, Operations } from './protocol.ts';
-import { reads } from './queries/index.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
@@ -15,12 +13,17 @@ export interface Connection {
 
 /**
  * @param cacheKiB how much of the database is kept in memory; SQLite's default where it is not given
+ * @returns when its operations are loaded: each mode has its own
  * @throws whatever SQLite says when the database cannot be opened
  */
-export function openConnection(path: string, mode: Mode, cacheKiB?: number): Connection {
+export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
+  const operations: Operations =
+    mode === 'write'
+      ? (await import('./operations/index.ts')).writes
+      : (await import('./queries/index.ts')).reads;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
-  const call = bind(db, mode === 'write' ? writes : reads);
+  const call = bind(db, operations);
   return {
     run:
       mode === 'write'

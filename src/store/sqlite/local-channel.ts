@@ -23,7 +23,7 @@ export class LocalChannel<O extends Operations> implements Calls<O> {
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened */
   static async open<O extends Operations>(path: string, mode: Mode): Promise<LocalChannel<O>> {
     try {
-      return new LocalChannel<O>(openConnection(path, mode, CACHE_KIB));
+      return new LocalChannel<O>(await openConnection(path, mode, CACHE_KIB));
     } catch (error) {
       throw unopened(path, messageOf(error));
     }

@@ -1,5 +1,6 @@
-import http from 'node:http';
+import type { Agent, ClientRequest } from 'node:http';
 import https from 'node:https';
+import { http } from '../../../node-http.ts';
 
 /** What a receiver answered, or why it did not. */
 export type Answer =
@@ -11,7 +12,7 @@ export interface Post {
   readonly token: string;
   readonly timeoutMs: number;
   /** writes the body in another way than all at once */
-  readonly writeBody?: ((request: http.ClientRequest, body: string | Buffer) => void) | undefined;
+  readonly writeBody?: ((request: ClientRequest, body: string | Buffer) => void) | undefined;
 }
 
 /** Nobody reads more of an answer than this. */
@@ -24,7 +25,7 @@ const STALE = new Set(['ECONNRESET', 'EPIPE']);
 export class Transport {
   readonly #url: URL;
   readonly #client: typeof http | typeof https;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
 
   constructor(url: URL) {
     this.#url = url;
