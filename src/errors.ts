@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'EVENT_UNKNOWN'
   /** Some of the events came out otherwise than asked for; what was said before tells which. */
   | 'REPLAY_FAILED'
+  /** src/handlers/ cannot be loaded. */
+  | 'HANDLERS_UNUSABLE'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
   /** What a command gives cannot be written. */

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { bodyOf, deliver, SECRET } from './support/notifications.ts';
+import { copyProgram } from './support/program-copy.ts';
 import { startProcess } from './support/service-process.ts';
 
 interface OptionalRoom {
@@ -34,10 +34,7 @@ let copy: string;
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 function copyWithout({ folders, mounts }: OptionalRoom): void {
-  copy = mkdtempSync(join(tmpdir(), 'hookkit-room-'));
-  for (const name of ['bin', 'src', 'package.json'])
-    cpSync(join(root, name), join(copy, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  copy = copyProgram();
   const tsconfig = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'));
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ ...tsconfig, include: ['src'] }));
   for (const folder of folders) rmSync(join(copy, 'src', folder), { recursive: true });

@@ -2,9 +2,9 @@ import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
-import { handlers } from '../handlers/index.ts';
 import { MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
+import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
 
 const SITE = 'devSite1';
@@ -17,7 +17,7 @@ export function devCommand(): Command {
 
 async function dev(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
-  const service = await start({ config, handlers, log });
+  const service = await start({ config, handlers: await loadHandlers(), log });
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const webhook = mock.createWebhook({
     name: 'dev',

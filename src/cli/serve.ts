@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
 import { messageOf } from '../errors.ts';
-import { handlers } from '../handlers/index.ts';
+import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
 
 /** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
@@ -17,7 +17,7 @@ export function serveCommand(): Command {
 
 async function serve(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
-  const service = await start({ config, handlers, log });
+  const service = await start({ config, handlers: await loadHandlers(), log });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, logger: false }, async ({ signal, err }) => {
     if (err) {

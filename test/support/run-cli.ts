@@ -13,17 +13,19 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly cwd?: string;
+  /** bin/hookkit.js of another copy of the program */
+  readonly cli?: string;
   /** the Node to run it with */
   readonly node?: string;
   /** told of the process once it runs */
   readonly onSpawn?: (child: ChildProcess) => void;
 }
 
-const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 
 /** Runs `hookkit` as a user would, in a process of its own. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  const child = spawn(options.node ?? process.execPath, [cli, ...args], {
+  const child = spawn(options.node ?? process.execPath, [options.cli ?? ourCli, ...args], {
     cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
     env: { PATH: process.env.PATH ?? '', ...options.env },
   });

@@ -5,10 +5,10 @@ import { pino } from 'pino';
 import { parseConfig } from '../../config.ts';
 import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
 import { KitError } from '../../errors.ts';
-import { handlers } from '../../handlers/index.ts';
 import { MockProvider } from '../../mock/index.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import type { Service } from '../../service.ts';
+import { loadHandlers } from '../load-handlers.ts';
 import { start } from '../start.ts';
 
 export const SITE = 'demoSite';
@@ -59,10 +59,11 @@ export async function setStage(): Promise<Stage> {
 
 /** On the inspector's usual port, or, where something has that already, on any. */
 async function startInspected(environment: Readonly<Record<string, string>>): Promise<Service> {
+  const handlers = withStumble(await loadHandlers());
   const begin = (more: Readonly<Record<string, string>>) =>
     start({
       config: parseConfig({ ...environment, ...more }),
-      handlers: withStumble(handlers),
+      handlers,
       log: pino({ level: 'silent' }),
     });
   return begin({}).catch((error) => {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { handlers } from '../../handlers/index.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
+import { loadHandlers } from '../load-handlers.ts';
 import { printJson, write } from '../print.ts';
 import { table } from '../table.ts';
 
@@ -18,6 +18,7 @@ export function listCommand(): Command {
 }
 
 async function list({ json }: { json?: true }): Promise<void> {
+  const handlers = await loadHandlers();
   const known = kindNames.map((kind) => ({
     kind,
     ids: KINDS[kind].ids as readonly string[],

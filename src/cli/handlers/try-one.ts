@@ -3,7 +3,6 @@ import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { KitError } from '../../errors.ts';
-import { handlers } from '../../handlers/index.ts';
 import { parseJsonText } from '../../notification/json.ts';
 import { toVerified } from '../../receiver/verified.ts';
 import { eventId } from '../../store/event-id.ts';
@@ -12,6 +11,7 @@ import { checkEventId, eventOf } from '../events/event-of.ts';
 import { withDatabase } from '../events/open-database.ts';
 import { bodyOf } from '../events/single/body-options.ts';
 import { interruptible } from '../interruptible.ts';
+import { loadHandlers } from '../load-handlers.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
@@ -62,6 +62,7 @@ async function tryEvent(
   config: Config,
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
+  const handlers = await loadHandlers();
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
       handlers,

@@ -4,6 +4,7 @@ import { KitError } from '../../../errors.ts';
 import { eventJson } from '../../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
+import { loadHandlers } from '../../load-handlers.ts';
 import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
 import { eventTable } from '../event-rows.ts';
@@ -57,6 +58,7 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
     withReport(path, async (report) => {
       const isAwaited = run === true || report !== undefined;
       const ids = new IdList();
+      const handlers = run && (await loadHandlers()); // before anything is put back that they cannot handle
       const { replayed, isCut } = await putBack(
         store,
         { filter, resetSteps, signal },
@@ -69,7 +71,9 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
         return write(json ? `${JSON.stringify({ replayed })}\n` : `${text}\n`);
       }
       say(`${replayed} events put back to pending; waiting until they have ended`);
-      const stop = run ? (await import('./run-here.ts')).runHere(store, config) : async () => {};
+      const stop = handlers
+        ? (await import('./run-here.ts')).runHere(store, config, handlers)
+        : async () => {};
       const until = wait === undefined ? undefined : systemClock.now() + wait;
       const tally = await awaitEnds({ store, ids, report, signal, until }).finally(stop);
       if (signal.aborted) say(`all ${replayed} events were put back, and ${sum(tally)} of them have ended`);

@@ -1,15 +1,15 @@
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
-import { handlers } from '../../../handlers/index.ts';
+import type { Handlers } from '../../../dispatch/handler.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 import { stderrLog } from '../../stderr-log.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 
 const COLLECT_EVERY = 5000;
 
-/** Handles whatever is ready in the store with src/handlers/, in this process, until told to stop. */
-export function runHere(store: EventStore, config: Config): () => Promise<void> {
+/** Handles whatever is ready in the store, in this process, until told to stop. */
+export function runHere(store: EventStore, config: Config, handlers: Handlers): () => Promise<void> {
   const dispatcher = configuredDispatcher(config, {
     store,
     handlers,
