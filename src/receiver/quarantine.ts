@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type JsonObject, parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { inspectToken, verifyNotification } from '../notification/token.ts';
-import type { EventStore, VerifiedNotification } from '../store/event-store.ts';
+import type { EventStore } from '../store/event-store.ts';
 import type { Keyring } from './keyring.ts';
 
 /** Whether a refused notification may be genuine after all, once the right secret is known. */
@@ -11,7 +11,7 @@ export function deservesQuarantine(token: string, body: JsonObject): boolean {
 }
 
 interface Admission {
-  readonly store: Pick<EventStore, 'hasQuarantined' | 'quarantined' | 'record' | 'dismiss'>;
+  readonly store: Pick<EventStore, 'hasQuarantined' | 'quarantined' | 'admit'>;
   readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly log: Pick<Logger, 'info'>;
   /** only what names this webhook */
@@ -19,19 +19,15 @@ interface Admission {
 }
 
 /**
- * Verifies again what waits in quarantine, and records what the secrets known now explain. It is recorded before it is
- * taken out, so that a crash in between repeats it and loses nothing.
- * @returns how many were admitted
+ * Verifies again what waits in quarantine, and records what the secrets known now explain.
+ * @returns how many were admitted; what another process admits at the same time counts there
  */
 export async function admitQuarantined({ store, keyring, log, webhookId }: Admission): Promise<number> {
   let admitted = 0;
   if (!(await store.hasQuarantined())) return admitted;
-  for (const { token, source, receivedAt, ...notification } of await store.quarantined(webhookId)) {
-    const keys = keyring.keysFor(notification.webhookId);
-    if (verifyNotification(token, parseJsonText(notification.body), keys)) continue;
-    await store.record(notification satisfies VerifiedNotification, receivedAt);
-    await store.dismiss(token);
-    admitted++;
+  for (const { token, webhookId: sender, body } of await store.quarantined(webhookId)) {
+    if (verifyNotification(token, parseJsonText(body), keyring.keysFor(sender))) continue;
+    if (await store.admit(token)) admitted++;
   }
   if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
   return admitted;

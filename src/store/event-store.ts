@@ -215,8 +215,8 @@ export interface EventStore extends EventSearch {
   quarantined(webhookId?: string): Promise<readonly Quarantined[]>;
   /** Whether anything waits in quarantine. */
   hasQuarantined(): Promise<boolean>;
-  /** Takes an entry out, once it was recorded or is of no use. */
-  dismiss(token: string): Promise<void>;
+  /** Takes an entry out and records it, in one commit. Undefined if it is not there, as when another process was first. */
+  admit(token: string): Promise<Recorded | undefined>;
 
   /**
    * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time.

@@ -190,8 +190,8 @@ export class SqliteStore implements EventStore {
     return this.#read.call('quarantined', webhookId ?? null);
   }
 
-  dismiss(token: string) {
-    return this.#write.call('dismiss', token);
+  admit(token: string) {
+    return this.#write.call('admit', token);
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {

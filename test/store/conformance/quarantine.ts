@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { EventId } from '../../../src/store/event-id.ts';
 import type { EventStore, Quarantined } from '../../../src/store/event-store.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -35,7 +36,7 @@ export function describeQuarantine(fixture: CurrentFixture): void {
       expect(await store.hasQuarantined()).toBe(false);
       await store.quarantine(entry(1), 10);
       expect(await store.hasQuarantined()).toBe(true);
-      await store.dismiss(entry(1).token);
+      await store.admit(entry(1).token);
       expect(await store.hasQuarantined()).toBe(false);
     });
 
@@ -89,13 +90,48 @@ export function describeQuarantine(fixture: CurrentFixture): void {
       expect(await store.quarantined('webhook-3')).toEqual([]);
     });
 
-    test('gives an entry up, when it is dismissed, and takes it again when it comes again', async () => {
-      const { store } = fixture();
+    test('makes an event of an entry, when it is admitted, as it was when it came', async () => {
+      const { store, clock } = fixture();
+      const receivedAt = clock.now();
       await store.quarantine(entry(1), 10);
       await store.quarantine(entry(2), 10);
-      await store.dismiss(entry(1).token);
-      await store.dismiss('a token that is not there');
+      await clock.advance(1000);
+      const recorded = await store.admit(entry(1).token);
+      expect(recorded?.status).toBe('accepted');
       expect(await tokens(store)).toEqual([entry(2).token]);
+      const { token, source, digest, ...notification } = entry(1);
+      expect(await store.event(recorded?.id ?? ('' as EventId))).toMatchObject({
+        ...notification,
+        receivedAt,
+        lastDeliveryAt: receivedAt,
+        status: 'pending',
+        deliveries: 1,
+      });
+    });
+
+    test('admits an entry once, when two connections do so at the same time', async () => {
+      const { store, open } = fixture();
+      await store.quarantine(entry(1), 10);
+      const other = await open();
+      const recorded = await Promise.all([store, other, store].map((one) => one.admit(entry(1).token)));
+      expect(recorded.filter((one) => one !== undefined)).toHaveLength(1);
+      expect(await store.events({}, { limit: 10 })).toMatchObject([{ deliveries: 1 }]);
+    });
+
+    test('counts a delivery of an event that is there, when its entry is admitted', async () => {
+      const { store } = fixture();
+      const { id } = await store.record(entry(1));
+      await store.quarantine(entry(1), 10);
+      expect(await store.admit(entry(1).token)).toEqual({ status: 'duplicate', id });
+      expect(await store.event(id)).toMatchObject({ deliveries: 2 });
+    });
+
+    test('admits nothing, when there is no such entry, and takes one again that comes again', async () => {
+      const { store } = fixture();
+      expect(await store.admit('a token that is not there')).toBeUndefined();
+      await store.quarantine(entry(1), 10);
+      await store.admit(entry(1).token);
+      expect(await store.admit(entry(1).token)).toBeUndefined();
       expect(await store.quarantine(entry(1), 10)).toBe(true);
     });
 

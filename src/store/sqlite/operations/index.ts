@@ -3,7 +3,7 @@ import { release, renew } from './leases.ts';
 import { meta, metaOrSet } from './meta.ts';
 import { ping } from './ping.ts';
 import { prune } from './prune.ts';
-import { dismiss, hasQuarantined, quarantine } from './quarantine.ts';
+import { admit, hasQuarantined, quarantine } from './quarantine.ts';
 import { record } from './record.ts';
 import { lastSeq, letGo, putBack } from './replay.ts';
 import { addSecret, rekey, retireSecret, secrets } from './secrets.ts';
@@ -31,7 +31,7 @@ export const writes = {
   metaOrSet,
   quarantine,
   hasQuarantined,
-  dismiss,
+  admit,
   prune,
   settings,
   ping,

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Quarantined } from '../../event-store.ts';
+import type { Quarantined, Recorded } from '../../event-store.ts';
+import { record } from './record.ts';
 
 export function quarantine(db: Database): (input: { entry: Quarantined; max: number }) => boolean {
   const add = db.prepare(
@@ -36,7 +37,15 @@ export function quarantined(db: Database): (webhookId: string | null) => Quarant
   return (webhookId) => all.all({ webhookId });
 }
 
-export function dismiss(db: Database): (token: string) => void {
-  const remove = db.prepare('DELETE FROM quarantine WHERE token = ?');
-  return (token) => void remove.run(token);
+export function admit(db: Database): (token: string) => Recorded | undefined {
+  const takeOut = db.prepare<[string], Omit<Quarantined, 'token' | 'source'>>(
+    `DELETE FROM quarantine WHERE token = ?
+     RETURNING event_time AS eventTime, digest, kind, webhook_id AS webhookId, site_id AS siteId, resource, body,
+       received_at AS receivedAt`,
+  );
+  const recordIt = record(db);
+  return (token) => {
+    const entry = takeOut.get(token);
+    return entry && recordIt(entry);
+  };
 }
