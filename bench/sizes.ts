@@ -19,7 +19,10 @@ export interface Sizes {
   readonly restMs: number;
 }
 
-export type Connections = 1 | 32 | 128;
+/** How many connections the load comes over. */
+export const CONNECTIONS = [1, 32, 128] as const;
+
+export type Connections = (typeof CONNECTIONS)[number];
 
 const FULL: Sizes = {
   rounds: 5,

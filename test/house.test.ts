@@ -65,6 +65,13 @@ describe('the rules of the house', () => {
     expect(breaches(inRoom('notification'), (target) => /^src\/(?!notification\/)/.test(target))).toEqual([]);
   });
 
+  test('start without what they do not need: nobody imports values of node:http, which would load fetch', () => {
+    const valueImport = /^import (?!type )[^;]*'node:http';/m;
+    expect(valueImport.test("import {\n  createServer,\n} from 'node:http';")).toBe(true);
+    expect(valueImport.test("import type { Server } from 'node:http';")).toBe(false);
+    expect(sources.filter(({ text }) => valueImport.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
   test('let data walk in one direction: no room imports itself over others', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of sources) {

@@ -2,7 +2,7 @@ import { type AckFigures, measureAcks } from '../acks.ts';
 import { atLeast, atMost, goalTable, number, ratio, table } from '../markdown.ts';
 import { interleaved, say } from '../measure.ts';
 import { withScratch } from '../scratch.ts';
-import type { Connections, Sizes } from '../sizes.ts';
+import { CONNECTIONS, type Connections, type Sizes } from '../sizes.ts';
 import { Target } from '../target.ts';
 import type { Section } from './section.ts';
 
@@ -21,7 +21,7 @@ export const acks: Section = { title: 'Acks', run };
 
 async function run(sizes: Sizes): Promise<string> {
   const byConnections = new Map<Connections, Results>();
-  for (const connections of [1, 32, 128] as const) {
+  for (const connections of CONNECTIONS) {
     say(`${connections} connections`);
     byConnections.set(
       connections,

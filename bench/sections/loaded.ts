@@ -3,7 +3,7 @@ import { copyOfFilled } from '../filled.ts';
 import { atLeast, atMost, goalTable, number, ratio, table } from '../markdown.ts';
 import { interleaved, say } from '../measure.ts';
 import { withScratch } from '../scratch.ts';
-import type { Connections, Sizes } from '../sizes.ts';
+import { CONNECTIONS, type Connections, type Sizes } from '../sizes.ts';
 import { settle, Target } from '../target.ts';
 import type { Section } from './section.ts';
 
@@ -24,7 +24,7 @@ function run(sizes: Sizes): Promise<string> {
     const copy = copyOfFilled(sizes.events, directory);
     await settle(copy);
     const byConnections = new Map<Connections, Results>();
-    for (const connections of [1, 32, 128] as const) {
+    for (const connections of CONNECTIONS) {
       say(`${connections} connections`);
       const results = await interleaved(CASES, sizes.rounds, (name) =>
         measure({ name, copy, connections, sizes }),

@@ -4,7 +4,7 @@ import { atLeast, atMost, goalTable, number, ratio, table } from '../markdown.ts
 import { interleaved, say } from '../measure.ts';
 import { type Started, startService } from '../program.ts';
 import { withScratch } from '../scratch.ts';
-import type { Connections, Sizes } from '../sizes.ts';
+import { CONNECTIONS, type Connections, type Sizes } from '../sizes.ts';
 import { settle, Target } from '../target.ts';
 import type { Section } from './section.ts';
 
@@ -71,7 +71,7 @@ async function measureLoaded(database: string, connections: Connections, sizes: 
 }
 
 function acksTable(results: Results): string {
-  const rows = ([1, 32, 128] as const).flatMap((connections) =>
+  const rows = CONNECTIONS.flatMap((connections) =>
     CASES.map((name) => {
       const { perSecond, p50, p99, p999 } = results[connections][name];
       return [
@@ -98,7 +98,7 @@ function otherTable(starts: Starts, results: Results): string {
 function goals(starts: Starts, results: Results): string {
   const { empty, filled } = results[32];
   return goalTable([
-    ...([1, 32, 128] as const).map((connections) =>
+    ...CONNECTIONS.map((connections) =>
       atLeast(
         `acks at ${connections} connections filled, of empty`,
         results[connections].filled.perSecond / results[connections].empty.perSecond,

@@ -2,6 +2,10 @@ import type { Database } from 'better-sqlite3';
 import type { Quarantined, Recorded } from '../../event-store.ts';
 import { record } from './record.ts';
 
+/** An entry, as `Quarantined` names its parts. */
+const ENTRY = `token, source, received_at AS receivedAt, event_time AS eventTime, digest, kind, webhook_id AS webhookId,
+  site_id AS siteId, resource, body`;
+
 export function quarantine(db: Database): (input: { entry: Quarantined; max: number }) => boolean {
   const add = db.prepare(
     `INSERT INTO quarantine
@@ -30,18 +34,14 @@ export function hasQuarantined(db: Database): () => boolean {
 
 export function quarantined(db: Database): (webhookId: string | null) => Quarantined[] {
   const all = db.prepare<[{ webhookId: string | null }], Quarantined>(
-    `SELECT token, source, received_at AS receivedAt, event_time AS eventTime, digest, kind, webhook_id AS webhookId,
-       site_id AS siteId, resource, body
-     FROM quarantine WHERE :webhookId IS NULL OR webhook_id = :webhookId ORDER BY id`,
+    `SELECT ${ENTRY} FROM quarantine WHERE :webhookId IS NULL OR webhook_id = :webhookId ORDER BY id`,
   );
   return (webhookId) => all.all({ webhookId });
 }
 
 export function admit(db: Database): (token: string) => Recorded | undefined {
-  const takeOut = db.prepare<[string], Omit<Quarantined, 'token' | 'source'>>(
-    `DELETE FROM quarantine WHERE token = ?
-     RETURNING event_time AS eventTime, digest, kind, webhook_id AS webhookId, site_id AS siteId, resource, body,
-       received_at AS receivedAt`,
+  const takeOut = db.prepare<[string], Quarantined>(
+    `DELETE FROM quarantine WHERE token = ? RETURNING ${ENTRY}`,
   );
   const recordIt = record(db);
   return (token) => {

@@ -7,8 +7,8 @@ import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
 
 /**
- * What the reading connection can do: queries of the inspector and the command line, which may take long. Nothing that
- * receives or dispatches needs them.
+ * What the reading connection can do: queries, which may take long, of the inspector, the command line and whoever admits
+ * from quarantine. Receiving a notification and dispatching its event need none of them.
  */
 export const reads = {
   event,
