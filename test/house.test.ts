@@ -117,27 +117,6 @@ describe('the rules of the house', () => {
   });
 });
 
-describe('a file', () => {
-  const lengths = sources.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }));
-
-  test('of src has at most 250 lines', () => {
-    expect(lengths.filter(({ lines }) => lines > 250)).toEqual([]);
-  });
-
-  test('of src has, in the middle of all, less than 80 lines', () => {
-    const sorted = lengths.map(({ lines }) => lines).sort((one, other) => one - other);
-    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(80);
-  });
-
-  test('of the tests has about 250 lines at most', () => {
-    const tests = filesBelow('test', '.ts').map(({ path, text }) => ({
-      path,
-      lines: text.split('\n').length - 1,
-    }));
-    expect(tests.filter(({ lines }) => lines > 280)).toEqual([]);
-  });
-});
-
 describe('nothing in the project', () => {
   const folders = ['src', 'bin', 'docs', 'bench', '.ci'];
   const files = [
