@@ -71,6 +71,7 @@ const variables = {
   ADMIN_NAMES: text(/^[\w.-]+(\s*,\s*[\w.-]+)*$/, 'host names, separated by commas')
     .transform((names) => names.toLowerCase().split(/\s*,\s*/))
     .optional(),
+  ADMIN_TRUST_PROXY: whole(0, 16, 'how many proxies stand before the admin listener').default(0),
 
   PROVIDER_BASE_URL: url.default('https://api.jwplayer.com'),
   PROVIDER_API_SECRET: secret(/^\S+$/, 'an API secret of the provider').optional(),

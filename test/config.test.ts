@@ -48,6 +48,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     ADMIN_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     ADMIN_TOKEN: { valid: 'sixteen-letters!', invalid: ['fifteen-letters', 'with spaces in between'] },
     ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
+    ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
     PROVIDER_BASE_URL: {
       valid: 'http://127.0.0.1:4010',
       invalid: ['api.example.com', 'ftp://example.com', 'file:///etc'],
@@ -109,6 +110,7 @@ describe('an environment', () => {
       SHUTDOWN_GRACE_MS: 10_000,
       ADMIN_HOST: '127.0.0.1',
       ADMIN_PORT: 3001,
+      ADMIN_TRUST_PROXY: 0,
       PROVIDER_BASE_URL: 'https://api.jwplayer.com',
       MOCK_PORT: 4010,
       LOG_LEVEL: 'info',

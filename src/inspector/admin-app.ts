@@ -4,6 +4,7 @@ import { Refused } from './api/endpoint.ts';
 import type { Parts } from './api/reports.ts';
 import { apiRouter } from './api/router.ts';
 import { assets } from './assets.ts';
+import { Guesses } from './guard/guesses.ts';
 import { guardHost } from './guard/hosts.ts';
 import { guardOrigin } from './guard/origins.ts';
 import { policy } from './guard/policy.ts';
@@ -20,13 +21,15 @@ export function adminApp(parts: Parts): Express {
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
+  app.set('trust proxy', config.ADMIN_TRUST_PROXY);
   app.use(policy);
   app.use(guardHost({ adminHost: config.ADMIN_HOST, names: config.ADMIN_NAMES ?? [] }), guardOrigin);
   app.use('/assets', assets());
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN);
-    app.use(guardToken({ check, sessions: new Sessions(clock), log, render }));
+    const guesses = new Guesses({ clock, log, count: (result) => watch.metrics.guessed(result) });
+    app.use(guardToken({ check, guesses, sessions: new Sessions(clock), log, render }));
   }
   app.use((_req, res, next) => {
     res.set('Cache-Control', 'no-store'); // a shared cache or a later reader of this browser has no token

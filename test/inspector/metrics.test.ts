@@ -27,6 +27,7 @@ afterAll(() => inspected.dispose());
 const NAMES = [
   'webhook_notifications_total',
   'webhook_ack_seconds',
+  'webhook_admin_guesses_total',
   'webhook_events',
   'webhook_oldest_pending_seconds',
   'webhook_handler_seconds',

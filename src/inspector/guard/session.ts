@@ -1,13 +1,26 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { CookieOptions } from 'express';
+import { createHash, randomBytes } from 'node:crypto';
+import type { CookieOptions, Response } from 'express';
 import type { Clock } from '../../clock.ts';
 
 const NAME = 'hookkit_session';
 const LASTS_MS = 12 * 3_600_000;
+/** Each of them had the token; a program that signs in at every request must not fill memory. */
+const MOST_SESSIONS = 1000;
 
-/** Sessions of people who have signed in: a time of expiry, signed with a key that lives as long as the process. */
+/** Somebody who has signed in. */
+export interface Session {
+  /** Ties an answer to it: one that is still under way when the session ends, such as a live tail, ends with it. */
+  readonly answers: Set<Response>;
+  readonly cancelExpiry: () => void;
+}
+
+/**
+ * Sessions of people who have signed in. They are kept here, not in their cookies: one that has ended is gone, whoever
+ * kept its cookie. None outlives the process.
+ */
 export class Sessions {
-  readonly #key = randomBytes(32);
+  /** by digest, so that looking one up takes a time that says nothing of the cookies that there are */
+  readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -16,33 +29,50 @@ export class Sessions {
 
   /** The name, value and options of a new session's cookie. */
   begin(options: Pick<CookieOptions, 'secure'>): [string, string, CookieOptions] {
-    const expires = this.#clock.now() + LASTS_MS;
-    const value = `${expires}.${this.#sign(String(expires)).toString('base64url')}`;
+    const value = randomBytes(32).toString('base64url');
+    const digest = digestOf(value);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#end(oldest);
+    const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(digest));
+    this.#sessions.set(digest, { answers: new Set(), cancelExpiry });
     return [NAME, value, { ...this.#options, ...options, maxAge: LASTS_MS }];
   }
 
-  /** The name and options with which the cookie is taken away. */
-  end(): [string, CookieOptions] {
+  /** Ends the sessions of a Cookie header, and what is under way in them. @returns what takes the cookie away */
+  end(header: string | undefined): [string, CookieOptions] {
+    for (const value of valuesIn(header)) this.#end(digestOf(value));
     return [NAME, this.#options];
   }
 
-  /** Whether a Cookie header holds a session that was begun here and is not over. */
-  isAlive(header: string | undefined): boolean {
-    return (header ?? '').split(/; */).some((pair) => {
-      const [, expires = '', signature = ''] = COOKIE.exec(pair) ?? [];
-      if (expires === '' || Number(expires) <= this.#clock.now()) return false;
-      return timingSafeEqual(Buffer.from(signature, 'base64url'), this.#sign(expires));
-    });
+  /** The session of a Cookie header, if it was begun here and has not ended. */
+  find(header: string | undefined): Session | undefined {
+    for (const value of valuesIn(header)) {
+      const session = this.#sessions.get(digestOf(value));
+      if (session) return session;
+    }
+    return undefined;
+  }
+
+  #end(digest: string): void {
+    const session = this.#sessions.get(digest);
+    if (!session) return;
+    this.#sessions.delete(digest);
+    session.cancelExpiry();
+    for (const answer of session.answers) answer.destroy();
   }
 
   get #options(): CookieOptions {
     return { httpOnly: true, sameSite: 'strict', path: '/' };
   }
-
-  #sign(text: string): Buffer {
-    return createHmac('sha256', this.#key).update(text).digest();
-  }
 }
 
-/** A signature of exactly 32 bytes in base64url, so that the comparison is of equal lengths. */
-const COOKIE = new RegExp(`^${NAME}=(\\d{1,15})\\.([\\w-]{43})$`);
+/** What stands in a Cookie header under our name; a browser may send several. */
+function valuesIn(header = ''): string[] {
+  return header.split(/; */).flatMap((pair) => COOKIE.exec(pair)?.[1] ?? []);
+}
+
+function digestOf(value: string): string {
+  return createHash('sha256').update(value).digest('base64url');
+}
+
+const COOKIE = new RegExp(`^${NAME}=([\\w-]{43})$`);

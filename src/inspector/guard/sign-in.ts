@@ -1,70 +1,90 @@
 import express, { type Request, type RequestHandler, Router } from 'express';
-import { rateLimit } from 'express-rate-limit';
+import { ipKeyGenerator } from 'express-rate-limit';
 import type { Logger } from 'pino';
 import type { Render } from '../pages/render.ts';
+import type { Guesses } from './guesses.ts';
 import { refuse } from './refuse.ts';
-import type { Sessions } from './session.ts';
+import type { Session, Sessions } from './session.ts';
 
 export interface SignInOptions {
   /** whether a token is the right one */
   readonly check: (token: string) => boolean;
+  readonly guesses: Guesses;
   readonly sessions: Sessions;
   readonly log: Logger;
   readonly render: Render;
 }
 
-const MINUTE_MS = 60_000;
-/** Wrong tokens a minute and source; the right one is never throttled. */
-const WRONG_TOKENS = 30;
-
-/** Lets in who has the token or a session, shows others the page to sign in on, and answers programs with 401. */
-export function guardToken(options: SignInOptions): Router {
-  const { check, sessions, log, render } = options;
+/** Lets in who has a session or the token, shows others the page to sign in on, and answers programs with 401. */
+export function guardToken({ check, guesses, sessions, log, render }: SignInOptions): Router {
   const router = Router();
-  const limit = rateLimit({
-    windowMs: MINUTE_MS,
-    limit: WRONG_TOKENS,
-    standardHeaders: false,
-    legacyHeaders: false,
-    validate: { xForwardedForHeader: false, forwardedHeader: false },
-    handler: (req, res) => refuse(req, res.set('Retry-After', '60'), 429, 'too many wrong tokens'),
-  });
+
+  /** Over the limit of wrong tokens nothing is looked at, be it right or wrong. */
+  const limit: RequestHandler = (req, res, next) => {
+    const waitMs = guesses.waitMs(sourceOf(req));
+    if (waitMs === 0) return next();
+    guesses.unchecked(sourceOf(req));
+    const seconds = Math.ceil(waitMs / 1000);
+    refuse(
+      req,
+      res.set('Retry-After', String(seconds)),
+      429,
+      `too many wrong tokens: no token is checked for the next ${seconds} s`,
+    );
+  };
+  const tryToken = (req: Request, token: string): boolean => {
+    const isRight = check(token);
+    if (isRight) guesses.right(sourceOf(req));
+    else guesses.wrong(sourceOf(req));
+    return isRight;
+  };
 
   router.get('/sign-in', (_req, res) => render(res, 'sign-in', { title: 'Sign in', wrong: false }));
-  router.post(
-    '/sign-in',
-    express.urlencoded({ extended: false, limit: '4kb' }),
-    (req, res, next) => {
-      const token: unknown = req.body?.token;
-      if (typeof token !== 'string' || !check(token)) return next();
-      res.cookie(...sessions.begin({ secure: isSecure(req) }));
-      res.redirect(303, '/');
-    },
-    limit,
-    (req, res) => {
-      log.warn({ source: req.ip }, 'sign-in with a wrong token');
-      render(res.status(401), 'sign-in', { title: 'Sign in', wrong: true });
-    },
-  );
-  router.post('/sign-out', (_req, res) => {
-    res.clearCookie(...sessions.end());
+  // The limit comes after the body, so that of many requests at once none slips past it while the others are read.
+  router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), limit, (req, res) => {
+    const token: unknown = req.body?.token;
+    if (!tryToken(req, typeof token === 'string' ? token : '')) {
+      return render(res.status(401), 'sign-in', { title: 'Sign in', wrong: true });
+    }
+    log.info({ source: req.ip }, 'signed in');
+    res.cookie(...sessions.begin({ secure: isSecure(req) }));
+    res.redirect(303, '/');
+  });
+  router.post('/sign-out', (req, res) => {
+    res.clearCookie(...sessions.end(req.headers.cookie));
     res.redirect(303, '/sign-in');
   });
 
-  const letIn: RequestHandler = (req, res, next) => {
+  // A session comes first: other people's guesses, from the same address even, do not shut it out.
+  router.use((req, res, next) => {
+    const session = sessions.find(req.headers.cookie);
+    if (!session) return next();
+    tie(session, res);
+    next('router');
+  });
+  const letIn: RequestHandler = (req, _res, next) => {
     const token = bearerOf(req);
-    if (token === undefined ? sessions.isAlive(req.headers.cookie) : check(token)) return next('router');
-    if (token === undefined && isPage(req)) return res.redirect(303, '/sign-in');
-    next();
+    next(token !== undefined && tryToken(req, token) ? 'router' : undefined);
   };
+  const limitTokens: RequestHandler = (req, res, next) =>
+    bearerOf(req) === undefined ? next() : limit(req, res, next);
   const turnAway: RequestHandler = (req, res) => {
+    if (bearerOf(req) === undefined && isPage(req)) return res.redirect(303, '/sign-in');
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
   };
-  const countWrong: RequestHandler = (req, res, next) =>
-    bearerOf(req) === undefined ? next() : limit(req, res, next);
-  router.use(letIn, countWrong, turnAway);
+  router.use(limitTokens, letIn, turnAway);
   return router;
+}
+
+function tie({ answers }: Session, res: express.Response): void {
+  answers.add(res);
+  res.once('close', () => answers.delete(res));
+}
+
+/** An address, or the network that somebody with IPv6 has to himself. */
+function sourceOf({ ip = '' }: Request): string {
+  return ipKeyGenerator(ip);
 }
 
 function bearerOf({ headers }: Request): string | undefined {

@@ -62,17 +62,29 @@ export class Metrics {
     registers: this.#registers,
   });
 
+  readonly #guesses = new Counter({
+    name: 'webhook_admin_guesses_total',
+    help: 'Requests to the admin listener with a wrong token, and those over the limit, whose token was not checked.',
+    labelNames: ['result'],
+    registers: this.#registers,
+  });
+
   /** Made once: prom-client would look up the labels at every count. */
   readonly #byResult = new Map(results.map((result) => [result, this.#notifications.labels({ result })]));
 
   constructor() {
     // A counter that is not there before its first count makes the first rise invisible to rate().
     for (const counter of this.#byResult.values()) counter.inc(0);
+    for (const result of ['wrong', 'unchecked']) this.#guesses.inc({ result }, 0);
   }
 
   answered(result: Result, ms: number): void {
     this.#byResult.get(result)?.inc();
     if (result === 'accepted' || result === 'duplicate') this.#ack.observe(ms / 1000);
+  }
+
+  guessed(result: 'wrong' | 'unchecked'): void {
+    this.#guesses.inc({ result });
   }
 
   ran({ kind, outcome, ms }: HandlerRun): void {

@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+import { describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/clock.ts';
+import { Guesses } from '../../src/inspector/guard/guesses.ts';
+import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { logLines } from '../support/log-lines.ts';
+
+const TOKEN = 'the-admin-token-of-the-tests';
+const inspect = inspectedForEachTest();
+
+/** A listener whose visitors are told apart by what their proxy says. */
+async function guarded() {
+  const inspected = await inspect({}, { ADMIN_TOKEN: TOKEN, ADMIN_TRUST_PROXY: '1' });
+  const bearer = (token: string, source = '192.0.2.1') =>
+    inspected.raw('/api/stats', {
+      headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': source },
+    });
+  const signIn = (token: string, source = '192.0.2.1') =>
+    inspected.raw('/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': source },
+      body: new URLSearchParams({ token }).toString(),
+    });
+  return { inspected, bearer, signIn };
+}
+
+const statusesOf = async (answers: readonly Promise<{ status: number }>[]): Promise<number[]> =>
+  (await Promise.all(answers)).map(({ status }) => status).toSorted();
+
+describe('the right token', () => {
+  test.each(['bearer', 'signIn'] as const)(
+    'is refused like any other, when its source had 10 wrong ones within a minute, by %s, with 429',
+    async (way) => {
+      const { inspected, ...ways } = await guarded();
+      for (let round = 0; round < 10; round++) expect((await ways[way](`wrong-${round}`)).status).toBe(401);
+      for (const right of [ways.bearer(TOKEN), ways.signIn(TOKEN)]) {
+        const answer = await right;
+        expect(answer.status).toBe(429);
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(50);
+        expect(answer.headers['set-cookie']).toBeUndefined();
+      }
+      expect((await ways.bearer('wrong')).body).toBe((await ways.bearer(TOKEN)).body);
+      expect((await ways.signIn(TOKEN, '192.0.2.2')).status).toBe(303);
+      expect(inspected.log.withMessage('wrong admin token')).toHaveLength(1);
+    },
+  );
+
+  test.each(['bearer', 'signIn'] as const)(
+    'stays out, when 60 guesses come at the same moment by %s, of which 10 are checked',
+    async (way) => {
+      const guarding = await guarded();
+      const guesses = Array.from({ length: 60 }, (_, index) => guarding[way](`wrong-${index}`));
+      const statuses = await statusesOf(guesses);
+      expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(50);
+    },
+  );
+
+  test('stays out, when 100 were wrong in all, from whatever new source it comes, with 429', async () => {
+    const { bearer, signIn } = await guarded();
+    expect((await bearer(TOKEN, '198.51.100.1')).status).toBe(200); // a scraper that is known by now
+    const guesses = Array.from({ length: 10 }, (_, host) =>
+      Array.from({ length: 10 }, () => bearer('wrong', `203.0.113.${host}`)),
+    ).flat();
+    expect(new Set(await statusesOf(guesses))).toEqual(new Set([401]));
+    expect((await bearer(TOKEN, '192.0.2.9')).status).toBe(429);
+    expect((await signIn(TOKEN, '192.0.2.9')).status).toBe(429);
+    expect((await bearer(TOKEN, '198.51.100.1')).status).toBe(200);
+    for (let round = 0; round < 10; round++) await bearer('wrong', '198.51.100.1');
+    expect((await bearer(TOKEN, '198.51.100.1')).status).toBe(429);
+  });
+
+  test('is not needed, when there is a session, whatever is guessed from its source, with 200', async () => {
+    const { inspected, bearer, signIn } = await guarded();
+    const { headers } = await signIn(TOKEN);
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? '';
+    for (let round = 0; round < 12; round++) await bearer('wrong');
+    const answer = await inspected.raw('/events', { headers: { cookie, 'x-forwarded-for': '192.0.2.1' } });
+    expect(answer.status).toBe(200);
+  });
+
+  test('is looked for by address, when nothing says that a proxy is to be believed, whatever X-Forwarded-For says', async () => {
+    const inspected = await inspect({}, { ADMIN_TOKEN: TOKEN });
+    const ask = (token: string, source: number) =>
+      inspected.raw('/metrics', {
+        headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': `192.0.2.${source}` },
+      });
+    for (let round = 0; round < 10; round++) await ask('wrong', round);
+    expect((await ask(TOKEN, 99)).status).toBe(429);
+  });
+
+  test('of another address of this machine is taken, when one of them is over its limit, with 200', async () => {
+    const inspected = await inspect({}, { ADMIN_TOKEN: TOKEN });
+    const ask = (token: string, localAddress: string) =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}` };
+        request(`${inspected.url}/api/stats`, { headers, localAddress, agent: false }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        })
+          .on('error', reject)
+          .end();
+      });
+    for (let round = 0; round < 10; round++) expect(await ask('wrong', '127.0.0.2')).toBe(401);
+    expect(await ask(TOKEN, '127.0.0.2')).toBe(429);
+    expect(await ask(TOKEN, '127.0.0.3')).toBe(200);
+  });
+});
+
+describe('every guess', () => {
+  test('is counted, when it was wrong and when it was not checked, by Bearer and on the page', async () => {
+    const { inspected, bearer, signIn } = await guarded();
+    for (let round = 0; round < 8; round++) await bearer('wrong');
+    for (let round = 0; round < 8; round++) await signIn('wrong');
+    const metrics = await inspected.raw('/metrics', {
+      headers: { authorization: `Bearer ${TOKEN}`, 'x-forwarded-for': '192.0.2.2' },
+    });
+    expect(metrics.body).toContain('webhook_admin_guesses_total{result="wrong"} 10');
+    expect(metrics.body).toContain('webhook_admin_guesses_total{result="unchecked"} 6');
+  });
+
+  function watched() {
+    const clock = new VirtualClock();
+    const { log, withMessage } = logLines();
+    const counted = { wrong: 0, unchecked: 0 };
+    const guesses = new Guesses({ clock, log, count: (result) => counted[result]++ });
+    const guess = (source: string) =>
+      guesses.waitMs(source) === 0 ? guesses.wrong(source) : guesses.unchecked(source);
+    const told = () =>
+      withMessage('wrong admin token').map(({ source, guesses: number }) => [source, number]);
+    return { clock, guesses, guess, told, counted };
+  }
+
+  test('is told of in one line a minute and source, when there are many, with how many there were', async () => {
+    const { clock, guess, told } = watched();
+    for (let second = 0; second < 90; second++) {
+      for (let round = 0; round < 5; round++) guess('a');
+      if (second === 30) guess('b');
+      await clock.advance(1000);
+    }
+    expect(told()).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['a', 299],
+    ]);
+    await clock.advance(60_000);
+    expect(told().slice(3)).toEqual([['a', 150]]);
+    await clock.advance(600_000);
+    expect(told()).toHaveLength(4);
+  });
+
+  test('of sources beyond the limit in all shares a line, when there are ten thousand of them', async () => {
+    const { clock, guess, told, counted } = watched();
+    for (let source = 0; source < 10_000; source++) guess(`source ${source}`);
+    await clock.advance(60_000);
+    expect(told()).toHaveLength(102);
+    expect(told().slice(100)).toEqual([
+      ['others', 1],
+      ['others', 9899],
+    ]);
+    expect(counted).toEqual({ wrong: 100, unchecked: 9900 });
+  });
+
+  test('counts for a minute, when time goes on, and not one moment longer or shorter', async () => {
+    const { clock, guesses } = watched();
+    for (let round = 0; round < 10; round++) {
+      expect(guesses.waitMs('a')).toBe(0);
+      guesses.wrong('a');
+      await clock.advance(1000);
+    }
+    expect(guesses.waitMs('a')).toBe(50_000);
+    await clock.advance(49_999);
+    expect(guesses.waitMs('a')).toBe(1);
+    await clock.advance(1);
+    expect(guesses.waitMs('a')).toBe(0);
+    guesses.wrong('a');
+    expect(guesses.waitMs('a')).toBe(1000); // ten within a minute again: those of the seconds 1 to 9, and this
+  });
+
+  test('of an address that had the right token counts for itself alone, until a day has passed', async () => {
+    const { clock, guesses, guess } = watched();
+    const flood = () => Array.from({ length: 200 }, (_, source) => guess(`source ${source}`));
+    guesses.right('scraper');
+    flood();
+    expect(guesses.waitMs('scraper')).toBe(0);
+    expect(guesses.waitMs('stranger')).toBe(60_000);
+    await clock.advance(24 * 3_600_000);
+    flood();
+    expect(guesses.waitMs('scraper')).toBe(60_000);
+  });
+});
