@@ -66,12 +66,22 @@ function readable({ id, metadata }: Webhook): Partial<Record<string, string[]>> 
   );
 }
 
+/** By each of the fields in turn; what is equal in all of them stays in the order of creation, or against it as the first. */
 function sorted(webhooks: readonly Webhook[], sort: string): Webhook[] {
-  const [field = '', direction = ''] = sort.split(':');
-  const isKnown = Object.hasOwn(sortKeys, field);
-  const key = (isKnown ? sortKeys[field] : undefined) ?? ((webhook: Webhook) => webhook.created);
-  const ascending = webhooks.toSorted((one, other) => compare(key(one), key(other)));
-  return isKnown && direction === 'asc' ? ascending : ascending.reverse();
+  const given = sort.split(',').flatMap((part) => {
+    const [field = '', direction = ''] = part.trim().split(':');
+    const key = Object.hasOwn(sortKeys, field) ? sortKeys[field] : undefined;
+    return key ? [{ key, sign: direction === 'asc' ? 1 : -1 }] : [];
+  });
+  const orders = given.length > 0 ? given : [{ key: (webhook: Webhook) => webhook.created, sign: -1 }];
+  const created = orders[0]?.sign === 1 ? webhooks : webhooks.toReversed();
+  return created.toSorted((one, other) => {
+    for (const { key, sign } of orders) {
+      const order = sign * compare(key(one), key(other));
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
 }
 
 function compare(one: string, other: string): number {

@@ -10,6 +10,9 @@ function isReceiverUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
 }
 
+/** Clients written in Go send a list that they do not set as null. */
+const siteIds = z.array(z.string()).nullish();
+
 /** `metadata` of a creation. Bounds are not in the specification, so none are set; members it does not know are dropped. */
 export const metadataSchema = z.object({
   name: z.string(),
@@ -19,7 +22,7 @@ export const metadataSchema = z.object({
     .transform((text) => text ?? ''),
   webhook_url: z.string().refine(isReceiverUrl, 'must be an https URL, or an http URL on a loopback host'),
   events: z.array(z.enum(kindNames)),
-  site_ids: z.array(z.string()).default([]),
+  site_ids: siteIds.transform((ids) => ids ?? []),
 });
 
 /** `metadata` of an update: only the members to change. */
@@ -31,7 +34,7 @@ export const metadataChangeSchema = z.object({
     .transform((text) => (text === null ? '' : text)),
   webhook_url: metadataSchema.shape.webhook_url.optional(),
   events: metadataSchema.shape.events.optional(),
-  site_ids: z.array(z.string()).optional(),
+  site_ids: siteIds.transform((ids) => ids ?? undefined),
 });
 
 /** What a webhook listens to and where it sends it. */

@@ -39,7 +39,6 @@ describe('a bad body', () => {
     ['a description that is no string', { metadata: { ...metadata, description: {} } }],
     ['site_ids that are no list', { metadata: { ...metadata, site_ids: 'abc' } }],
     ['a site id that is no string', { metadata: { ...metadata, site_ids: [1] } }],
-    ['site_ids that are null', { metadata: { ...metadata, site_ids: null } }],
   ])(
     'is refused, for %s, with 400 invalid_body, at creation and, but for what is missing, at update',
     async (_what, body) => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { listPage } from '../../../src/mock/webhooks/listing.ts';
 import type { Webhook } from '../../../src/mock/webhooks/webhook.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
+import { present } from '../../support/only.ts';
 
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'A', '1'), minLength: 1, maxLength: 3 });
 const time = fc.nat(5).map((second) => `2026-01-01T00:00:0${second}.000000+00:00`);
@@ -78,6 +79,57 @@ describe('a list of webhooks', () => {
       ),
       { numRuns: 500 },
     );
+  });
+
+  test('is sorted by each field in turn, when several are given, whatever their number, order and directions', () => {
+    const field = fc.constantFrom('id', 'created', 'last_modified', 'name', 'description', 'webhook_url');
+    const order = fc.record({ field, direction: fc.constantFrom('asc', 'dsc') });
+    fc.assert(
+      fc.property(
+        fc.array(webhook, { maxLength: 12 }),
+        fc.array(order, { minLength: 1, maxLength: 4 }),
+        (all, orders) => {
+          const sort = orders.map(({ field, direction }) => `${field}:${direction}`).join(',');
+          const { webhooks } = listPage(all, { sort, page_length: '100' });
+          expect(new Set(webhooks)).toEqual(new Set(all));
+          for (const [index, two] of webhooks.slice(1).entries()) {
+            const one = present(webhooks[index]);
+            const values = (of: Webhook) => ({ ...of.metadata, ...of });
+            const decisive = orders.find(
+              ({ field }) => Reflect.get(values(one), field) !== Reflect.get(values(two), field),
+            );
+            const first = decisive ?? { field: '', direction: present(orders[0]).direction };
+            const isLess = decisive
+              ? Reflect.get(values(one), first.field) < Reflect.get(values(two), first.field)
+              : all.indexOf(one) < all.indexOf(two);
+            expect(isLess).toBe(first.direction === 'asc');
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['name:asc,created:dsc', ['a2', 'a1', 'b3', 'b1']],
+    ['name:asc, created:asc', ['a1', 'a2', 'b1', 'b3']],
+    ['name:dsc,created:asc', ['b1', 'b3', 'a1', 'a2']],
+    ['nonsense:asc,name:asc,created:asc', ['a1', 'a2', 'b1', 'b3']],
+    ['name', ['b3', 'b1', 'a2', 'a1']],
+    ['__proto__:asc', ['b3', 'a2', 'b1', 'a1']],
+    [',', ['b3', 'a2', 'b1', 'a1']],
+  ])('is sorted, when sort is %j, as %j', (sort, expected) => {
+    const one = (name: string, second: number): Webhook => ({
+      id: `${name}${second}`,
+      type: 'webhook',
+      created: `2026-01-01T00:00:0${second}.000000+00:00`,
+      last_modified: '2026-01-01T00:00:00.000000+00:00',
+      schema: null,
+      relationships: {},
+      metadata: { name, description: '', webhook_url: 'https://example.com/', events: [], site_ids: [] },
+    });
+    const all = [one('a', 1), one('b', 1), one('a', 2), one('b', 3)];
+    expect(listPage(all, { sort }).webhooks.map(({ id }) => id)).toEqual(expected);
   });
 
   test.each([

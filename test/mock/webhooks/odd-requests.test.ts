@@ -31,6 +31,18 @@ describe('requests as real clients send them', () => {
     expect(statuses).toEqual([201, 200, 200, 200, 200, 204]);
   });
 
+  test('work, when site_ids is null, as if it were not given: none at creation, unchanged at update', async () => {
+    const metadata = { ...body.metadata, site_ids: null };
+    const created = await ask(webhooks(), 'POST', { metadata });
+    expect([created.status, created.json.metadata.site_ids]).toEqual([201, []]);
+    const { id } = (await ask(webhooks(), 'POST', { metadata: { ...metadata, site_ids: ['s'] } })).json;
+    const changed = await ask(`${webhooks()}/${id}`, 'PATCH', {
+      metadata: { name: 'b', description: null, site_ids: null },
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.json.metadata).toMatchObject({ name: 'b', description: '', site_ids: ['s'] });
+  });
+
   test('work without a Content-Type, when there is a body', async () => {
     const response = await fetch(webhooks(), {
       method: 'POST',
