@@ -3,11 +3,13 @@ import { Command, InvalidArgumentError } from 'commander';
 import { VirtualClock } from '../clock.ts';
 import { loadConfig } from '../config.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
+import { hostOf } from '../request-origin.ts';
 import { introduction, isLoopback } from './mock/introduction.ts';
 
 interface Flags {
   readonly port?: number;
   readonly host: string;
+  readonly name?: readonly string[];
   readonly seed: number;
   readonly virtualClock?: true;
 }
@@ -28,6 +30,11 @@ export function mockCommand(): Command {
     )
     .option('--host <host>', 'the address to listen on; nobody is asked for a password', mockDefaults.host)
     .option(
+      '--name <host...>',
+      'further names by which it is asked for, HOST or HOST:PORT: behind a proxy, in a container',
+      hostNames,
+    )
+    .option(
       '--seed <number>',
       'the same seed gives the same run',
       wholeNumber(2 ** 32 - 1),
@@ -37,10 +44,16 @@ export function mockCommand(): Command {
     .action(run);
 }
 
-async function run({ virtualClock, port = loadConfig().MOCK_PORT, ...options }: Flags): Promise<void> {
+async function run({
+  virtualClock,
+  port = loadConfig().MOCK_PORT,
+  name: names = [],
+  ...options
+}: Flags): Promise<void> {
   const mock = await MockProvider.start({
     ...options,
     port,
+    names,
     ...(virtualClock && { clock: new VirtualClock() }),
     onAttempt: (delivery) => process.stdout.write(`${summaryOf(delivery)}\n`),
   });
@@ -61,6 +74,11 @@ function summaryOf({ id, webhook_id, notification, faults, state, attempts }: De
   const result = attempt?.answer?.status ?? attempt?.error ?? '';
   const marks = faults.length > 0 ? ` [${faults.join(', ')}]` : '';
   return `${attempt?.started_at} #${id} ${notification.event} to ${webhook_id}${marks}: ${result}, ${state}`;
+}
+
+function hostNames(text: string, before: readonly string[] = []): readonly string[] {
+  if (hostOf(text)) return [...before, text];
+  throw new InvalidArgumentError('It must be a host name or address, with or without a port.');
 }
 
 function wholeNumber(most: number): (text: string) => number {

@@ -7,6 +7,11 @@ export interface MockOptions {
   readonly port?: number;
   /** 127.0.0.1: nobody but this machine. */
   readonly host?: string;
+  /**
+   * None: further names by which it is asked for, `HOST` or `HOST:PORT`, as behind a proxy or in a container. Its control
+   * routes and its webhooks API refuse every other.
+   */
+  readonly names?: readonly string[];
   /** The machine's clock, which can be put forward; or a VirtualClock, on which nothing waits in real time. */
   readonly clock?: Clock;
   /** 1. The same seed gives the same run. */
@@ -33,6 +38,7 @@ export interface MockOptions {
 export const mockDefaults = {
   port: 4010,
   host: '127.0.0.1',
+  names: [],
   seed: 1,
   apiSecret: 'mock-api-secret',
   processingMs: 2000,

@@ -42,15 +42,22 @@ export class MockProvider {
   readonly #world: World;
   readonly #rateLimit: RateLimit;
   readonly #statuses: StatusesApi;
+  readonly #names: readonly string[];
   #server: Server | undefined;
   #url = '';
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(options: MockOptions) {
     this.apiSecret = options.apiSecret ?? mockDefaults.apiSecret;
+    this.#names = options.names ?? mockDefaults.names;
     this.#world = new World(options);
     const { clock, random } = this.#world;
-    this.#statuses = createStatusesApi({ clock, random: random.statuses, baseUrl: () => this.#url });
+    this.#statuses = createStatusesApi({
+      clock,
+      random: random.statuses,
+      requests: random.requests,
+      baseUrl: () => this.#url,
+    });
     this.#rateLimit = new RateLimit(clock, options.rateLimit ?? mockDefaults.rateLimit);
   }
 
@@ -207,10 +214,12 @@ export class MockProvider {
 
   async #listen(port: number, host: string): Promise<void> {
     const { registry, random } = this.#world;
+    const own = { host, names: this.#names };
     const app = createApp({
       statuses: this.#statuses.router,
-      control: controlRoutes(this, host),
+      control: controlRoutes(this, own),
       webhooks: webhooksApi({
+        own,
         registry,
         rateLimit: this.#rateLimit,
         apiSecret: this.apiSecret,

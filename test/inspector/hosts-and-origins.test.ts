@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
-import { isForeign } from '../../src/inspector/guard/origins.ts';
+import { isForeign } from '../../src/request-origin.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;

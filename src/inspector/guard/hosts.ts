@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
+import { hostOf, isForeign } from '../../request-origin.ts';
 import { refuse } from './refuse.ts';
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
@@ -17,7 +18,7 @@ export interface HostOptions {
  * lead to 127.0.0.1 (DNS rebinding), and the browser then takes it for the same origin; but it cannot change the name.
  */
 export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
-  const name = nameOf(header);
+  const name = hostOf(header)?.name;
   if (name === undefined) return false;
   if (LOOPBACK.test(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
   // Bound to all addresses it may be asked for by any of them; nobody can rebind an address.
@@ -32,8 +33,8 @@ export function guardHost(options: HostOptions): RequestHandler {
   };
 }
 
-/** The host of a Host header, without port and brackets. */
-function nameOf(header: string | undefined): string | undefined {
-  const [, name] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(header ?? '') ?? [];
-  return name?.replace(/^\[|\]$/g, '').toLowerCase();
-}
+/** Refuses what another site's page set off. */
+export const guardOrigin: RequestHandler = (req, res, next) => {
+  if (!isForeign(req.headers, req.method)) return next();
+  refuse(req, res, 403, 'requests of other sites are refused');
+};

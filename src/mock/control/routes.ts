@@ -1,17 +1,18 @@
 import { type ErrorRequestHandler, Router } from 'express';
 import { faultsSchema } from '../deliveries/faults.ts';
 import { statusOf } from '../error-status.ts';
+import { type GuardOptions, guard } from '../guard.ts';
 import { jsonBody } from '../json-body.ts';
 import { parse } from '../parse.ts';
 import type { MockProvider } from '../provider.ts';
-import { guard } from './guard.ts';
 import { advanceSchema, deliveryQuerySchema, notificationSchema } from './inputs.ts';
 import { simulationRoutes } from './simulation-routes.ts';
 
 /** What steers the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
-export function controlRoutes(mock: MockProvider, host: string): Router {
+export function controlRoutes(mock: MockProvider, own: GuardOptions): Router {
   const router = Router();
-  router.use(guard(host), ...jsonBody);
+  const forbid = guard(own, (response, error) => response.status(403).json({ error }));
+  router.use(forbid, ...jsonBody);
   router.use(simulationRoutes(mock));
 
   router.post('/notifications', (request, response) => {

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { Clock } from '../../clock.ts';
+import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
 import type { Caller } from './authorization.ts';
 import type { Drafts } from './draft.ts';
@@ -23,6 +24,8 @@ export interface Parts {
   readonly accounts: ReadonlyMap<string, Account>;
   readonly clock: Clock;
   readonly baseUrl: () => string;
+  /** Where request ids come from. */
+  readonly requests: Random;
 }
 
 /** A request that has passed the gate and has been read. */

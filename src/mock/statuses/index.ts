@@ -16,6 +16,8 @@ export { type Account, type Application, defaultTokens, type Token } from './acc
 export interface StatusesApiOptions {
   readonly clock: Clock;
   readonly random: Random;
+  /** Where request ids come from. */
+  readonly requests: Random;
   /** Absolute address of the mock, for links in answers to requests whose Host header is of no use. */
   readonly baseUrl: () => string;
   /** The tokens that are known; `defaultTokens` if not given. */
@@ -33,10 +35,10 @@ export interface StatusesApi {
 /**
  * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it.
  * @example
- * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
+ * const app = express().use(createStatusesApi({ clock, random, requests, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
 export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
-  const { clock, random, baseUrl, tokens = defaultTokens } = options;
+  const { clock, random, requests, baseUrl, tokens = defaultTokens } = options;
   const gate = new Gate(tokens, clock);
   const media = new MediaAttachments(random);
   const statuses = new Statuses(clock, media);
@@ -48,7 +50,18 @@ export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
   );
   const parts = [gate, scheduled, statuses, media, keys];
   return {
-    router: statusesRouter({ gate, media, statuses, drafts, scheduled, keys, accounts, clock, baseUrl }),
+    router: statusesRouter({
+      gate,
+      media,
+      statuses,
+      drafts,
+      scheduled,
+      keys,
+      accounts,
+      clock,
+      baseUrl,
+      requests,
+    }),
     reset() {
       for (const part of parts) part.clear();
     },

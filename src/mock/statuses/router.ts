@@ -4,6 +4,7 @@ import { answerPage } from './answer-page.ts';
 import { ApiError, answerError, recordNotFound } from './api-error.ts';
 import type { Scope } from './authorization.ts';
 import { type Call, callOf, idOf, type Parts } from './call.ts';
+import { openToPages } from './cors.ts';
 import { createStatus } from './create-status.ts';
 import { instanceEntity } from './instance.ts';
 import { mediaEntity } from './media.ts';
@@ -14,7 +15,7 @@ import { statusEntity } from './status-entity.ts';
 
 /** All routes of the API, with their full paths. */
 export function statusesRouter(parts: Parts): Router {
-  const { gate, media, statuses, scheduled, accounts, clock, baseUrl } = parts;
+  const { gate, media, statuses, scheduled, accounts, clock, baseUrl, requests } = parts;
 
   /** A route for users: who calls is settled before anything is read, and everything is read before anything is done. */
   const forUser = (scope: Scope, operate: (call: Call, response: Response) => unknown): RequestHandler => {
@@ -71,7 +72,7 @@ export function statusesRouter(parts: Parts): Router {
   };
 
   const router = express.Router();
-  router.use('/api', gate.count);
+  router.use('/api', openToPages(requests), gate.count);
   router.get('/api/v1/scheduled_statuses', list);
   router.route('/api/v1/scheduled_statuses/:id').get(show).put(change).patch(change).delete(cancel);
   router.post('/api/v1/statuses', create);

@@ -93,7 +93,12 @@ test('publishes by due time all the same, when the clock is late and several are
       return () => undefined;
     },
   };
-  const { router } = createStatusesApi({ clock, random: new Random(1), baseUrl: () => 'http://mock' });
+  const { router } = createStatusesApi({
+    clock,
+    random: new Random(1),
+    requests: new Random(2),
+    baseUrl: () => 'http://mock',
+  });
   const client = supertest(express().use(router));
   for (const [status, ms] of [
     ['b', 2 * HOUR],

@@ -37,7 +37,13 @@ export async function startApi(options: { readonly tokens?: readonly Token[]; re
   const { now = NOW, ...given } = options;
   const clock = new VirtualClock(now);
   let url = '';
-  const api = createStatusesApi({ clock, random: new Random(1), baseUrl: () => url, ...given });
+  const api = createStatusesApi({
+    clock,
+    random: new Random(1),
+    requests: new Random(2),
+    baseUrl: () => url,
+    ...given,
+  });
   const server = createServer(express().use(api.router));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

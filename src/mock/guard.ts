@@ -1,0 +1,45 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { hostOf, isForeign } from '../request-origin.ts';
+
+export interface GuardOptions {
+  /** where the mock listens */
+  readonly host: string;
+  /** further names that lead to it, `HOST` or `HOST:PORT`: behind a proxy, in a container */
+  readonly names: readonly string[];
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
+const ANY_PORT = undefined;
+
+/**
+ * Refuses what somebody else's page makes a browser send: by a name of its own that it has led to this machine (DNS
+ * rebinding, a foreign Host), or across origins (a foreign Origin). The default credentials are published, so they keep
+ * no page out.
+ * @param refuse answers with 403 and why
+ */
+export function guard(
+  { host, names }: GuardOptions,
+  refuse: (response: Response, why: string) => void,
+): RequestHandler {
+  const further = names.map(hostOf);
+  const isOwn = (request: Request): boolean => {
+    const asked = hostOf(request.headers.host);
+    if (asked === undefined) return false;
+    if (further.some((one) => one?.name === asked.name && (one.port === ANY_PORT || one.port === asked.port)))
+      return true;
+    const { localAddress = '', localPort } = request.socket;
+    if ((asked.port ?? 80) !== localPort) return false;
+    const address = localAddress.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
+    return LOOPBACK.test(asked.name) || asked.name === host.toLowerCase() || asked.name === address;
+  };
+  return (request, response, next) => {
+    if (!isOwn(request)) {
+      refuse(
+        response,
+        'Host must be where the mock listens, or a name that it was given: hookkit mock --name',
+      );
+    } else if (isForeign(request.headers, request.method)) {
+      refuse(response, 'requests of pages of other origins are refused');
+    } else next();
+  };
+}

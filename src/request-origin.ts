@@ -1,0 +1,26 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/**
+ * Whether a request may have been set off by another site's page (CSRF). Browsers say where a request comes from by
+ * Origin on everything but plain reading, and by Sec-Fetch-Site on all; programs send neither.
+ */
+export function isForeign(headers: IncomingHttpHeaders, method: string): boolean {
+  const { origin, host, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
+  if (origin !== undefined) return !isOriginOf(origin, host);
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  // Following a link from elsewhere is fine: it shows a page to the reader and nothing to the site with the link.
+  return !(mode === 'navigate' && method === 'GET');
+}
+
+/** The name, without brackets and in lower case, and the port of a Host header; undefined where it is none. */
+export function hostOf(header: string | undefined): { name: string; port: number | undefined } | undefined {
+  const [, name, port] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?$/i.exec(header ?? '') ?? [];
+  if (name === undefined) return undefined;
+  return { name: name.replace(/^\[|\]$/g, '').toLowerCase(), port: port === undefined ? port : Number(port) };
+}
+
+/** Schemes are not compared: with TLS ended in front, the browser says https and the listener speaks http. */
+function isOriginOf(origin: string, host: string | undefined): boolean {
+  const [, authority] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
+  return authority !== undefined && authority === host;
+}
