@@ -76,7 +76,12 @@ export async function deadUrl(): Promise<string> {
 export async function startStatuses(token = 'alice-rw') {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   let url = '';
-  const api = createStatusesApi({ clock, random: new Random(1), requests: new Random(2), baseUrl: () => url });
+  const api = createStatusesApi({
+    clock,
+    random: new Random(1),
+    requests: new Random(2),
+    baseUrl: () => url,
+  });
   url = await listen(express().use(api.router));
   const requests: string[] = [];
   const recording: typeof fetch = (input, init) => {
