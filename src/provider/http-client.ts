@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { AnswerTooLong } from '../answer-body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api.ts';
@@ -45,6 +46,15 @@ export class HttpClient {
     const reply = await this.#send(request);
     this.#expectSuccess(reply, request);
     const { status, headers, text } = reply;
+    if (text === undefined) {
+      const failure = {
+        code: 'unexpected_answer',
+        operation: operationOf(request),
+        reason: TOO_LONG,
+        status,
+      };
+      throw this.error(failure, undefined, request.adviceIfDone);
+    }
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return { value: parsed.data, headers };
     const [issue] = parsed.error.issues;
@@ -128,14 +138,15 @@ export class HttpClient {
   #expectSuccess(reply: Reply, request: ApiRequest): void {
     const { status, text } = reply;
     if (status >= 200 && status < 300) return;
-    const { code = codeOfStatus(status), reason = 'it gave no reason' } = this.#api.readRefusal(
-      parseJson(text),
-    );
+    const noReason = text === undefined ? TOO_LONG : 'it gave no reason';
+    const { code = codeOfStatus(status), reason = noReason } = this.#api.readRefusal(parseJson(text ?? ''));
     const retryAfterMs = askedToWait(reply, this.#clock.now());
     const failure = { code, operation: operationOf(request), reason, status, retryAfterMs };
     throw this.error(failure, undefined, adviceIfDone(reply, request));
   }
 }
+
+const TOO_LONG = new AnswerTooLong().message;
 
 function adviceIfDone(outcome: Outcome, request: ApiRequest): string | undefined {
   const isCertain = outcome.kind === 'answer' ? outcome.status < 500 : outcome.unseen;

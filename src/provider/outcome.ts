@@ -1,9 +1,12 @@
+import { AnswerTooLong, textOf } from '../answer-body.ts';
+
 /** An answer, read to its end. */
 export interface Answer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: Headers;
-  readonly text: string;
+  /** undefined where it was too long to be read */
+  readonly text: string | undefined;
 }
 
 /** No answer. */
@@ -39,12 +42,11 @@ export async function attempt({ url, init, fetch, onTimeout, signal }: Attempt):
   try {
     const either = AbortSignal.any(signal ? [timeout.signal, signal] : [timeout.signal]);
     const response = await fetch(url, { ...init, headers, redirect: 'manual', signal: either });
-    return {
-      kind: 'answer',
-      status: response.status,
-      headers: response.headers,
-      text: await response.text(),
-    };
+    const text = await textOf(response).catch((error) => {
+      if (error instanceof AnswerTooLong) return undefined;
+      throw error;
+    });
+    return { kind: 'answer', status: response.status, headers: response.headers, text };
   } catch (cause) {
     signal?.throwIfAborted();
     if (timeout.signal.aborted) {

@@ -32,6 +32,7 @@ export interface WebhookQuery {
 }
 
 const PATH = '/v2/webhooks';
+const MOST_LISTED = 10_000;
 const LONGEST_PAGE = 100;
 /** The provider counts requests by the minute and does not say when the next one begins. */
 const LIMIT_RENEWAL_MS = 20_000;
@@ -122,14 +123,20 @@ export class WebhooksClient {
   /**
    * All webhooks, page by page as they are asked for: by creation if not told otherwise, so that those made meanwhile
    * come last. What is deleted meanwhile moves others to an earlier page, where they are missed: collect them first.
-   * @throws ProviderError
+   * @throws ProviderError; unexpected_answer after 10,000, as a list that never ends would fill memory
    */
   async *list(query: WebhookQuery = {}, options: CallOptions = {}): AsyncGenerator<Webhook, void, undefined> {
     const full = { sort: 'created:asc', page_length: LONGEST_PAGE, ...query } as const;
+    let listed = 0;
     for (let number = 1; ; number++) {
       const { webhooks, page_length, total } = await this.page(number, full, options);
       yield* webhooks;
       if (webhooks.length === 0 || number * page_length >= total) return;
+      listed += webhooks.length;
+      if (listed >= MOST_LISTED) {
+        const reason = `the list goes on after ${MOST_LISTED} webhooks`;
+        throw this.#http.error({ code: 'unexpected_answer', operation: `GET ${PATH}`, reason });
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textOf } from '../../answer-body.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
@@ -22,7 +23,7 @@ export async function reach(url: string): Promise<Finding> {
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    text = await response.text();
+    text = await textOf(response);
   } catch (error) {
     return fail(`${url}: ${whyUnreachable(error)}`);
   }
@@ -32,7 +33,7 @@ export async function reach(url: string): Promise<Finding> {
     return ok(`${url} reaches the receiver, which refuses what is not signed`);
   }
   if (status === 503 && isOurs)
-    return warn(`${url} reaches the receiver, which is busy or stopping: ${text}`);
+    return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
   if (status >= 300 && status < 400) {
     return fail(`${url} redirects (${status}): register the URL to which it leads`);
   }

@@ -1,4 +1,5 @@
 import https from 'node:https';
+import { beginningOf } from '../../answer-body.ts';
 import { systemClock } from '../../clock.ts';
 import { http } from '../../node-http.ts';
 
@@ -16,7 +17,7 @@ interface Post {
   readonly signal: AbortSignal;
 }
 
-/** An answer is for the log; nobody reads more of it than this. */
+/** An answer is for the log; nobody looks at more of it than this. */
 const ANSWER_LIMIT = 4096;
 
 /** What a connection that was kept alive fails with if the other end has closed it in the same moment. */
@@ -62,13 +63,10 @@ export class Transport {
         );
       sent.on('error', fail);
       sent.on('response', (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk: string) => {
-          if (text.length < ANSWER_LIMIT) text = (text + chunk).slice(0, ANSWER_LIMIT);
-        });
-        response.on('error', (error) => end({ type: 'unanswered', error: codeOf(error) }));
-        response.on('end', () => end({ type: 'answered', status: response.statusCode ?? 0, body: text }));
+        beginningOf(response, ANSWER_LIMIT).then(
+          (body) => end({ type: 'answered', status: response.statusCode ?? 0, body }),
+          (error: NodeJS.ErrnoException) => end({ type: 'unanswered', error: codeOf(error) }),
+        );
       });
       sent.end(body);
     });

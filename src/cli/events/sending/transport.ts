@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest } from 'node:http';
 import https from 'node:https';
+import { beginningOf } from '../../../answer-body.ts';
 import { http } from '../../../node-http.ts';
 
 /** What a receiver answered, or why it did not. */
@@ -15,7 +16,7 @@ export interface Post {
   readonly writeBody?: ((request: ClientRequest, body: string | Buffer) => void) | undefined;
 }
 
-/** Nobody reads more of an answer than this. */
+/** Nobody looks at more of an answer than this. */
 const ANSWER_LIMIT = 4096;
 
 /** What a connection that was kept alive fails with if the other end has closed it in the same moment. */
@@ -63,13 +64,10 @@ export class Transport {
         end(request.reusedSocket && STALE.has(code) ? 'stale' : { error: code });
       });
       request.on('response', (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk: string) => {
-          if (text.length < ANSWER_LIMIT) text = (text + chunk).slice(0, ANSWER_LIMIT);
-        });
-        response.on('error', (error: NodeJS.ErrnoException) => end({ error: error.code ?? error.message }));
-        response.on('end', () => end({ status: response.statusCode ?? 0, body: text }));
+        beginningOf(response, ANSWER_LIMIT).then(
+          (body) => end({ status: response.statusCode ?? 0, body }),
+          (error: NodeJS.ErrnoException) => end({ error: error.code ?? error.message }),
+        );
       });
       if (writeBody) writeBody(request, body);
       else request.end(body);

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+
+/** In bytes, after decompression. No API or receiver has cause to answer more; who sends more must not fill memory. */
+const LONGEST_ANSWER = 1024 * 1024;
+
+/** An answer went on for longer than anybody reads; its connection is closed. */
+export class AnswerTooLong extends Error {
+  constructor() {
+    super('the answer is longer than 1 MiB');
+  }
+}
+
+/** The body of what fetch got. @throws AnswerTooLong */
+export async function textOf({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  return new TextDecoder().decode(await bytesOf(body, LONGEST_ANSWER));
+}
+
+/** The first so many characters of a body, once it has ended. @throws AnswerTooLong */
+export async function beginningOf(response: IncomingMessage, characters: number): Promise<string> {
+  return (await bytesOf(response, characters * 4)).toString('utf8').slice(0, characters);
+}
+
+/** Leaving a loop over a stream by an error closes the stream, and with it the connection. */
+async function bytesOf(body: AsyncIterable<Uint8Array>, kept: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    if (size < kept) chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > LONGEST_ANSWER) throw new AnswerTooLong();
+  }
+  return Buffer.concat(chunks);
+}
