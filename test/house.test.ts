@@ -89,6 +89,22 @@ describe('the rules of the house', () => {
     expect(cycles).toEqual([]);
   });
 
+  test('print in one place, which makes visible what a terminal would obey: nobody else writes to it', () => {
+    const writes = /\bprocess\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*isTTY)|\bconsole\s*\./;
+    expect(writes.test('process.stdout.write(text)')).toBe(true);
+    expect(writes.test('const { isTTY } = process.stderr;')).toBe(true);
+    expect(writes.test('if (process.stderr.isTTY) say(text)')).toBe(false);
+    const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
+    const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
+    // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
+    expect(scripts.toSorted()).toEqual(['src/cli/events/progress.ts', 'src/cli/print.ts']);
+    const loggers = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),
+    );
+    expect(loggers.filter((call) => !/visibleLog|'silent'/.test(call))).toEqual([]);
+    expect(loggers.length).toBeGreaterThan(3);
+  });
+
   test('let only config.ts read the environment', () => {
     const readers = sources.filter((file) =>
       /\bprocess\s*(\.|\?\.|\[)\s*['"]?(env|loadEnvFile)\b/.test(codeOf(file)),

@@ -4,7 +4,7 @@ import { KitError } from '../errors.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';
-import { write } from './print.ts';
+import { line, write } from './print.ts';
 import { table } from './table.ts';
 
 /** How often something new happens in the demo that goes on. */
@@ -71,7 +71,7 @@ async function beat({ mock, settled, service }: Stage): Promise<void> {
   for (const { notification, attempts } of fresh) {
     const answer = attempts.at(-1)?.answer;
     await write(
-      `${String(notification.event).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
+      `${line(String(notification.event)).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
     );
   }
   await write(

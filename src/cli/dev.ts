@@ -4,7 +4,9 @@ import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
 import { MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
+import { visibleLog } from '../visible.ts';
 import { loadHandlers } from './load-handlers.ts';
+import { say } from './print.ts';
 import { start } from './start.ts';
 
 const SITE = 'devSite1';
@@ -16,7 +18,7 @@ export function devCommand(): Command {
 }
 
 async function dev(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL });
+  const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
   const service = await start({ config, handlers: await loadHandlers(), log });
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const webhook = mock.createWebhook({
@@ -31,10 +33,10 @@ async function dev(config: Config): Promise<void> {
     await mock.close();
     if (!err) await service.stop();
   });
-  process.stderr.write(
+  say(
     `receiver  ${webhook.metadata.webhook_url}\n` +
       (service.adminUrl ? `inspector ${service.adminUrl}\n` : '') +
       `mock      ${mock.url}, with a webhook for site ${SITE}. Upload a media and watch your handlers:\n\n` +
-      `  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'\n\n`,
+      `  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'\n`,
   );
 }

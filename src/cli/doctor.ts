@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { KitError } from '../errors.ts';
 import { examine } from './doctor/examine.ts';
 import { type Finding, lineOf } from './doctor/finding.ts';
-import { line, print, printJson } from './print.ts';
+import { print, printJson } from './print.ts';
 
 interface Flags {
   readonly offline?: true;
@@ -36,7 +36,7 @@ async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
   const findings: Finding[] = [];
   for await (const finding of examine({ isOffline: offline === true, urls })) {
     findings.push(finding);
-    if (!json) await print(line(lineOf(finding)));
+    if (!json) await print(lineOf(finding));
   }
   const failed = findings.filter(({ result }) => result === 'FAIL').length;
   if (json) await printJson({ ok: failed === 0, findings });

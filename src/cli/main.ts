@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../errors.ts';
-import { NobodyReads } from './print.ts';
+import { NobodyReads, outliveReaders, report, say } from './print.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
@@ -32,14 +32,20 @@ async function programOf(name: string | undefined): Promise<Command> {
   return program;
 }
 
-function exitByThrowing(command: Command): void {
+/** Has a command throw in the place of exiting, and print as everything else does. */
+function takeOver(command: Command): void {
   command.exitOverride();
-  for (const inner of command.commands) exitByThrowing(inner);
+  const withoutEnd = (text: string) => text.replace(/\n$/, '');
+  command.configureOutput({
+    writeOut: (text) => report(withoutEnd(text)),
+    writeErr: (text) => say(withoutEnd(text)),
+  });
+  for (const inner of command.commands) takeOver(inner);
 }
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  process.stderr.write(`hookkit: ${messageOf(error)}\n`);
+  say(`hookkit: ${messageOf(error)}`);
   const wrongUsage = error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
   return wrongUsage ? WRONG_USAGE : FAILED;
 }
@@ -49,10 +55,9 @@ function exitCodeOf(error: unknown): number {
  * @param onLoaded called when the modules of the command are loaded
  */
 export async function run(onLoaded: () => void): Promise<void> {
-  // Whoever writes data is told by the write itself; logs and messages that nobody reads any more end nothing.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  outliveReaders();
   const program = await programOf(process.argv[2]);
-  exitByThrowing(program);
+  takeOver(program);
   onLoaded();
   try {
     await program.parseAsync();

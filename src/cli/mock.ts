@@ -5,6 +5,7 @@ import { loadConfig } from '../config.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
 import { hostOf } from '../request-origin.ts';
 import { introduction, isLoopback } from './mock/introduction.ts';
+import { line, report, say } from './print.ts';
 
 interface Flags {
   readonly port?: number;
@@ -55,17 +56,15 @@ async function run({
     port,
     names,
     ...(virtualClock && { clock: new VirtualClock() }),
-    onAttempt: (delivery) => process.stdout.write(`${summaryOf(delivery)}\n`),
+    onAttempt: (delivery) => report(summaryOf(delivery)),
   });
   closeWithGrace({ delay: CLOSING_MS, logger: false }, async ({ err }) => {
-    if (err) process.stderr.write(`hookkit: ${err.message}\n`);
+    if (err) say(`hookkit: ${err.message}`);
     await mock.close();
   });
-  process.stdout.write(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
+  report(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
   if (isLoopback(options.host)) return;
-  process.stderr.write(
-    `WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock\n`,
-  );
+  say(`WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock`);
 }
 
 /** A line an attempt, without the token and what it proves. */
@@ -73,7 +72,8 @@ function summaryOf({ id, webhook_id, notification, faults, state, attempts }: De
   const attempt = attempts.at(-1);
   const result = attempt?.answer?.status ?? attempt?.error ?? '';
   const marks = faults.length > 0 ? ` [${faults.join(', ')}]` : '';
-  return `${attempt?.started_at} #${id} ${notification.event} to ${webhook_id}${marks}: ${result}, ${state}`;
+  const event = `${attempt?.started_at} #${id} ${notification.event} to ${webhook_id}`;
+  return line(`${event}${marks}: ${result}, ${state}`);
 }
 
 function hostNames(text: string, before: readonly string[] = []): readonly string[] {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { KitError, messageOf } from '../errors.ts';
+import { say } from './print.ts';
 
 /**
  * A secret from a file, or from stdin: never from an argument, which everybody on the machine could read.
@@ -8,7 +9,7 @@ import { KitError, messageOf } from '../errors.ts';
  */
 export async function readSecret(file: string | undefined): Promise<string> {
   if (file === undefined && process.stdin.isTTY) {
-    process.stderr.write('Paste the secret, then press Enter and Ctrl-D:\n');
+    say('Paste the secret, then press Enter and Ctrl-D:');
   }
   const given = file === undefined ? await text(process.stdin) : await fromFile(file);
   const secret = given.trim();

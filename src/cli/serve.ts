@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
 import { messageOf } from '../errors.ts';
+import { visibleLog } from '../visible.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
 
@@ -16,7 +17,7 @@ export function serveCommand(): Command {
 }
 
 async function serve(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL });
+  const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
   const service = await start({ config, handlers: await loadHandlers(), log });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, logger: false }, async ({ signal, err }) => {

@@ -1,3 +1,5 @@
+import { line } from './print.ts';
+
 /** Lays rows out in columns as wide as they need; numbers (and dashes in their place) stand to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [...tableLines(head, () => rows)].join('');
@@ -17,17 +19,17 @@ export function* tableLines(
       right[column] &&= /^([\d.]+( ms)?|-)$/.test(text);
     }
   }
-  const line = (row: readonly string[]) => {
+  const lineOf = (row: readonly string[]) => {
     const cells = widths.map((width, column) =>
       right[column] ? cell(row, column).padStart(width) : cell(row, column).padEnd(width),
     );
     return `${cells.join('  ').trimEnd()}\n`;
   };
-  yield line(head);
+  yield lineOf(head);
   yield `${widths.map((width) => '-'.repeat(width)).join('  ')}\n`;
-  for (const row of rows()) yield line(row);
+  for (const row of rows()) yield lineOf(row);
 }
 
 function cell(row: readonly string[], column: number): string {
-  return row[column] ?? '';
+  return line(row[column] ?? '');
 }

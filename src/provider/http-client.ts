@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AnswerTooLong } from '../answer-body.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { visibleLine } from '../visible.ts';
 import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api.ts';
 import type { ClientOptions } from './options.ts';
@@ -76,10 +77,7 @@ export class HttpClient {
   /** A failure as an error, fit to be shown: the credential is struck out, should the provider have repeated it. */
   error(failure: ProviderFailure, cause?: unknown, ownAdvice?: string): ProviderError {
     const clean = (text: string) =>
-      text
-        .replaceAll(this.#api.credential, '[credential]')
-        .replace(/\p{Cc}+/gu, ' ')
-        .slice(0, 1000);
+      visibleLine(text.replaceAll(this.#api.credential, '[credential]').slice(0, 1000));
     const shown = { ...failure, code: clean(failure.code), reason: clean(failure.reason) };
     const advice = ownAdvice ?? adviceFor(failure.code, this.#api.advice);
     return new ProviderError(shown, advice, cause === undefined ? {} : { cause });

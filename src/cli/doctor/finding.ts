@@ -1,3 +1,5 @@
+import { line } from '../print.ts';
+
 /** What one check found. */
 export interface Finding {
   readonly check: string;
@@ -16,5 +18,5 @@ export function findingsOf(check: string) {
 
 /** A finding as a line. */
 export function lineOf({ result, check, detail }: Finding): string {
-  return `${result.padEnd(7)}  ${check.padEnd(13)}  ${detail}`;
+  return line(`${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/\n\s*/g, ' ')}`);
 }

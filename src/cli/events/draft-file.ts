@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { KitError, messageOf } from '../../errors.ts';
+import { visible } from '../../visible.ts';
 
 /**
  * A file that is there whole or not at all: written beside its place and renamed into it at the end. What a killed
@@ -29,9 +30,10 @@ export class DraftFile {
     }
   }
 
+  /** JSON lines. Somebody will look at them on a terminal. */
   async write(text: string): Promise<void> {
     try {
-      await this.#file.writeFile(text);
+      await this.#file.writeFile(visible(text));
     } catch (cause) {
       throw failed(this.#path, cause);
     }

@@ -26,7 +26,6 @@ Scheduled statuses API: ${url}/api/v1/scheduled_statuses
 
 Control, with JSON bodies:
 ${routes.join('\n')}
-
 `;
 }
 

@@ -1,5 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
+import { visible } from '../../visible.ts';
 import { withoutEmpty } from './filters.ts';
 
 /** One route of the API: what checks its requests, what its answers look like, and what it does. */
@@ -43,7 +44,7 @@ export function mount(router: Router, { method, path, input, run }: Endpoint): v
     const given = { ...withoutEmpty(req.query), ...withoutEmpty(req.body), ...req.params };
     const parsed = input.safeParse(given);
     if (!parsed.success) return void res.status(400).json({ error: mistakesOf(parsed.error) });
-    res.json(await run(parsed.data as never));
+    res.type('json').send(visible(JSON.stringify(await run(parsed.data as never))));
   });
 }
 

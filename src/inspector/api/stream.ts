@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { visible } from '../../visible.ts';
 import type { Feed } from '../watch/feed.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -17,7 +18,8 @@ export function stream(feed: Feed): RequestHandler {
     res.flushHeaders();
     res.write(': listening\n\n');
     const end = feed.listen((changes) => {
-      if (res.writableLength < MOST_BEHIND) res.write(`event: changes\ndata: ${JSON.stringify(changes)}\n\n`);
+      if (res.writableLength < MOST_BEHIND)
+        res.write(`event: changes\ndata: ${visible(JSON.stringify(changes))}\n\n`);
     });
     const heartbeat = setInterval(() => res.write(': still here\n\n'), HEARTBEAT_MS);
     req.on('close', () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Response } from 'express';
+import { visible } from '../../visible.ts';
 import { timeElement } from './time-element.ts';
 import * as words from './words.ts';
 
@@ -11,7 +12,10 @@ export type Render = (res: Response, view: string, data: object) => void;
 
 export function renderer(shared: { readonly mayLeave: boolean }): Render {
   const eta = new Eta({ views: VIEWS, cache: true, autoEscape: true, rmWhitespace: false });
-  const given = { ...shared, ...words, time: timeElement };
+  const exact = eta.config.escapeFunction;
+  eta.config.escapeFunction = (text) => visible(exact(text));
+  // `exact` is for what a form sends back.
+  const given = { ...shared, ...words, time: timeElement, exact };
   return (res, view, data) =>
     void res.type('html').send(eta.render(view, { nav: undefined, ...given, ...data }));
 }

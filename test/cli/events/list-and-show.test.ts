@@ -31,7 +31,7 @@ test('shows a table, when nothing else is asked for, with the last error of each
   expect(code).toBe(0);
   expect(stdout).toMatch(/^id +event time +received +kind +resource +status +attempts +last error\n/);
   expect(stdout).toMatch(
-    / 2026-11-19T12:00:00Z .* media_available +media:broken +dead +1 +the page \[31m is down\n$/,
+    / 2026-11-19T12:00:00Z .* media_available +media:broken +dead +1 +the page\\u001b\[31m is down\n$/,
   );
 });
 

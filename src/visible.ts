@@ -1,0 +1,33 @@
+/**
+ * What a terminal or a browser obeys or hides in the place of showing it: control characters, C1 among them, whatever
+ * turns the direction of a text, line separators, what has no width, and halves of surrogate pairs.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
+
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/**
+ * A text with such characters as escapes, but for its line ends. The escapes are those of JSON, in which such characters
+ * stand within strings only, so JSON stays JSON and means the same. Strangers' texts within a text of ours go through
+ * `visibleLine`.
+ */
+export function visible(text: string): string {
+  return text.replace(UNSEEN_WITHIN_LINES, escaped);
+}
+
+/** A text of others as one line: line ends are escapes too. */
+export function visibleLine(text: string): string {
+  return text.replace(UNSEEN, escaped);
+}
+
+/** For pino: strangers choose some of what stands in a log line, and somebody reads it on a terminal. */
+export const visibleLog = { hooks: { streamWrite: visible } };
+
+/** By UTF-16 units, as JSON has it: a character beyond the first plane is two escapes. */
+function escaped(character: string): string {
+  const short = SHORT[character];
+  if (short !== undefined) return short;
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
