@@ -132,8 +132,9 @@ describe('a session', () => {
   test('takes its live tail along, when it is signed out, while that of another goes on', async () => {
     const [cookie, other] = [await session(), await session()];
     const [ended, going] = await Promise.all([openTail(cookie), openTail(other)]);
+    const isCut = new Promise((resolve) => ended.on('close', resolve));
     await inspected.raw('/sign-out', { method: 'POST', headers: { cookie } });
-    await new Promise((resolve) => ended.on('close', resolve));
+    await isCut;
     expect(going.destroyed).toBe(false);
     going.destroy();
   });

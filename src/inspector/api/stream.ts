@@ -10,7 +10,7 @@ const MOST_BEHIND = 65_536;
 
 /** The live tail, as server-sent events. Whoever listens learns that something changed, and asks for what it needs. */
 export function stream(feed: Feed): RequestHandler {
-  return (req, res) => {
+  return (_req, res) => {
     if (feed.listeners >= MOST_LISTENERS) {
       return void res.status(503).set('Retry-After', '30').json({ error: 'too many listen already' });
     }
@@ -18,11 +18,11 @@ export function stream(feed: Feed): RequestHandler {
     res.flushHeaders();
     res.write(': listening\n\n');
     const end = feed.listen((changes) => {
-      if (res.writableLength < MOST_BEHIND)
+      if (!res.writableEnded && res.writableLength < MOST_BEHIND)
         res.write(`event: changes\ndata: ${visible(JSON.stringify(changes))}\n\n`);
     });
-    const heartbeat = setInterval(() => res.write(': still here\n\n'), HEARTBEAT_MS);
-    req.on('close', () => {
+    const heartbeat = setInterval(() => res.writableEnded || res.write(': still here\n\n'), HEARTBEAT_MS);
+    res.on('close', () => {
       clearInterval(heartbeat);
       end();
     });

@@ -58,12 +58,18 @@ export class Sessions {
     if (!session) return;
     this.#sessions.delete(digest);
     session.cancelExpiry();
-    for (const answer of session.answers) answer.destroy();
+    for (const answer of session.answers) cutShort(answer);
   }
 
   get #options(): CookieOptions {
     return { httpOnly: true, sameSite: 'strict', path: '/' };
   }
+}
+
+/** A live tail ends as streams end, which its page takes calmly; an answer that has not begun must not look like one. */
+function cutShort(answer: Response): void {
+  if (answer.headersSent) answer.end();
+  else answer.destroy();
 }
 
 /** What stands in a Cookie header under our name; a browser may send several. */

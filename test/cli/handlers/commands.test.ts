@@ -120,7 +120,7 @@ test.each([
   ],
   [['--body', 'none.json'], 'cannot read the body: ENOENT'],
   [['loyw3uqg-0123456789abcdef0123', '--kind', 'media_created'], 'give either the id of an event, or what'],
-  [['a\u001b[2Jb'], 'a [2Jb is not the id of an event'],
+  [['a\u001b[2Jb'], 'a\\u001b[2Jb is not the id of an event'],
   [['loyw3uqg-0123456789abcdef0123'], 'there is no database at '],
   [['--kind', 'media_renamed'], 'It must be one of media_created'],
   [['--attempt', '0', '--kind', 'media_created', '--media', 'm'], 'It must be a whole number from 1 on'],
