@@ -44,7 +44,7 @@ export class KitError extends Error {
   }
 }
 
-/** The message of whatever was thrown. */
+/** The message of whatever was thrown by our own code or a library; see thrown.ts for what comes from handlers. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -8,6 +8,7 @@ import { visibleLog } from '../visible.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { say } from './print.ts';
 import { start } from './start.ts';
+import { guardProcess, UNCAUGHT } from './uncaught.ts';
 
 const SITE = 'devSite1';
 
@@ -19,6 +20,7 @@ export function devCommand(): Command {
 
 async function dev(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
+  const guard = guardProcess(log);
   const service = await start({ config, handlers: await loadHandlers(), log });
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const webhook = mock.createWebhook({
@@ -28,10 +30,10 @@ async function dev(config: Config): Promise<void> {
     site_ids: [SITE],
   });
   await service.store.addSecret(webhook.id, webhook.secret);
-  closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + 5000, logger: false }, async ({ err }) => {
-    if (err) log.fatal({ error: err.message, stack: err.stack }, 'crashed');
+  closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + 5000, logger: false, skip: UNCAUGHT }, async () => {
+    guard.expectExit();
     await mock.close();
-    if (!err) await service.stop();
+    await service.stop();
   });
   say(
     `receiver  ${webhook.metadata.webhook_url}\n` +

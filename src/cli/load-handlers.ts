@@ -1,3 +1,4 @@
+import { loading } from '../dispatch/at-work.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { KitError } from '../errors.ts';
 
@@ -8,7 +9,7 @@ import { KitError } from '../errors.ts';
  */
 export async function loadHandlers(): Promise<Handlers> {
   try {
-    return (await import('../handlers/index.ts')).handlers;
+    return (await loading(() => import('../handlers/index.ts'))).handlers;
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `src/handlers/ does not load:\n${told(cause)}`, { cause });
   }

@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import { visibleLog } from '../visible.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
+import { guardProcess, UNCAUGHT } from './uncaught.ts';
 
 /** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;
@@ -18,22 +19,30 @@ export function serveCommand(): Command {
 
 async function serve(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
+  const guard = guardProcess(log);
   const service = await start({ config, handlers: await loadHandlers(), log });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
-  closeWithGrace({ delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, logger: false }, async ({ signal, err }) => {
-    if (err) {
-      // What runs keeps its lease and the attempt that it used: put back as if unused, an event that crashes its
-      // process would do so without end.
-      log.fatal({ error: messageOf(err), stack: err.stack }, 'crashed; what was acknowledged is on disk');
-      return;
-    }
+  const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
+  const cutShort = (error: string) => {
+    guard.expectExit();
+    log.fatal({ error }, 'did not stop in order; what was acknowledged is on disk');
+  };
+  const options = {
+    delay,
+    logger: false,
+    skip: UNCAUGHT,
+    onTimeout: () => cutShort(`stopping took longer than ${delay} ms`),
+    onSecondSignal: (signal: string) => cutShort(`a second signal came: ${signal}`),
+  } as const;
+  closeWithGrace(options, async ({ signal }) => {
     log.info({ signal }, 'stopping');
     try {
       await service.stop();
     } catch (error) {
-      log.fatal({ error: messageOf(error) }, 'did not stop in order; what was acknowledged is on disk');
+      cutShort(messageOf(error));
       throw error;
     }
+    guard.expectExit();
     log.info('stopped');
   });
 }

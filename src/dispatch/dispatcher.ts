@@ -7,8 +7,9 @@ import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
+import { textOf } from '../thrown.ts';
 import type { Handlers } from './handler.ts';
-import { type Run, runHandler } from './run-handler.ts';
+import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { type RetryPolicy, settlementOf } from './settlement.ts';
 import { Takeover } from './takeover.ts';
 
@@ -28,6 +29,7 @@ export interface DispatcherOptions {
 }
 
 interface Running {
+  readonly claim: Claim;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
@@ -112,8 +114,8 @@ export class Dispatcher {
     this.#takeover.stop();
     await this.#claiming;
     await this.#endWithin(graceMs);
-    for (const { abort } of this.#running.values()) {
-      abort.abort(new DOMException('the service is stopping', 'AbortError'));
+    for (const { claim, abort } of this.#running.values()) {
+      giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
     }
     await this.#endWithin(ABORT_GRACE_MS);
     this.#cancelRenewal();
@@ -167,7 +169,7 @@ export class Dispatcher {
       // An event that was lost may be held again, in a later attempt, before its first run has ended.
       if (this.#running.get(claim.id)?.abort === abort) this.#running.delete(claim.id);
     });
-    this.#running.set(claim.id, { abort, done });
+    this.#running.set(claim.id, { claim, abort, done });
   }
 
   async #handle(claim: Claim, abort: AbortController): Promise<void> {
@@ -179,7 +181,7 @@ export class Dispatcher {
       log,
       timeoutMs,
       statuses,
-    }).catch((error): Run => ({ type: 'error', reason: messageOf(error) }));
+    }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     this.#busy--;
     // An attempt that the stop cut short is put back as a whole, not counted as a failure.
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
@@ -232,8 +234,9 @@ export class Dispatcher {
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs));
       this.#takeover.reached(askedAt);
-      for (const [id, { abort }] of before) {
-        if (!held.has(id) && this.#running.has(id)) abort.abort(new DOMException('lease lost', 'AbortError'));
+      for (const [id, { claim, abort }] of before) {
+        if (held.has(id) || !this.#running.has(id)) continue;
+        giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
       }
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot renew leases; trying again');

@@ -2,30 +2,9 @@ import type { Logger } from 'pino';
 import type { Kind } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
+import type { Outcome } from './outcome.ts';
 
-/** What a handler may return; nothing means that the event is handled. */
-export type Outcome =
-  | { readonly type: 'skip'; readonly reason: string }
-  | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
-  | { readonly type: 'fail'; readonly reason: string };
-
-/** Not for us: the event ends as `skipped`, with this reason. */
-export function skip(reason: string): Outcome {
-  return { type: 'skip', reason };
-}
-
-/**
- * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses an attempt up, so that
- * what never becomes ready ends as `dead`.
- */
-export function retry({ after, reason }: { after?: number; reason: string }): Outcome {
-  return { type: 'retry', reason, after };
-}
-
-/** Never: the event ends as `dead` at once, with this reason, whatever attempts it has left. */
-export function fail(reason: string): Outcome {
-  return { type: 'fail', reason };
-}
+export { fail, type Outcome, retry, skip } from './outcome.ts';
 
 /** What a handler is told about the event beside its payload, and what it can use. */
 export interface HandlerContext {

@@ -1,5 +1,6 @@
 import type { EventId } from '../store/event-id.ts';
 import type { EventStore } from '../store/event-store.ts';
+import { shown } from '../thrown.ts';
 
 /** `ctx.once` of one event: steps that are done are remembered in the store. */
 export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId) {
@@ -11,7 +12,9 @@ export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId
     await store.saveStep(id, step, serialise(step, result));
     return result;
   };
-  return <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
+  return async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
+    if (typeof step !== 'string')
+      throw new TypeError(`the name of a step of ctx.once is a string, and this one is ${shown(step)}`);
     // A handler that asks twice at the same moment gets one answer.
     const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
     underWay.set(step, asked);

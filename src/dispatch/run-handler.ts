@@ -5,8 +5,11 @@ import { parseJsonText } from '../notification/json.ts';
 import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
-import type { Handler, HandlerContext, Handlers, Outcome } from './handler.ts';
+import { textOf } from '../thrown.ts';
+import { atWorkOn } from './at-work.ts';
+import type { Handler, HandlerContext, Handlers } from './handler.ts';
 import { onceOf } from './once.ts';
+import { parseReturned, type Returned } from './outcome.ts';
 
 export interface RunOptions {
   readonly handlers: Handlers;
@@ -25,16 +28,10 @@ export type Assignment = Pick<
 >;
 
 /** How a handler's run ended. */
-export type Run =
-  | { readonly type: 'handled' }
-  | Outcome
-  | { readonly type: 'dead'; readonly reason: string }
-  | { readonly type: 'error' | 'timeout'; readonly reason: string };
+export type Run = Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string };
 
 /** How long a handler whose signal was aborted may take to end before it is left behind. */
 const STOP_MS = 5000;
-const LONGEST_ERROR = 4000;
-const OUTCOMES: ReadonlySet<string> = new Set<Outcome['type']>(['skip', 'retry', 'fail']);
 
 /**
  * Hands an event to the handler for its kind.
@@ -55,12 +52,12 @@ export async function runHandler(
     return { type: 'skip', reason };
   }
   const ctx = contextOf(event, abort.signal, options);
-  const run = settle(async () => handler(payload.notification, ctx));
+  const run = atWorkOn(event, () => settle(async () => handler(payload.notification, ctx)));
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
   if (first !== 'timeout') return first;
-  return timedOut(run, abort, options);
+  return timedOut(event, run, abort, options);
 }
 
 /** A text that an earlier version recorded may be one that this version does not read. */
@@ -73,9 +70,14 @@ function payloadOf(body: string): Payload | { readonly type: 'invalid'; readonly
 }
 
 /** Aborts, and waits a little: the next attempt is not to meet the last one still at work. */
-async function timedOut(run: Promise<Run>, abort: AbortController, options: RunOptions): Promise<Run> {
+async function timedOut(
+  event: Assignment,
+  run: Promise<Run>,
+  abort: AbortController,
+  options: RunOptions,
+): Promise<Run> {
   const reason = `the handler took longer than ${options.timeoutMs} ms`;
-  abort.abort(new DOMException(reason, 'TimeoutError'));
+  giveUp(event, abort, new DOMException(reason, 'TimeoutError'));
   const stop = timer(options.clock, STOP_MS);
   const ended = await Promise.race([run, stop.elapsed]);
   stop.cancel();
@@ -91,15 +93,16 @@ function timer(clock: Clock, ms: number): { elapsed: Promise<void>; cancel: () =
   return { elapsed, cancel };
 }
 
-async function settle(handler: () => Promise<Outcome | void>): Promise<Run> {
+/** Aborts a handler's signal. What listens to it is the handler's, and so is whatever that throws. */
+export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
+  atWorkOn(event, () => abort.abort(reason));
+}
+
+async function settle(handler: () => Promise<unknown>): Promise<Run> {
   try {
-    const outcome = await handler();
-    if (outcome === undefined) return { type: 'handled' };
-    if (OUTCOMES.has(outcome?.type)) return outcome;
-    throw new TypeError('a handler returns nothing, or what skip(), retry() or fail() gave it');
+    return parseReturned(await handler());
   } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-    return { type: 'error', reason: text.slice(0, LONGEST_ERROR) };
+    return { type: 'error', reason: textOf(error) };
   }
 }
 

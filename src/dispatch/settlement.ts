@@ -20,7 +20,7 @@ export function settlementOf(run: Run, attempt: number, now: number, policy: Ret
       const { type: outcome, reason: error } = run;
       if (attempt >= policy.maxAttempts) return { status: 'dead', outcome, error };
       const after = (run.type === 'retry' ? run.after : undefined) ?? backoffMs(attempt, policy);
-      return { status: 'pending', outcome, error, nextAttemptAt: now + after };
+      return { status: 'pending', outcome, error, nextAttemptAt: now + Math.ceil(after) };
     }
   }
 }

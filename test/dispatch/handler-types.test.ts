@@ -20,7 +20,6 @@ const snippets = {
         ctx.log.info({ kind, id, at, late: ctx.late, replay: ctx.replay, since: ctx.receivedAt.getTime() }, ctx.id);
         if (ctx.attempt > 3) return fail('never');
         if (ctx.signal.aborted) return retry({ after: 1000, reason: 'stopped' });
-        return undefined;
       },
       track_created: (event) => skip(event.track_id + event.media_id + event.site_id + event.event_time),
       channel_idle() {},

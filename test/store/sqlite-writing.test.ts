@@ -97,6 +97,25 @@ describe('a batch', () => {
     expect(await store.step(known.id, 'announce')).toEqual({ result: '1' });
   });
 
+  test('commits the others, when one call was given what no thread can take, which fails alone', async () => {
+    const { id } = await recordMedia(0);
+    const notData = (() => {}) as unknown as string;
+    const calls = [recordMedia(1), store.saveStep(id, notData, '1'), store.step(id, notData), recordMedia(2)];
+    expect(await Promise.allSettled(calls)).toMatchObject([
+      { value: { status: 'accepted' } },
+      { reason: expect.objectContaining({ message: expect.stringMatching(/^saveStep was given/) }) },
+      { reason: expect.any(TypeError) },
+      { value: { status: 'accepted' } },
+    ]);
+    // Alone in its batch, with a close that waits for it.
+    const alone = expect(store.step(id, notData)).rejects.toThrow('step was given');
+    const closed = store.close();
+    await alone;
+    await closed;
+    store = await SqliteStore.open({ path, clock });
+    expect(await store.count({})).toBe(3);
+  });
+
   test('is one commit, when hundreds of calls come at once, so that they share its cost', async () => {
     const numbers = Array.from({ length: 500 }, (_, number) => number);
     const walBefore = statSync(`${path}-wal`).size;

@@ -1,15 +1,10 @@
 import { defineHandlers } from '../../src/dispatch/handler.ts';
 
-/** One media's handler ends the process, another's throws where nothing catches it. */
+/** One media's handler ends the process, another's kills it. */
 export const handlers = defineHandlers({
   media_available(event) {
     if (event.media_id === 'media1') process.exit(7);
-    if (event.media_id === 'media2') {
-      setImmediate(() => {
-        throw new Error('thrown outside of the handler');
-      });
-      return new Promise(() => {});
-    }
+    if (event.media_id === 'media2') process.abort();
     return undefined;
   },
 });

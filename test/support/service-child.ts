@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
+import { guardProcess, UNCAUGHT } from '../../src/cli/uncaught.ts';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
@@ -8,8 +9,10 @@ import { startService } from '../../src/service.ts';
 const { handlers } = await import(process.argv[2] ?? '');
 const config = loadConfig();
 const log = pino({ level: config.LOG_LEVEL });
+const guard = guardProcess(log);
 const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
 process.stdout.write(`${JSON.stringify({ port: service.port })}\n`);
-closeWithGrace({ delay: 20_000, logger: false }, async ({ err }) => {
-  if (!err) await service.stop();
+closeWithGrace({ delay: 20_000, logger: false, skip: UNCAUGHT }, async () => {
+  await service.stop();
+  guard.expectExit();
 });

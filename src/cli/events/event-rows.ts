@@ -1,5 +1,6 @@
 import { iso } from '../../store/event-json.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
+import { headlineOf } from '../../thrown.ts';
 import { line } from '../print.ts';
 import { table } from '../table.ts';
 
@@ -14,8 +15,8 @@ export function eventTable(events: readonly StoredEvent[]): string {
 function rowOf(event: StoredEvent): string[] {
   const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
   const time = eventTime === 0 ? '-' : second(eventTime);
-  const note = body === undefined ? '(pruned)' : (lastError ?? '').split('\n')[0]?.slice(0, LONGEST_ERROR);
-  return [id, time, second(receivedAt), kind, resource, status, String(attempts), note ?? ''].map(line);
+  const note = body === undefined ? '(pruned)' : headlineOf(lastError ?? '').slice(0, LONGEST_ERROR);
+  return [id, time, second(receivedAt), kind, resource, status, String(attempts), note].map(line);
 }
 
 function second(time: number): string {

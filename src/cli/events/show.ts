@@ -2,10 +2,14 @@ import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
+import { headlineOf } from '../../thrown.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf } from './event-of.ts';
 import { withDatabase } from './open-database.ts';
+
+/** Of an attempt's error, which stands in one line; the last one's whole text stands above. */
+const LONGEST_ERROR = 160;
 
 const EXAMPLES = `
 Examples:
@@ -53,7 +57,7 @@ function history(attempts: readonly Attempt[]): string {
     iso(startedAt),
     `${durationMs} ms`,
     outcome,
-    line((error ?? '').split('\n')[0] ?? ''),
+    line(headlineOf(error ?? '').slice(0, LONGEST_ERROR)),
   ]);
   return table(head, rows);
 }

@@ -14,6 +14,7 @@ import { interruptible } from '../interruptible.ts';
 import { loadHandlers } from '../load-handlers.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
+import { guardProcess } from '../uncaught.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import type { TryFlags } from './try.ts';
 
@@ -62,11 +63,13 @@ async function tryEvent(
   config: Config,
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
+  const log = stderrLog(config);
+  guardProcess(log);
   const handlers = await loadHandlers();
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
       handlers,
-      log: stderrLog(config),
+      log,
       signal,
       stored: store,
       statuses: statusesClientOf(config),

@@ -1,3 +1,5 @@
+export { headlineOf } from '../../thrown.ts';
+
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],

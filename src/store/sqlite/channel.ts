@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { KitError } from '../../errors.ts';
+import { KitError, messageOf } from '../../errors.ts';
 import { advised } from './advice.ts';
 import { type Call, CallQueue } from './call-queue.ts';
 import type { Answers, Batch, InputOf, Opened, Operations, OutputOf } from './protocol.ts';
@@ -94,9 +94,22 @@ export class Channel<O extends Operations> implements Calls<O> {
 
   #send(): void {
     if (this.#underWay || this.#waiting.length === 0 || this.#failure) return;
-    this.#underWay = this.#waiting.next();
+    const calls = this.#waiting.next();
+    try {
+      this.#post(calls);
+    } catch {
+      // Something in one of them cannot go to a thread: it fails that call alone, and the others go as copies.
+      const copies = calls.flatMap(copied);
+      if (copies.length > 0) this.#post(copies);
+      else if (this.pending === 0) this.#idle();
+      else this.#sendSoon();
+    }
+  }
+
+  #post(calls: Call[]): void {
+    this.#worker.postMessage(calls.map(({ name, input }) => ({ name, input })) satisfies Batch);
+    this.#underWay = calls;
     this.#sentAt = performance.now();
-    this.#worker.postMessage(this.#underWay.map(({ name, input }) => ({ name, input })) satisfies Batch);
   }
 
   #receive(answers: Answers): void {
@@ -125,6 +138,17 @@ export class Channel<O extends Operations> implements Calls<O> {
     }
     this.#underWay = undefined;
     this.#idle();
+  }
+}
+
+/** A call with a copy of its input; nothing where that cannot be copied, and then the call is over. */
+function copied(call: Call): Call[] {
+  try {
+    return [{ ...call, input: structuredClone(call.input) }];
+  } catch (cause) {
+    const problem = `${call.name} was given what the store cannot take: ${messageOf(cause)}`;
+    call.reject(new TypeError(problem, { cause }));
+    return [];
   }
 }
 

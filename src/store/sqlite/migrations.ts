@@ -129,4 +129,16 @@ export const migrations: readonly string[] = [
   CREATE INDEX quarantine_source ON quarantine (source);
   CREATE INDEX quarantine_webhook ON quarantine (webhook_id);
   `,
+  // Handlers could once give back a pause that is no number, which parked their event for ever, and a reason that is no
+  // text, or one of any length. Such an event waits no longer; such a text becomes one.
+  `
+  UPDATE events SET next_attempt_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+  WHERE next_attempt_at IS NOT NULL
+    AND (typeof(next_attempt_at) <> 'integer' OR next_attempt_at > (unixepoch() + 31 * 86400) * 1000);
+  UPDATE events SET last_error = substr(CAST(last_error AS TEXT), 1, 4000)
+  WHERE status <> 'handled' AND (typeof(last_error) = 'blob' OR length(last_error) > 4000);
+  UPDATE attempts SET error = substr(CAST(error AS TEXT), 1, 4000)
+  WHERE typeof(error) = 'blob' OR length(error) > 4000;
+  UPDATE OR REPLACE steps SET name = CAST(name AS TEXT) WHERE typeof(name) <> 'text';
+  `,
 ];

@@ -18,7 +18,8 @@ export interface EventRow {
   replays: number;
   next_attempt_at: number | null;
   handled_at: number | null;
-  last_error: string | null;
+  /** a former version stored whatever handlers gave it */
+  last_error: string | Buffer | null;
   body: string | null;
 }
 
@@ -38,8 +39,16 @@ export function toEvent(row: EventRow): StoredEvent {
     status: row.status,
     attempts: row.attempts,
     replays: row.replays,
-    nextAttemptAt: row.next_attempt_at ?? undefined,
-    lastError: row.last_error ?? undefined,
+    nextAttemptAt: timeOf(row.next_attempt_at),
+    lastError: row.last_error?.toString(),
     handledAt: row.handled_at ?? undefined,
   };
+}
+
+/** The last millisecond that a Date can hold. */
+const LAST_TIME = 8_640_000_000_000_000;
+
+/** A former version stored whatever handlers gave it: what is no time counts as none, so that its event can be shown. */
+function timeOf(stored: number | null): number | undefined {
+  return stored !== null && Number.isInteger(stored) && stored <= LAST_TIME ? stored : undefined;
 }

@@ -20,7 +20,7 @@ interface AttemptRow {
   started_at: number;
   duration_ms: number;
   outcome: AttemptOutcome;
-  error: string | null;
+  error: string | Buffer | null;
 }
 
 export function attempts(db: Database): (id: string) => Attempt[] {
@@ -35,7 +35,7 @@ export function attempts(db: Database): (id: string) => Attempt[] {
       startedAt: row.started_at,
       durationMs: row.duration_ms,
       outcome: row.outcome,
-      error: row.error ?? undefined,
+      error: row.error?.toString(),
     }));
 }
 

@@ -1,0 +1,110 @@
+import { cut, LONGEST_TEXT, shown } from '../thrown.ts';
+
+/** What a handler may return; nothing means that the event is handled. */
+export type Outcome =
+  | { readonly type: 'skip'; readonly reason: string }
+  | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
+  | { readonly type: 'fail'; readonly reason: string };
+
+/** The longest that a handler may put its event off, in milliseconds: 30 days. */
+export const LONGEST_AFTER_MS = 30 * 86_400_000;
+
+/**
+ * Not for us: the event ends as `skipped`, with this reason.
+ * @param reason cut at 4,000 characters
+ * @throws TypeError if it is no string
+ */
+export function skip(reason: string): Outcome {
+  return made({ type: 'skip', reason });
+}
+
+/**
+ * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses an attempt up, so that
+ * what never becomes ready ends as `dead`.
+ * @param options `after` is between 0 and 30 days; `reason` is cut at 4,000 characters
+ * @throws TypeError if they are anything else
+ */
+export function retry(options: { after?: number; reason: string }): Outcome {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`retry() takes { after, reason }, and got ${shown(options)}`);
+  return made({ type: 'retry', reason: options.reason, after: options.after });
+}
+
+/**
+ * Never: the event ends as `dead` at once, with this reason, whatever attempts it has left.
+ * @param reason cut at 4,000 characters
+ * @throws TypeError if it is no string
+ */
+export function fail(reason: string): Outcome {
+  return made({ type: 'fail', reason });
+}
+
+function made(outcome: Outcome): Outcome {
+  const problem = problemOf(outcome);
+  if (problem !== undefined) throw new TypeError(problem);
+  return outcome;
+}
+
+/** An outcome whose members are not checked yet. */
+interface Candidate {
+  readonly type: unknown;
+  readonly reason: unknown;
+  readonly after?: unknown;
+}
+
+/** What a handler returned, once it is checked. */
+export type Returned =
+  | { readonly type: 'handled' }
+  | Outcome
+  | { readonly type: 'error'; readonly reason: string };
+
+/**
+ * Takes what a handler returned. An outcome is a value: an object with its members counts, whoever made it. Nothing of
+ * what came goes further: its members are read once, and what is not an outcome is told of in a text.
+ */
+export function parseReturned(value: unknown): Returned {
+  if (value === undefined) return { type: 'handled' };
+  const candidate = membersOf(value);
+  const problem = candidate ? problemOf(candidate) : undefined;
+  if (!candidate || !isOutcome(candidate) || problem !== undefined) {
+    const expected = 'a handler returns nothing, or what skip(), retry() or fail() gave it';
+    return {
+      type: 'error',
+      reason: `TypeError: ${problem ?? `${expected}; this one returned ${shown(value)}`}`,
+    };
+  }
+  const reason = cut(candidate.reason, LONGEST_TEXT);
+  return candidate.type === 'retry'
+    ? { type: 'retry', reason, after: candidate.after }
+    : { type: candidate.type, reason };
+}
+
+/** Undefined where it is no object, or a getter of it throws. */
+function membersOf(value: unknown): Candidate | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  try {
+    const { type, reason, after } = value as Candidate;
+    return { type, reason, after };
+  } catch {
+    return undefined; // what is told then is what the object looks like
+  }
+}
+
+function isOutcome(candidate: Candidate): candidate is Outcome {
+  return isType(candidate.type) && problemOf(candidate) === undefined;
+}
+
+function isType(type: unknown): type is Outcome['type'] {
+  return type === 'skip' || type === 'retry' || type === 'fail';
+}
+
+/** What is wrong with the members of an outcome; undefined where nothing is, or where it is none at all. */
+function problemOf({ type, reason, after }: Candidate): string | undefined {
+  if (!isType(type)) return undefined;
+  if (typeof reason !== 'string')
+    return `the reason of ${type}() is a string, and this handler gave ${shown(reason)}`;
+  if (type !== 'retry' || after === undefined) return undefined;
+  if (typeof after === 'number' && after >= 0 && after <= LONGEST_AFTER_MS) return undefined;
+  const allowed = `a number of milliseconds between 0 and ${LONGEST_AFTER_MS} (30 days)`;
+  return `the after of retry() is ${allowed}, and this handler gave ${shown(after)}`;
+}

@@ -1,0 +1,192 @@
+import { inspect } from 'node:util';
+
+/** What is kept of an error, in characters: enough for its causes, little enough for millions of attempts. */
+export const LONGEST_TEXT = 4000;
+/** A message that stands alone gets this much of it, and one of several errors this much. */
+const LONGEST_MESSAGE = 3000;
+const LONGEST_OF_SEVERAL = 800;
+const LONGEST_LINE = 300;
+/** Past this a stack is not looked at: somebody set Error.stackTraceLimit. */
+const LONGEST_STACK = 20_000;
+/** How many errors are told of one: itself, its causes, and the errors of an AggregateError. */
+const MOST_ERRORS = 20;
+const MOST_OF_AGGREGATE = 5;
+/** How many stack lines an error gets; the fewer, the more room there is for its causes. */
+const STACK_LINES = [10, 3, 1, 0] as const;
+
+/** An error as it was when it was looked at. Each of its members was read once, as reading may throw or lie. */
+interface Told {
+  /** how it hangs together with the error before it */
+  readonly label: string;
+  readonly depth: number;
+  readonly header: string;
+  readonly stack: readonly string[];
+}
+
+/**
+ * Whatever was thrown as a text of at most 4,000 characters: name, code and message, stack lines, then the same for its
+ * causes and for the errors of an AggregateError. The first stack line in a file of the user's own goes first, and those
+ * inside of Node are left out. It never throws, whatever getters and proxies do.
+ */
+export function textOf(thrown: unknown): string {
+  const errors: Told[] = [];
+  tell(thrown, { label: '', depth: 0 }, errors, new Set());
+  for (const lines of STACK_LINES) {
+    const text = errors.map((error) => render(error, lines)).join('\n');
+    if (text.length <= LONGEST_TEXT) return text;
+  }
+  return cut(errors.map((error) => render(error, 0)).join('\n'), LONGEST_TEXT);
+}
+
+/** The text of an error in one line: how it begins, and how each of its causes does. */
+export function headlineOf(text: string): string {
+  const [first = '', ...rest] = text.split('\n');
+  return [first, ...rest.filter((line) => OF_ANOTHER.test(line)).map((line) => line.trim())].join(' ');
+}
+
+/** The beginning of a text, in one piece of its own, fit for a database and for JSON. */
+export function cut(text: string, longest: number): string {
+  return text.slice(0, longest).toWellFormed();
+}
+
+/** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
+export function shown(value: unknown, longest = 200): string {
+  try {
+    const text = Error.isError(value) ? `[${headerOf(value, messageOf(value))}]` : inspected(value, longest);
+    return cut(text, longest).replace(/\s*\n\s*/g, ' ');
+  } catch {
+    return `a value that cannot be shown (${typeof value})`; // even a name can be a getter that throws
+  }
+}
+
+function inspected(value: unknown, longest: number): string {
+  return inspect(value, {
+    depth: 2,
+    customInspect: false,
+    getters: false,
+    showProxy: true,
+    maxArrayLength: 20,
+    maxStringLength: longest,
+    breakLength: Number.POSITIVE_INFINITY,
+    compact: true,
+  });
+}
+
+/** Whether a stack has a line in a file of the user's own: not of Node, of a package, or of this kit. */
+export function isFromUsersFiles(thrown: unknown): boolean {
+  return isObject(thrown) && stackOf(thrown, '').some(isInUsersFiles);
+}
+
+type Place = Pick<Told, 'label' | 'depth'>;
+
+function tell(thrown: unknown, place: Place, errors: Told[], seen: Set<unknown>): void {
+  if (errors.length >= MOST_ERRORS) return;
+  const isSeen = seen.has(thrown);
+  if (!isObject(thrown) || !isErrorLike(thrown) || isSeen) {
+    errors.push({ ...place, header: isSeen ? 'the same error again' : plain(thrown), stack: [] });
+    return;
+  }
+  seen.add(thrown);
+  const text = messageOf(thrown);
+  const cause = read(thrown, 'cause');
+  const parts = partsOf(thrown);
+  const isAlone = place.depth === 0 && cause === undefined && parts.length === 0;
+  const longest = isAlone ? LONGEST_MESSAGE : LONGEST_OF_SEVERAL;
+  errors.push({ ...place, header: headerOf(thrown, cut(text, longest)), stack: stackOf(thrown, text) });
+  for (const [index, part] of parts.entries()) {
+    tell(part, { label: `error ${index + 1}: `, depth: place.depth + 1 }, errors, seen);
+  }
+  if (cause !== undefined) tell(cause, { label: 'caused by: ', depth: place.depth + 1 }, errors, seen);
+}
+
+function render({ label, depth, header, stack }: Told, lines: number): string {
+  const indent = '  '.repeat(Math.max(0, depth - 1));
+  return [`${indent}${label}${header}`, ...stack.slice(0, lines)].join('\n');
+}
+
+function headerOf(error: object, message: string): string {
+  const code = read(error, 'code');
+  // That of a DOMException says the same as its name, as a number.
+  const hasCode = typeof code === 'string' || (typeof code === 'number' && !(error instanceof DOMException));
+  const name = nameOf(error) + (hasCode ? ` [${oneLine(String(code))}]` : '');
+  return message === '' ? name : `${name}: ${message}`;
+}
+
+function messageOf(error: object): string {
+  const message = read(error, 'message');
+  return typeof message === 'string' ? message : '';
+}
+
+/** A class of somebody's own seldom sets `name`. */
+function nameOf(error: object): string {
+  const name = read(error, 'name');
+  if (typeof name === 'string' && name !== '' && name !== 'Error') return oneLine(name);
+  const made = read(error, 'constructor');
+  const own = typeof made === 'function' ? read(made, 'name') : undefined;
+  return typeof own === 'string' && own !== '' && own !== 'Object' ? oneLine(own) : 'Error';
+}
+
+function partsOf(error: object): unknown[] {
+  const parts = read(error, 'errors');
+  if (!isObject(parts)) return [];
+  const length = read(parts, 'length');
+  const count = typeof length === 'number' ? Math.max(0, Math.min(length, MOST_OF_AGGREGATE)) : 0;
+  return Array.from({ length: count }, (_, index) => read(parts, String(index)));
+}
+
+/** How a line begins that tells of a cause, or of one of several errors. */
+const OF_ANOTHER = /^ *(caused by|error \d+): /;
+const STACK_LINE = /^\s*at \S/;
+const INSIDE_NODE = /(?:\(|\bat (?:async )?)node:/;
+const LOCATION = /:\d+:\d+\)?$/;
+
+/** @param message of the error, which its stack repeats */
+function stackOf(error: object, message: string): string[] {
+  const stack = read(error, 'stack');
+  if (typeof stack !== 'string') return [];
+  const after = Math.max(0, message === '' ? 0 : stack.indexOf(message) + message.length);
+  const lines = stack
+    .slice(after, after + LONGEST_STACK)
+    .split('\n')
+    .filter((line) => STACK_LINE.test(line) && !INSIDE_NODE.test(line))
+    .map((line) => cut(line, LONGEST_LINE));
+  const own = lines.findIndex(isInUsersFiles);
+  return own === -1 ? lines : [...lines.splice(own, 1), ...lines];
+}
+
+const ROOT = new URL('..', import.meta.url);
+/** As stacks name them: by URL, or by path where a loader says so. */
+const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)];
+
+function isInUsersFiles(line: string): boolean {
+  if (!LOCATION.test(line) || line.includes('/node_modules/')) return false;
+  const ours = ROOTS.flatMap((root) => [`${root}src/`, `${root}bin/`]);
+  const handlers = ROOTS.map((root) => `${root}src/handlers/`);
+  return handlers.some((path) => line.includes(path)) || !ours.some((path) => line.includes(path));
+}
+
+/** One of this realm or another, or an object that looks like one. */
+function isErrorLike(value: object): boolean {
+  return Error.isError(value) || typeof read(value, 'message') === 'string';
+}
+
+/** What was thrown and is no error: a text as it is, anything else as it is shown. */
+function plain(thrown: unknown): string {
+  return typeof thrown === 'string' ? cut(thrown, LONGEST_MESSAGE) : shown(thrown, LONGEST_OF_SEVERAL);
+}
+
+function oneLine(text: string): string {
+  return cut(text, 100).replaceAll('\n', ' ');
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+function read(value: object, member: string): unknown {
+  try {
+    return Reflect.get(value, member);
+  } catch {
+    return undefined; // a getter that throws: there is no such member then
+  }
+}

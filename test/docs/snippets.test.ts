@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { handlersAtWork } from '../support/handlers-at-work.ts';
+import { present } from '../support/only.ts';
+import { copyProgram } from '../support/program-copy.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+
+/** Every TypeScript block of every page, and the file of src/handlers/ that it becomes. */
+const snippets = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).flatMap((page) =>
+  [
+    ...readFileSync(join(root, page), 'utf8').matchAll(/^ *```(?:ts|typescript)\b[^\n]*\n(.*?)^ *```$/gms),
+  ].map(([, code = ''], index) => {
+    const name = `${page.replace(/\W/g, '-').toLowerCase()}-${index + 1}`;
+    return { name, page, code, file: `src/handlers/${name}.ts` };
+  }),
+);
+
+/** What the compiler says of a file that returns on some paths only: handlers may, our own code does not. */
+const PARTIAL_RETURN = 'error TS7030';
+
+/** A file with a mistake, so that it is known that the compiler looks. */
+const WRONG = 'src/handlers/wrong.ts';
+
+let copy: string;
+let errors: readonly string[];
+
+beforeAll(() => {
+  copy = copyProgram();
+  copyFileSync(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
+  for (const { file, code } of snippets) writeFileSync(join(copy, file), code);
+  writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
+  const config = { extends: './tsconfig.json', include: ['src'] };
+  writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
+  const args = ['--project', 'tsconfig.snippets.json', '--noImplicitReturns', '--pretty', 'false'];
+  const { stdout } = spawnSync(process.execPath, [tsc, ...args], { cwd: copy, encoding: 'utf8' });
+  errors = stdout.split('\n').filter((line) => line.includes('error TS'));
+});
+
+afterAll(() => rmSync(copy, { recursive: true }));
+
+/** The module of the one snippet of a page, with addresses of its text changed to those of stand-ins. */
+async function load(page: string, stead: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
+  const { name, code } = present(snippets.find((one) => one.page === page));
+  const changed = Object.entries(stead).reduce((all, [from, to]) => {
+    expect(all).toContain(from);
+    return all.replaceAll(from, to);
+  }, code);
+  const file = join(copy, `src/handlers/${name}-with-stand-ins.ts`);
+  writeFileSync(file, changed);
+  return import(pathToFileURL(file).href);
+}
+
+async function standIn<T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  try {
+    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('the TypeScript of README and docs', () => {
+  test('is there and looked at by the compiler, when pages are read', () => {
+    expect(errors).toContainEqual(expect.stringContaining(WRONG));
+    const pages = new Set(snippets.map(({ page }) => page));
+    expect([...pages]).toEqual(expect.arrayContaining(['README.md', 'docs/handlers.md', 'docs/mock.md']));
+  });
+
+  test.each(snippets)('compiles, when $name is a file of src/handlers/', ({ file }) => {
+    const mistakes = errors.filter((line) => line.startsWith(file) && !line.includes(PARTIAL_RETURN));
+    expect(mistakes).toEqual([]);
+  });
+
+  test('does not hide partial returns of our own code, which the setting for handlers lets pass', () => {
+    expect(errors.filter((line) => !line.startsWith('src/handlers/'))).toEqual([]);
+  });
+});
+
+describe('the handler of', () => {
+  const work = handlersAtWork();
+
+  test('the README makes one page and waits until it is built, when the CMS is down at first', async () => {
+    const calls: string[] = [];
+    const keys = new Set<unknown>();
+    const cms: RequestListener = (req, res) => {
+      calls.push(`${req.method} ${req.url}`);
+      if (req.method === 'POST') keys.add(req.headers['idempotency-key']);
+      const failed = calls.length === 1 ? 503 : calls.length === 3 ? 404 : 200;
+      res.writeHead(failed).end(JSON.stringify({ url: `http://${req.headers.host}/pages/1` }));
+    };
+    await standIn(cms, async (url) => {
+      const { media } = await load('README.md', { 'https://cms.example': url });
+      const id = await work().record();
+      await work().runAll(media as Handlers);
+      expect(await work().event(id)).toMatchObject({ status: 'handled', attempts: 3 });
+      expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
+      expect([...keys]).toEqual([id]);
+      expect(work().log.withMessage('published')).toMatchObject([{ page: `${url}/pages/1` }]);
+      const reasons = (await work().store.attempts(id)).map(({ outcome, error }) => [outcome, error]);
+      expect(reasons[0]).toEqual([
+        'error',
+        expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/),
+      ]);
+      expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
+    });
+  });
+
+  test('docs/handlers.md announces once, when it runs again', async () => {
+    const bodies: string[] = [];
+    const network: RequestListener = async (req, res) => {
+      bodies.push(await text(req));
+      res.end('{"id":"post-1"}');
+    };
+    await standIn(network, async (url) => {
+      const { media } = await load('docs/handlers.md', { 'https://social.example': url });
+      const id = await work().record();
+      await work().runAll(media as Handlers);
+      await work().store.replay({});
+      await work().runAll(media as Handlers);
+      expect(await work().event(id)).toMatchObject({ status: 'handled', replays: 1 });
+      expect(bodies).toEqual(['New: UUhbHm6C']);
+      expect(work().log.withMessage('announced')).toMatchObject([{ post: 'post-1' }, { post: 'post-1' }]);
+    });
+  });
+});
+
+test('the code of docs/mock.md delivers to a receiver, when it runs', async () => {
+  const received: string[] = [];
+  const receiver: RequestListener = async (req, res) => {
+    received.push(JSON.parse(await text(req)).event);
+    res.end();
+  };
+  const said = jest.spyOn(console, 'log').mockReturnValue(undefined);
+  await standIn(receiver, (url) => load('docs/mock.md', { 'http://127.0.0.1:3000': url }));
+  expect(received).toEqual(['media_available']);
+  expect(said.mock.calls).toEqual([[1, 'delivered to', expect.stringContaining('/webhooks/media')]]);
+  said.mockRestore();
+});

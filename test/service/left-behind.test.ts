@@ -1,0 +1,184 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { eventually } from '../support/eventually.ts';
+import { present } from '../support/only.ts';
+import { copyProgram } from '../support/program-copy.ts';
+import { runCli } from '../support/run-cli.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+
+const LEFT = 'a handler left an error behind';
+const EXITED = 'process.exit() was called; what was acknowledged is on disk';
+const CRASHED = 'crashed; what was acknowledged is on disk';
+
+let copy: string;
+let cli: string;
+let directory: string;
+let store: SqliteStore;
+let env: Readonly<Record<string, string>>;
+let running: ServiceProcess | undefined;
+
+beforeAll(() => {
+  copy = copyProgram();
+  cli = join(copy, 'bin', 'hookkit.js');
+  const handlers = fileURLToPath(new URL('../support/leaving-handlers.ts', import.meta.url));
+  const text = readFileSync(handlers, 'utf8').replace('../../src/dispatch/', '../dispatch/');
+  writeFileSync(join(copy, 'src', 'handlers', 'leaving.ts'), text);
+  // A fault of the program's own, on demand.
+  appendFileSync(
+    join(copy, 'src', 'cli', 'serve.ts'),
+    "process.on('SIGCONT', () => void Promise.reject());\n",
+  );
+  writeFileSync(join(copy, 'src', 'handlers', 'index.ts'), "export { handlers } from './leaving.ts';\n");
+});
+
+afterAll(() => rmSync(copy, { recursive: true }));
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'hookkit-left-'));
+  const path = join(directory, 'receiver.db');
+  store = await SqliteStore.open({ path, clock: systemClock });
+  env = {
+    DATABASE_URL: `sqlite:${path}`,
+    LEASE_MS: '500',
+    RETRY_MAX_ATTEMPTS: '2',
+    RETRY_BASE_MS: '1',
+    HANDLER_TIMEOUT_MS: '200',
+    SHUTDOWN_GRACE_MS: '0',
+  };
+});
+
+afterEach(async () => {
+  running?.child.kill('SIGKILL');
+  await running?.exited;
+  running = undefined;
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+const serve = async (more: Readonly<Record<string, string>> = {}) => {
+  running = await startProcess({ ...env, ...more }, undefined, directory, cli);
+  return running;
+};
+const record = async (media_id: string, at = EVENT_TIME) =>
+  (await store.record(verified({ media_id, at }))).id;
+const statusOf = async (id: string) => present(await store.event(id)).status;
+
+interface Line {
+  readonly msg?: string;
+  readonly event?: string;
+  readonly error?: string;
+}
+
+function linesOf(output: string, msg: string): Line[] {
+  const all = output.split('\n').filter((line) => line.startsWith('{'));
+  return all.map((line): Line => JSON.parse(line)).filter((line) => line.msg === msg);
+}
+
+describe('the server', () => {
+  test('goes on and names each event, when its handler leaves an error behind, and others are handled', async () => {
+    const left = {
+      timer: 'Error: left in a timer\n',
+      nothing: 'undefined',
+      'awaited-by-nobody': 'Error: left in a step\n',
+      listener: 'Error: left in a listener\n',
+    };
+    const ids = new Map<string, string>();
+    for (const media of Object.keys(left)) ids.set(media, await record(media));
+    const { child, exited, output } = await serve();
+    for (const [media, error] of Object.entries(left)) {
+      const event = ids.get(media);
+      const line = () => linesOf(output(), LEFT).find((one) => one.event === event);
+      await eventually(`the error of ${media} is told of`, () => line() !== undefined);
+      expect(line()).toMatchObject({ kind: 'media_available', resource: `media:${media}`, attempt: 1 });
+      expect(line()?.error?.startsWith(error)).toBe(true);
+    }
+    const next = await record('good', EVENT_TIME + 1);
+    await eventually('others are handled', async () => (await statusOf(next)) === 'handled');
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+  });
+
+  test('goes on and says where, when the error comes from a handler file beside any event', async () => {
+    await record('shared');
+    const { child, exited, output } = await serve();
+    await eventually('the error is told of', () => linesOf(output(), LEFT).length > 0);
+    const [line] = linesOf(output(), LEFT);
+    expect(line).not.toHaveProperty('event');
+    expect(line?.error).toMatch(/^Error: left in what is shared\n *at .*leaving\.ts:\d+/);
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+  });
+
+  test('says so and exits with 0, when a handler leaves an error behind at a stop', async () => {
+    const id = await record('listener');
+    const { child, exited, output } = await serve({ HANDLER_TIMEOUT_MS: '60000' });
+    await eventually('it runs', async () => (await statusOf(id)) === 'running');
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    expect(linesOf(output(), LEFT)).toMatchObject([{ event: id }]);
+    expect(linesOf(output(), 'stopped')).toHaveLength(1);
+  });
+
+  test('says so, exits with 1 and has used the attempt up, when a handler calls process.exit(0)', async () => {
+    const id = await record('exit');
+    for (const attempt of [1, 2]) {
+      const { exited, output } = await serve();
+      expect(await exited).toBe(1);
+      expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt }]);
+    }
+    await serve();
+    await eventually('it is given up', async () => (await statusOf(id)) === 'dead');
+    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'lost']);
+  });
+
+  test('exits with 1 and has used the attempt up, when what nobody catches is no handler’s and undefined', async () => {
+    const id = await record('held');
+    const { child, exited, output } = await serve({ HANDLER_TIMEOUT_MS: '60000' });
+    await eventually('it runs', async () => (await statusOf(id)) === 'running');
+    child.kill('SIGCONT');
+    expect(await exited).toBe(1);
+    expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
+    expect(linesOf(output(), 'stopping')).toEqual([]);
+    expect(linesOf(output(), EXITED)).toEqual([]);
+    expect(present(await store.event(id))).toMatchObject({ status: 'running', attempts: 1 });
+  });
+});
+
+describe('a command that runs handlers', () => {
+  test('goes on and names the event, when the handler leaves an error behind: events replay --run', async () => {
+    const id = await record('timer');
+    await eventually('its leases have run out', async () => {
+      await store.claim({ owner: crypto.randomUUID(), limit: 1, leaseMs: 1, maxAttempts: 1 });
+      return (await statusOf(id)) === 'dead';
+    });
+    await record('good', EVENT_TIME + 1);
+    const { code, stdout, stderr } = await runCli(['events', 'replay', '--status', 'dead', '--run'], {
+      env,
+      cli,
+    });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/handled +\d/)]);
+    expect(linesOf(stderr, LEFT)).toMatchObject([{ event: id }]);
+  });
+
+  test('shows how the handler ended and what it left behind, when it is tried: handlers try', async () => {
+    const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
+    const { code, stdout, stderr } = await runCli(args, { env, cli });
+    expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
+    const [line] = linesOf(stderr, LEFT);
+    expect(line).toMatchObject({ event: JSON.parse(stdout).id });
+    expect(line?.error).toMatch(/^Error: left in a timer\n(.*\n)+caused by: Error: the cause of it/);
+  });
+
+  test('says so and exits with 1, when the handler that is tried calls process.exit(0)', async () => {
+    const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'exit'];
+    const { code, stderr } = await runCli(args, { env, cli });
+    expect(code).toBe(1);
+    expect(linesOf(stderr, EXITED)).toHaveLength(1);
+  });
+});

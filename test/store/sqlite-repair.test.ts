@@ -1,0 +1,87 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../src/clock.ts';
+import { attemptJson, eventJson } from '../../src/store/event-json.ts';
+import { migrations } from '../../src/store/sqlite/migrations.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+/** What the first version stored where a handler gave retry an `after` of this. */
+const PUT_OFF: Readonly<Record<string, unknown>> = {
+  '60000': '1763680000000' + '60000',
+  '5': '1763680000000' + '5',
+  object: '1763680000000[object Object]',
+  infinity: Number.POSITIVE_INFINITY,
+};
+const SOON = Date.now() + 3_600_000;
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+  const store = await SqliteStore.open({ path, clock: systemClock });
+  for (const media_id of [...Object.keys(PUT_OFF), 'right', 'bytes', 'long']) {
+    await store.record(verified({ media_id }));
+  }
+  await store.close();
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+/** Stores it as a handler's result, where a former version did. */
+function store(db: Database.Database, media: string, status: string, next: unknown, error: unknown): void {
+  const resource = `media:${media}`;
+  db.prepare(
+    'UPDATE events SET status = ?, attempts = 1, next_attempt_at = ?, last_error = ? WHERE resource = ?',
+  ).run(...[status, next, error, resource]);
+  db.prepare(
+    `INSERT INTO attempts SELECT seq, 0, 1, received_at, 5, 'retry', ? FROM events WHERE resource = ?`,
+  ).run(error, resource);
+  db.prepare('DELETE FROM lanes WHERE resource = ?').run(resource);
+}
+
+function spoil(version: number): void {
+  const db = new Database(path);
+  for (const [media, next] of Object.entries(PUT_OFF)) store(db, media, 'pending', next, 'not yet');
+  store(db, 'right', 'pending', SOON, 'not yet');
+  store(db, 'bytes', 'dead', null, Buffer.from('as bytes'));
+  store(db, 'long', 'skipped', null, 'x'.repeat(1_000_000));
+  db.pragma(`user_version = ${version}`);
+  db.close();
+}
+
+test('events whose pause is no time are due, and texts are texts of 4,000 characters, when the first version stored them', async () => {
+  spoil(1);
+  const opened = await SqliteStore.open({ path, clock: systemClock });
+  const { claims } = await opened.claim({ owner: 'test', limit: 50, leaseMs: 1000, maxAttempts: 9 });
+  expect(claims.map(({ resource }) => resource.slice(6)).toSorted()).toEqual(Object.keys(PUT_OFF).toSorted());
+  for (const event of await opened.events({}, { limit: 50 })) {
+    const [attempt] = await opened.attempts(event.id);
+    const [name, text] = [event.resource.slice(6), eventJson(event).last_error];
+    if (name === 'right') expect(event.nextAttemptAt).toBe(SOON);
+    if (name === 'bytes') expect([text, attempt?.error]).toEqual(['as bytes', 'as bytes']);
+    if (name === 'long') expect([text?.length, attempt?.error?.length]).toEqual([4000, 4000]);
+  }
+  await opened.close();
+});
+
+test('events are shown, when a program of the first version still writes beside this one', async () => {
+  spoil(migrations.length);
+  const opened = await SqliteStore.open({ path, clock: systemClock });
+  const events = await opened.events({}, { limit: 50 });
+  expect(events).toHaveLength(7);
+  for (const event of events) {
+    const attempts = (await opened.attempts(event.id)).map(attemptJson);
+    expect(JSON.parse(JSON.stringify([eventJson(event), attempts]))).toHaveLength(2);
+  }
+  await opened.close();
+  const env = { DATABASE_URL: `sqlite:${path}` };
+  const { code, stdout } = await runCli(['events', 'list'], { env });
+  expect([code, stdout.split('\n').length]).toEqual([0, 7 + 3]);
+});
