@@ -24,9 +24,9 @@ describe('a text that is printed', () => {
         expect(visibleLine(given)).not.toContain('\n');
         expect(visible(given).split('\n')).toHaveLength(given.split('\n').length);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
-    for (const character of everyHostile()) expect(hostileIn(visible(character))).toEqual([]);
+    expect([...everyHostile()].filter((one) => hostileIn(visible(one)).length > 0)).toEqual([]);
   });
 
   test('stays as it is, when all of it can be seen, whatever its script', () => {
@@ -57,7 +57,7 @@ describe('a text that is printed', () => {
           expect(visible(visible(json))).toBe(visible(json));
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
