@@ -5,7 +5,12 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
 
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+/** Each character's escape, once it was asked for: making it anew takes four times as long, and strangers can send many. */
+const escapes = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
 
 /**
  * A text with such characters as escapes, but for its line ends. The escapes are those of JSON, in which such characters
@@ -26,8 +31,10 @@ export const visibleLog = { hooks: { streamWrite: visible } };
 
 /** By UTF-16 units, as JSON has it: a character beyond the first plane is two escapes. */
 function escaped(character: string): string {
-  const short = SHORT[character];
-  if (short !== undefined) return short;
+  const known = escapes.get(character);
+  if (known !== undefined) return known;
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  const made = units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  escapes.set(character, made);
+  return made;
 }

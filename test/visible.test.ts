@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { table } from '../src/cli/table.ts';
 import { visible, visibleLine, visibleLog } from '../src/visible.ts';
-import { HOSTILE, hostileIn } from './support/hostile-text.ts';
+import { everyHostile, HOSTILE, hostileIn } from './support/hostile-text.ts';
 import { jsonObject } from './support/json-values.ts';
 
 /** Any text, with many of the characters in question, halves of surrogate pairs among them. */
@@ -24,12 +24,9 @@ describe('a text that is printed', () => {
         expect(visibleLine(given)).not.toContain('\n');
         expect(visible(given).split('\n')).toHaveLength(given.split('\n').length);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
-    for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
-      const one = String.fromCodePoint(codePoint);
-      if (hostileIn(one).length > 0 && visible(one) === one) throw new Error(codePoint.toString(16));
-    }
+    expect([...everyHostile()].filter((one) => hostileIn(visible(one)).length > 0)).toEqual([]);
   });
 
   test('stays as it is, when all of it can be seen, whatever its script', () => {
@@ -60,7 +57,7 @@ describe('a text that is printed', () => {
           expect(visible(visible(json))).toBe(visible(json));
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 

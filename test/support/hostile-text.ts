@@ -25,6 +25,15 @@ const RANGES = [
 const isHostile = (codePoint: number) =>
   RANGES.some(([first, last]) => codePoint >= first && codePoint <= last);
 
+/** Each of them, halves of surrogate pairs too. */
+export function* everyHostile(): Generator<string> {
+  for (const [first, last] of RANGES) {
+    for (let codePoint: number = first; codePoint <= last; codePoint++) {
+      if (codePoint !== 0x0a) yield String.fromCodePoint(codePoint);
+    }
+  }
+}
+
 /** One of each kind; Node cannot send half a surrogate pair as UTF-8, so none is in it. */
 export const HOSTILE = RANGES.filter(([first]) => first !== 0xd800)
   .flat()
