@@ -13,6 +13,7 @@ import { admitQuarantined } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openStore } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
+import { watchSecrets } from './store/unreadable-secrets.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -118,9 +119,12 @@ async function startOn(
       ? () => {}
       : keepFor({ store, clock, log, days: config.RETENTION_DAYS });
 
+  const stopWatching = watchSecrets({ store, clock, log });
+
   const stop = async (): Promise<void> => {
     draining = true;
     stopRetention();
+    stopWatching();
     await Promise.all([listener.close(config.SHUTDOWN_GRACE_MS), dispatcher.stop(config.SHUTDOWN_GRACE_MS)]);
     keyring.stop();
     await store.close();

@@ -149,6 +149,14 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
+/** What `scrub` could not do. */
+export interface Scrubbed {
+  /** how many bytes have to be written again to be sure; 0: none */
+  readonly toRewrite: number;
+  /** whether the log still holds former content, since another process reads an older state from it */
+  readonly isLogInUse: boolean;
+}
+
 /** A well-formed notification whose signature no stored secret explained. */
 export interface Quarantined extends VerifiedNotification {
   readonly token: string;
@@ -201,14 +209,25 @@ export interface EventStore extends EventSearch {
   addSecret(webhookId: string, secret: string): Promise<void>;
   /** From `retireAt` on, this secret verifies nothing. False if there is no such secret. */
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
-  /** All secrets that are not retired yet, oldest first. */
+  /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
   secrets(): Promise<readonly WebhookSecret[]>;
+  /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
+  unreadableSecrets(): Promise<readonly string[]>;
+  /** Removes the secrets that do not open, of one webhook or of all; tells how many. */
+  dropUnreadableSecrets(webhookId?: string): Promise<number>;
   /**
    * Seals all secrets under another key, in one commit; tells how many. Other processes go on with the new key.
    * @param newKey 32 bytes, where the key is given from outside; without it, a new one takes the key file's place
-   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round
+   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round;
+   *   STORE_UNUSABLE if a secret does not open, and then nothing is changed
    */
   rekey(newKey?: Buffer): Promise<number>;
+  /**
+   * Removes from the files on disk what was deleted or replaced, beside whatever process works with them.
+   * @param mostBytes a database that was made by a former version has to be written again for this, as a whole; a larger
+   *   one is not, since nothing else can be written meanwhile
+   */
+  scrub(mostBytes?: number): Promise<Scrubbed>;
 
   /** Keeps at most `max`; when full, the oldest of the source that holds most goes. False if it is there already. */
   quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number): Promise<boolean>;

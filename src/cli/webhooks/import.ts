@@ -48,5 +48,5 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
 async function retireOthers(store: EventStore, id: string, secret: string): Promise<number> {
   const others = (await store.secrets()).filter((one) => one.webhookId === id && one.secret !== secret);
   for (const other of others) await store.retireSecret(id, other.secret, systemClock.now());
-  return others.length;
+  return others.length + (await store.dropUnreadableSecrets(id));
 }

@@ -61,6 +61,11 @@ export class Metrics {
     help: 'Notifications in quarantine, waiting for a secret that explains their signature.',
     registers: this.#registers,
   });
+  readonly #unreadable = new Gauge({
+    name: 'webhook_secrets_unreadable',
+    help: 'Webhooks with a stored secret that does not open, since its row was changed.',
+    registers: this.#registers,
+  });
 
   /** Made once: prom-client would look up the labels at every count. */
   readonly #byResult = new Map(results.map((result) => [result, this.#notifications.labels({ result })]));
@@ -84,11 +89,12 @@ export class Metrics {
   }
 
   /** The text that Prometheus scrapes. */
-  text(overview: Overview, now: number): Promise<string> {
+  text(overview: Overview, unreadableSecrets: number, now: number): Promise<string> {
     for (const status of statuses) this.#events.set({ status }, countOf(overview, status));
     const { oldestPendingAt = now, quarantined } = overview;
     this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
     this.#quarantined.set(quarantined);
+    this.#unreadable.set(unreadableSecrets);
     return this.#registry.metrics();
   }
 
