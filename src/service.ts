@@ -9,7 +9,7 @@ import type { Admin } from './observer.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
-import { admitQuarantined } from './receiver/quarantine.ts';
+import { admitQuarantined, lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openStore } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
@@ -79,7 +79,8 @@ async function startOn(
     webhookPath: config.WEBHOOK_PATH,
     bodyLimit: config.BODY_LIMIT,
     rejectLimit: config.REJECT_LIMIT,
-    quarantineMax: config.QUARANTINE_MAX,
+    quarantineMaxBytes: config.QUARANTINE_MAX_BYTES,
+    onQuarantineLost: lossReporter(clock, log),
     maxWaitingAcks: config.MAX_WAITING_ACKS,
     trustProxy: config.TRUST_PROXY,
     isDraining: () => draining,
@@ -99,15 +100,15 @@ async function startOn(
     throw error;
   });
   let admitted = Promise.resolve();
-  const admit = () => {
+  const admit = (webhooks?: readonly string[]) => {
     // One after the other, so that nothing is admitted twice.
     admitted = admitted
-      .then(() => admitQuarantined({ store, keyring, log }))
+      .then(() => admitQuarantined({ store, keyring, log, webhooks }))
       .then(
         () => dispatcher.wake(),
         (error) => {
           log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
-          clock.after(ADMIT_AGAIN_MS, () => draining || admit());
+          clock.after(ADMIT_AGAIN_MS, () => draining || admit(webhooks));
         },
       );
   };

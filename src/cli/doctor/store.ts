@@ -48,7 +48,7 @@ async function backlog(store: EventStore): Promise<Finding> {
   const [pending, running, dead] = await Promise.all(
     (['pending', 'running', 'dead'] as const).map((status) => store.count({ status })),
   );
-  const waiting = (await store.quarantined()).length;
+  const waiting = await store.quarantineSize();
   const text = `${pending} pending, ${running} running, ${dead} dead, ${waiting} in quarantine`;
   if (dead) return warn(`${text}: docs/replay.md tells what to do with dead events`);
   return waiting > 0 ? warn(`${text}: npx hookkit quarantine list shows for which webhooks`) : ok(text);

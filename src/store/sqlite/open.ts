@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../errors.ts';
+import { networkOf, tokenDigest } from '../quarantine.ts';
 import { migrations } from './migrations.ts';
 import { markZeroed } from './operations/scrub.ts';
 
@@ -64,6 +65,9 @@ function tighten(path: string): void {
 }
 
 function migrate(db: Database.Database, path: string): void {
+  // For entries of the quarantine, which get these columns by a migration.
+  db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
+  db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
   db.transaction(() => {
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version > migrations.length) {

@@ -11,6 +11,7 @@ import type {
   EventStore,
   Page,
   Quarantined,
+  QuarantinePage,
   ReplayOptions,
   Scrubbed,
   Settlement,
@@ -204,16 +205,28 @@ export class SqliteStore implements EventStore {
     return { toRewrite, isLogInUse: true };
   }
 
-  quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number) {
-    return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, max });
+  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number) {
+    return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, maxBytes });
   }
 
   hasQuarantined() {
     return this.#write.call('hasQuarantined', undefined);
   }
 
-  quarantined(webhookId?: string) {
-    return this.#read.call('quarantined', webhookId ?? null);
+  quarantined(page: QuarantinePage = {}) {
+    return this.#read.call('quarantined', page);
+  }
+
+  unproven(page: QuarantinePage = {}) {
+    return this.#read.call('unproven', page);
+  }
+
+  quarantineSize(webhookId?: string) {
+    return this.#read.call('quarantineSize', webhookId ?? null);
+  }
+
+  waitingWebhooks(after?: string) {
+    return this.#read.call('waitingWebhooks', after ?? null);
   }
 
   admit(token: string) {
