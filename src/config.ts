@@ -47,7 +47,7 @@ const variables = {
 
   WEBHOOK_SECRET: secret(/^.+$/, 'the secret of a webhook').optional(),
   REJECT_LIMIT: whole(1, 1_000_000, 'failures a minute').default(60),
-  QUARANTINE_MAX: whole(0, 1_000_000, 'notifications').default(1000),
+  QUARANTINE_MAX_BYTES: whole(0, 1_099_511_627_776, 'bytes').default(268_435_456),
 
   DATABASE_URL: secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/receiver.db').default(
     'sqlite:./data/receiver.db',

@@ -9,10 +9,11 @@ import type { Admin } from './observer.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Listener } from './receiver/listener.ts';
-import { admitQuarantined } from './receiver/quarantine.ts';
+import { admitQuarantined, lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openStore } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
+import { watchSecrets } from './store/unreadable-secrets.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -78,7 +79,8 @@ async function startOn(
     webhookPath: config.WEBHOOK_PATH,
     bodyLimit: config.BODY_LIMIT,
     rejectLimit: config.REJECT_LIMIT,
-    quarantineMax: config.QUARANTINE_MAX,
+    quarantineMaxBytes: config.QUARANTINE_MAX_BYTES,
+    onQuarantineLost: lossReporter(clock, log),
     maxWaitingAcks: config.MAX_WAITING_ACKS,
     trustProxy: config.TRUST_PROXY,
     isDraining: () => draining,
@@ -98,15 +100,15 @@ async function startOn(
     throw error;
   });
   let admitted = Promise.resolve();
-  const admit = () => {
+  const admit = (webhooks?: readonly string[]) => {
     // One after the other, so that nothing is admitted twice.
     admitted = admitted
-      .then(() => admitQuarantined({ store, keyring, log }))
+      .then(() => admitQuarantined({ store, keyring, log, webhooks }))
       .then(
         () => dispatcher.wake(),
         (error) => {
           log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
-          clock.after(ADMIT_AGAIN_MS, () => draining || admit());
+          clock.after(ADMIT_AGAIN_MS, () => draining || admit(webhooks));
         },
       );
   };
@@ -118,9 +120,12 @@ async function startOn(
       ? () => {}
       : keepFor({ store, clock, log, days: config.RETENTION_DAYS });
 
+  const stopWatching = watchSecrets({ store, clock, log });
+
   const stop = async (): Promise<void> => {
     draining = true;
     stopRetention();
+    stopWatching();
     await Promise.all([listener.close(config.SHUTDOWN_GRACE_MS), dispatcher.stop(config.SHUTDOWN_GRACE_MS)]);
     keyring.stop();
     await store.close();

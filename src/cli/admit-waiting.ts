@@ -13,5 +13,6 @@ import type { EventStore } from '../store/event-store.ts';
 export async function admitWaiting(store: EventStore, config: Config, webhookId?: string): Promise<number> {
   const keyring = new Keyring({ store, clock: systemClock, fallback: config.WEBHOOK_SECRET });
   await keyring.refresh();
-  return admitQuarantined({ store, keyring, log: pino({ level: 'silent' }), webhookId });
+  const webhooks = webhookId === undefined ? undefined : [webhookId];
+  return admitQuarantined({ store, keyring, log: pino({ level: 'silent' }), webhooks });
 }

@@ -35,7 +35,12 @@ export function adminApp(parts: Parts): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    const text = await watch.metrics.text(await store.overview(), clock.now());
+    // While they cannot be read at all, as with another key, it is not known; the other metrics are.
+    const unreadable = await store.unreadableSecrets().then(
+      ({ length }) => length,
+      () => Number.NaN,
+    );
+    const text = await watch.metrics.text(await store.overview(), unreadable, clock.now());
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(parts));

@@ -32,8 +32,8 @@ export class Keyring {
   #stopPolling = () => {};
   #stopped = false;
 
-  /** Called after a read found secrets that were not held before. */
-  onAdded: () => void = () => {};
+  /** Called after a read found secrets that were not held before, with the webhooks that they are of. */
+  onAdded: (webhooks: readonly string[]) => void = () => {};
 
   constructor({ store, clock, fallback }: KeyringOptions) {
     this.#store = store;
@@ -83,16 +83,16 @@ export class Keyring {
     this.#lastRead = this.#clock.now();
     const before = this.#held;
     const held = new Map<string, Map<string, Held>>();
-    let added = false;
+    const added = new Set<string>();
     for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
       if (secret === '') continue; // anybody could sign with it
       const known = before.get(webhookId)?.get(secret);
-      added ||= known === undefined;
+      if (known === undefined) added.add(webhookId);
       const keys = held.get(webhookId) ?? new Map<string, Held>();
       held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
     }
     this.#held = held;
-    if (added) this.onAdded();
+    if (added.size > 0) this.onAdded([...added]);
   }
 
   #poll(): void {

@@ -19,7 +19,9 @@ export interface WebhookRouteOptions {
   readonly bodyLimit: number;
   /** failed verifications a minute and source, beyond which 429 takes the place of 401 */
   readonly rejectLimit: number;
-  readonly quarantineMax: number;
+  readonly quarantineMaxBytes: number;
+  /** called with how many notifications the quarantine had no room for */
+  readonly onQuarantineLost?: ((lost: number) => void) | undefined;
   /** requests that may wait for their commit at once */
   readonly maxWaitingAcks: number;
   /** whether the service is shutting down */
@@ -36,7 +38,7 @@ const MAX_LOOKUPS = 500;
 
 /** The handlers of the webhook route, in the order of the table of answers. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
-  const { store, keyring, rejectLimit, quarantineMax, onAccepted } = options;
+  const { store, keyring, rejectLimit, quarantineMaxBytes, onAccepted } = options;
   let waitingAcks = 0;
   let lookups = 0;
 
@@ -128,7 +130,9 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     req.log.warn({ ...refusal, webhookId: label(value.webhook_id) }, 'notification refused');
     const unexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
     if (unexplained && deservesQuarantine(token, value)) {
-      await store.quarantine({ ...toVerified(value, text), token, source: req.ip ?? '' }, quarantineMax);
+      const entry = { ...toVerified(value, text), token, source: req.ip ?? '' };
+      const { lost } = await store.quarantine(entry, quarantineMaxBytes);
+      if (lost > 0) options.onQuarantineLost?.(lost);
     }
     challenge(res, 'the notification could not be verified');
   };

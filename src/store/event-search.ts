@@ -1,5 +1,5 @@
 import type { EventId } from './event-id.ts';
-import type { EventFilter, Quarantined, Status, StoredEvent } from './event-store.ts';
+import type { EventFilter, Status, StoredEvent, Unproven } from './event-store.ts';
 
 /** How many events of one kind stand where. */
 export interface Tally {
@@ -14,6 +14,8 @@ export interface Overview {
   /** when the oldest event that is not finished was received; replayed ones do not count, as they are meant to be old */
   readonly oldestPendingAt: number | undefined;
   readonly quarantined: number;
+  /** notifications that the quarantine had no room for, since the database was made */
+  readonly quarantineLost: number;
 }
 
 /** How far one search goes. It costs no more than its reach, however many events there are. */
@@ -79,14 +81,18 @@ export interface DoneStep {
   readonly result: string | null;
 }
 
+/** A webhook that something in quarantine names. */
+export interface WaitingWebhook {
+  readonly webhookId: string;
+  readonly notifications: number;
+}
+
 export interface QuarantineSummary {
-  readonly webhooks: readonly {
-    readonly webhookId: string;
-    readonly notifications: number;
-    readonly firstAt: number;
-    readonly lastAt: number;
-  }[];
-  readonly newest: readonly Omit<Quarantined, 'token' | 'digest'>[];
+  readonly total: number;
+  /** the 500 for which most is there */
+  readonly webhooks: readonly (WaitingWebhook & { readonly firstAt: number; readonly lastAt: number })[];
+  /** fewer than asked for where they are large */
+  readonly newest: readonly Omit<Unproven, 'digest' | 'place' | 'bytes'>[];
 }
 
 /** Questions of people who look at the store. None of them holds up what writes, or grows with the number of events. */

@@ -1,5 +1,5 @@
 import type { EventId } from './event-id.ts';
-import type { EventSearch } from './event-search.ts';
+import type { EventSearch, WaitingWebhook } from './event-search.ts';
 
 /** `pending` → `running` → `handled` | `skipped` | `dead`; replay puts an event back to `pending`. */
 export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
@@ -149,12 +149,42 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
+/** What `scrub` could not do. */
+export interface Scrubbed {
+  /** how many bytes have to be written again to be sure; 0: none */
+  readonly toRewrite: number;
+  /** whether the log still holds former content, since another process reads an older state from it */
+  readonly isLogInUse: boolean;
+}
+
 /** A well-formed notification whose signature no stored secret explained. */
-export interface Quarantined extends VerifiedNotification {
-  readonly token: string;
+export interface Unproven extends VerifiedNotification {
   /** the sender's address */
   readonly source: string;
   readonly receivedAt: number;
+  /** its place in the order in which they came */
+  readonly place: number;
+  /** what it takes of the quarantine's room */
+  readonly bytes: number;
+}
+
+/** The same with its token, which verifies it once its secret is known. */
+export interface Quarantined extends Unproven {
+  readonly token: string;
+}
+
+export interface QuarantinePage {
+  /** only what names this webhook */
+  readonly webhook?: string | undefined;
+  /** only what came after the entry in this place */
+  readonly after?: number | undefined;
+}
+
+export interface Kept {
+  /** false also where it was there already */
+  readonly isKept: boolean;
+  /** how many there was no room for, this one or others */
+  readonly lost: number;
 }
 
 /**
@@ -201,20 +231,42 @@ export interface EventStore extends EventSearch {
   addSecret(webhookId: string, secret: string): Promise<void>;
   /** From `retireAt` on, this secret verifies nothing. False if there is no such secret. */
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
-  /** All secrets that are not retired yet, oldest first. */
+  /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
   secrets(): Promise<readonly WebhookSecret[]>;
+  /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
+  unreadableSecrets(): Promise<readonly string[]>;
+  /** Removes the secrets that do not open, of one webhook or of all; tells how many. */
+  dropUnreadableSecrets(webhookId?: string): Promise<number>;
   /**
    * Seals all secrets under another key, in one commit; tells how many. Other processes go on with the new key.
    * @param newKey 32 bytes, where the key is given from outside; without it, a new one takes the key file's place
-   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round
+   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round;
+   *   STORE_UNUSABLE if a secret does not open, and then nothing is changed
    */
   rekey(newKey?: Buffer): Promise<number>;
+  /**
+   * Removes from the files on disk what was deleted or replaced, beside whatever process works with them.
+   * @param mostBytes a database that was made by a former version has to be written again for this, as a whole; a larger
+   *   one is not, since nothing else can be written meanwhile
+   */
+  scrub(mostBytes?: number): Promise<Scrubbed>;
 
-  /** Keeps at most `max`; when full, the oldest of the source that holds most goes. False if it is there already. */
-  quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number): Promise<boolean>;
-  quarantined(webhookId?: string): Promise<readonly Quarantined[]>;
+  /**
+   * Keeps an entry, and no more than `maxBytes` together. When full, the network (/24 or /56) or webhook that holds most
+   * gives way: of a network the webhook that it sent most for, of a webhook the network that sent most for it, the newest
+   * first. What many networks send for one webhook so takes room from that webhook alone.
+   */
+  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number): Promise<Kept>;
+  /** Entries in the order in which they came, up to some 500 or about 1 MiB, one at least; none after the last. */
+  quarantined(page?: QuarantinePage): Promise<readonly Quarantined[]>;
+  /** The same without their tokens. */
+  unproven(page?: QuarantinePage): Promise<readonly Unproven[]>;
   /** Whether anything waits in quarantine. */
   hasQuarantined(): Promise<boolean>;
+  /** How many entries wait, of one webhook or all. */
+  quarantineSize(webhookId?: string): Promise<number>;
+  /** The webhooks that entries name, in the order of their names, up to 500 after one; none after the last. */
+  waitingWebhooks(after?: string): Promise<readonly WaitingWebhook[]>;
   /** Takes an entry out and records it, in one commit. Undefined if it is not there, as when another process was first. */
   admit(token: string): Promise<Recorded | undefined>;
 

@@ -1,17 +1,39 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { KitError } from '../errors.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What every key seals when it comes into use, so that another one can be told from it. */
+/** The name of what every key seals when it comes into use, so that another one can be told from it. */
 export const KEY_CHECK = 'secrets key check';
 
-/** What a webhook's secret is sealed for: it opens for no other. */
-export function purposeOf(webhookId: string): string {
-  return `webhook ${webhookId}`;
+/** A sealed secret as its row has it. The value is sealed for everything else in here. */
+export interface SealedRow {
+  readonly webhookId: string;
+  readonly fingerprint: Uint8Array;
+  readonly sealed: Uint8Array;
+  /** null: it does not retire */
+  readonly retireAt: number | null;
 }
+
+/** What a secret is sealed for: it opens in its own row alone, and only as long as nobody changes when it retires. */
+function purposeOf({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>): string {
+  return JSON.stringify(['webhook secret', webhookId, Buffer.from(fingerprint).toString('hex'), retireAt]);
+}
+
+/**
+ * The first version sealed a secret for its webhook alone, and its key check under this purpose. While a database has
+ * such a check, its rows are of the first version; from the moment it has one of the second, the first opens nothing.
+ */
+const FIRST = {
+  version: 1,
+  checkPurpose: KEY_CHECK,
+  purposeOf: (webhookId: string) => `webhook ${webhookId}`,
+};
+
+/** The key check says under its seal of which version the secrets are, so that nobody can go back without the key. */
+const CHECK_PURPOSE = `${KEY_CHECK}, secrets are sealed for their rows`;
 
 /** Seals secrets with AES-256-GCM, so that a copy of the database without the key reveals none. */
 export class Sealer {
@@ -32,10 +54,10 @@ export class Sealer {
   }
 
   /** @throws KitError STORE_UNUSABLE if it was sealed with another key, for another purpose, or changed */
-  open(sealed: Uint8Array, purpose: string): string {
-    const bytes = Buffer.from(sealed);
+  open(sealed: Uint8Array, purpose: string, version: number = VERSION): string {
     try {
-      if (bytes[0] !== VERSION) throw new Error(`unknown version ${bytes[0]}`);
+      const bytes = Buffer.from(sealed);
+      if (bytes[0] !== version) throw new Error(`unknown version ${bytes[0]}`);
       const iv = bytes.subarray(1, 1 + IV_BYTES);
       const tag = bytes.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES })
@@ -52,18 +74,59 @@ export class Sealer {
     }
   }
 
-  /** Whether `open` would. */
-  opens(sealed: Uint8Array, purpose: string): boolean {
-    try {
-      this.open(sealed, purpose);
-      return true;
-    } catch {
-      return false;
-    }
+  /** A webhook's secret, sealed for the row that it is to stand in. */
+  sealRow(secret: string, webhookId: string, retireAt: number | null): SealedRow {
+    const row = { webhookId, fingerprint: this.fingerprint(secret), retireAt };
+    return { ...row, sealed: this.seal(secret, purposeOf(row)) };
+  }
+
+  /** The secret of a row; undefined if any part of the row is not as it was sealed. */
+  openRow(row: SealedRow): string | undefined {
+    return orUndefined(() => this.#ofRow(row, this.open(row.sealed, purposeOf(row))));
+  }
+
+  /** The same of a row that the first version sealed. */
+  openFirstRow(row: SealedRow): string | undefined {
+    const { version, purposeOf: firstPurposeOf } = FIRST;
+    return orUndefined(() => this.#ofRow(row, this.open(row.sealed, firstPurposeOf(row.webhookId), version)));
+  }
+
+  /** What this key seals when it comes into use. */
+  keyCheck(): Buffer {
+    return this.seal(KEY_CHECK, CHECK_PURPOSE);
+  }
+
+  /**
+   * Which version sealed a key check with this key.
+   * @throws KitError STORE_UNUSABLE if it was another key
+   */
+  versionOf(keyCheck: Uint8Array): 'current' | 'first' {
+    const { version, checkPurpose } = FIRST;
+    if (orUndefined(() => this.open(keyCheck, checkPurpose, version)) !== undefined) return 'first';
+    this.open(keyCheck, CHECK_PURPOSE);
+    return 'current';
+  }
+
+  /** Whether this key sealed a key check. */
+  isKeyOf(keyCheck: Uint8Array): boolean {
+    return orUndefined(() => this.versionOf(keyCheck)) !== undefined;
   }
 
   /** Tells equal secrets apart from others without opening them. */
   fingerprint(plain: string): Buffer {
     return createHmac('sha256', this.#key).update(plain).digest();
+  }
+
+  #ofRow({ fingerprint }: SealedRow, secret: string): string | undefined {
+    return this.fingerprint(secret).equals(Buffer.from(fingerprint)) ? secret : undefined;
+  }
+}
+
+/** What does not open is no secret, whatever is wrong with it. */
+function orUndefined<T>(open: () => T): T | undefined {
+  try {
+    return open();
+  } catch {
+    return undefined;
   }
 }

@@ -33,6 +33,8 @@ const NAMES = [
   'webhook_handler_seconds',
   'webhook_store_commit_seconds',
   'webhook_quarantined',
+  'webhook_quarantine_lost_total',
+  'webhook_secrets_unreadable',
 ];
 
 test('metrics have these names and no others, when they are scraped', () => {
@@ -55,6 +57,8 @@ test.each([
   'webhook_handler_seconds_count{kind="media_deleted",outcome="error"} 3',
   'webhook_handler_seconds_count{kind="unknown",outcome="skipped"} 1',
   'webhook_quarantined 1',
+  'webhook_quarantine_lost_total 0',
+  'webhook_secrets_unreadable 0',
 ])('metrics say %s, when that is what happened', (line) => {
   expect(text.split('\n')).toContain(line);
 });

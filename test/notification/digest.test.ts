@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { digestOf } from '../../src/notification/digest.ts';
+import { parseJsonText } from '../../src/notification/json.ts';
+import { keyOf, signNotification, verifyNotification } from '../../src/notification/token.ts';
 import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
 
@@ -59,6 +61,21 @@ describe('the digest of a notification', () => {
 
   test('of a body with a webhook_id further inside, where it is what happened, depends on it', () => {
     expect(hex({ inner: { webhook_id: 'a' } })).not.toBe(hex({ inner: { webhook_id: 'b' } }));
+  });
+
+  test('is the same of 0 and -0, which RFC 8785 both writes as 0, and a token with the one verifies a body with the other', () => {
+    const forms = ['0', '-0', '0.0', '-0e5'].map((number) => `{"event":"e","number":${number}}`);
+    const key = keyOf('a-secret-of-at-least-thirty-two-bytes');
+    for (const body of forms) {
+      expect(hex(parseJsonText(body))).toBe(hex({ event: 'e', number: 0 }));
+      for (const claims of forms) {
+        const token = signNotification(claims, key);
+        expect(verifyNotification(token, parseJsonText(body), [key], body)).toBeUndefined();
+      }
+    }
+    const other = signNotification('{"event":"e","number":-5e-324}', key);
+    const zero = '{"event":"e","number":-0}';
+    expect(verifyNotification(other, parseJsonText(zero), [key], zero)).toMatchObject({ path: '/number' });
   });
 
   test('has 32 bytes, for any body', () => {

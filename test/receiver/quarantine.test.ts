@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { admitQuarantined } from '../../src/receiver/quarantine.ts';
+import { toVerified } from '../../src/receiver/verified.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
-import { type ReceiverFixture, receiversForEachTest } from '../support/receiver-fixture.ts';
+import { type ReceiverFixture, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const body = notification();
@@ -92,25 +94,40 @@ describe('a refused notification', () => {
   });
 
   test('is never kept beyond the maximum, when many sources send many', async () => {
-    const { app, store } = await start({ options: { quarantineMax: 4, trustProxy: 1 } });
+    const quarantineMaxBytes = 8000;
+    const { app, store } = await start({ options: { quarantineMaxBytes, trustProxy: 1 } });
     const genuine = notification({ media_id: 'waits for its secret' });
     await deliver(app, genuine, 'late secret').set('X-Forwarded-For', '192.0.2.1');
     for (let count = 0; count < 12; count++) {
       const flood = notification({ media_id: `m${count}` });
-      await deliver(app, flood, forged).set('X-Forwarded-For', `203.0.113.${count % 2}`);
-      expect((await store.quarantined()).length).toBeLessThanOrEqual(4);
+      await deliver(app, flood, forged).set('X-Forwarded-For', `203.0.113.${count}`);
+      const sizes = (await store.quarantined()).map(({ bytes }) => bytes);
+      expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(quarantineMaxBytes);
     }
     const kept = (await store.quarantined()).map((entry) => entry.body);
-    expect(kept).toHaveLength(4);
+    expect(kept.length).toBeGreaterThan(3);
+    expect(kept.length).toBeLessThan(12);
     expect(kept).toContain(JSON.stringify(genuine)); // those who flood push out their own
   });
 
   test('is not kept, when the maximum is 0, with 401', async () => {
-    const { app, store } = await start({ options: { quarantineMax: 0 } });
+    const { app, store } = await start({ options: { quarantineMaxBytes: 0 } });
     expect((await deliver(app, text, forged)).status).toBe(401);
     expect(await store.quarantined()).toEqual([]);
   });
 });
+
+/** Larger than the server of these tests takes it. */
+async function keepLarge(store: Pick<EventStore, 'quarantine'>, members: object): Promise<void> {
+  const body = { ...members, title: 'x'.repeat(50_000) };
+  const whole = JSON.stringify(body);
+  const token = tokenOf(whole, 'late secret');
+  const { isKept } = await store.quarantine(
+    { ...toVerified(JSON.parse(whole), whole), token, source: '::1' },
+    100_000_000,
+  );
+  expect(isKept).toBe(true);
+}
 
 describe('what waits in quarantine', () => {
   test('is admitted, once its secret is stored, as received and when it was received', async () => {
@@ -137,6 +154,47 @@ describe('what waits in quarantine', () => {
     expect(await admit(receiver)).toBe(0);
     expect(await store.quarantined()).toHaveLength(1);
     expect(await events()).toEqual([]);
+  });
+
+  test('is read for webhooks that have a key alone, and page by page, when much waits', async () => {
+    const { store, keyring, log, events } = await start({ secrets: {} });
+    for (const webhook_id of ['with-a-key', 'without']) {
+      for (let count = 0; count < 30; count++) {
+        await keepLarge(store, notification({ webhook_id, media_id: `m${count}` }));
+      }
+    }
+    await store.addSecret('with-a-key', 'late secret');
+    await keyring.refresh();
+    const pages: (string | undefined)[] = [];
+    const watched = storeWith(store, {
+      quarantined: (page) => {
+        pages.push(page?.webhook);
+        return store.quarantined(page);
+      },
+    });
+    expect(await admitQuarantined({ store: watched, keyring, log: log.log })).toBe(30);
+    expect(pages.length).toBeGreaterThan(3);
+    expect(new Set(pages)).toEqual(new Set(['with-a-key']));
+    expect(await events()).toHaveLength(30);
+    expect(await store.quarantineSize('without')).toBe(30);
+  });
+
+  test('goes on where it ended, when an admission ends in its midst', async () => {
+    const { store, keyring, log, events } = await start({ secrets: {} });
+    for (let count = 0; count < 30; count++) {
+      await keepLarge(store, notification({ media_id: `m${count}` }));
+    }
+    await store.addSecret('2yW4KmiG', 'late secret');
+    await keyring.refresh();
+    let pages = 0;
+    const failing = storeWith(store, {
+      quarantined: (page) => (pages++ < 2 ? store.quarantined(page) : Promise.reject(new Error('it ends'))),
+    });
+    await expect(admitQuarantined({ store: failing, keyring, log: log.log })).rejects.toThrow('it ends');
+    const { length } = await events();
+    expect(length).toBeGreaterThan(0);
+    expect(await admitQuarantined({ store, keyring, log: log.log })).toBe(30 - length);
+    expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(30).fill(1));
   });
 
   test('is a duplicate, when the same event came genuinely in between, and leaves the quarantine', async () => {

@@ -135,12 +135,19 @@ describe('a notification in quarantine', () => {
     expect(await second.store.quarantined()).toHaveLength(1);
   });
 
-  test('never is one of more than QUARANTINE_MAX', async () => {
-    const { start } = await house();
-    const service = await start({ QUARANTINE_MAX: '3' });
+  test('never is more than QUARANTINE_MAX_BYTES, when more comes, which is said once', async () => {
+    const { start, log } = await house();
+    const service = await start({ QUARANTINE_MAX_BYTES: '5000' });
     const all = Array.from({ length: 10 }, (_, count) => notification({ media_id: `m${count}` }));
     await Promise.all(all.map((body) => post(service, body, 'late')));
-    expect(await service.store.quarantined()).toHaveLength(3);
+    const kept = await service.store.quarantined();
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(5000);
+    expect(await service.store.overview()).toMatchObject({ quarantineLost: 10 - kept.length });
+    const said = log.withMessage(
+      'the quarantine is full; notifications for which no secret is known are lost',
+    );
+    expect(said).toMatchObject([{ level: 40, lost: 1 }]);
   });
 });
 

@@ -43,7 +43,7 @@ const defaults = {
   webhookPath: '/webhooks/media',
   bodyLimit: 65_536,
   rejectLimit: 1000,
-  quarantineMax: 1000,
+  quarantineMaxBytes: 1_000_000,
   maxWaitingAcks: 1000,
   trustProxy: 0,
   isDraining: () => false,

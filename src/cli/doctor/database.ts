@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -31,10 +31,30 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
         ),
       );
     }
-    return { finding: ok(`${path}, schema version ${version}, intact`), isUsable: true };
+    const open = openTo(path);
+    const finding =
+      open === undefined
+        ? ok(`${path}, schema version ${version}, intact`)
+        : (open.isEverybody ? fail : warn)(
+            `${open.who} may read ${open.file} (mode ${open.mode}): chmod 600 ${open.file}, unless this is meant`,
+          );
+    return { finding, isUsable: true };
   } catch (error) {
     return unusable(
       fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
     );
   }
+}
+
+/** Who else than its owner may read the database, or its log, which holds the same; undefined where nobody may. */
+function openTo(path: string) {
+  if (process.platform === 'win32') return undefined; // which does not tell modes
+  for (const file of [path, `${path}-wal`]) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    const isEverybody = (mode & 0o007) !== 0;
+    if (!isEverybody && (mode & 0o070) === 0) continue;
+    const who = isEverybody ? 'everybody' : 'its group';
+    return { file, who, isEverybody, mode: `0${(mode & 0o777).toString(8)}` };
+  }
+  return undefined;
 }

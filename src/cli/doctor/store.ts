@@ -15,7 +15,7 @@ export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 export async function* checkStore(store: EventStore, config: Config): AsyncGenerator<Finding, Verifiable> {
   yield await durability(store);
   const live = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
-  yield secrets(live.size, config.WEBHOOK_SECRET !== undefined);
+  yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, await store.unreadableSecrets());
   yield await backlog(store);
   return config.WEBHOOK_SECRET === undefined ? live : { has: () => true };
 }
@@ -30,8 +30,13 @@ async function durability(store: EventStore): Promise<Finding> {
     : fail(`${text}: an acknowledged event can be lost; keep the database on a local disk`);
 }
 
-function secrets(count: number, hasFallback: boolean): Finding {
+function secrets(count: number, hasFallback: boolean, unreadable: readonly string[]): Finding {
   const { ok, fail } = findingsOf('secrets');
+  if (unreadable.length > 0) {
+    return fail(
+      `a secret of ${unreadable.join(', ')} does not open, as its row was changed: npx hookkit webhooks import --replace, or restore a backup`,
+    );
+  }
   const fallback = hasFallback ? ', and WEBHOOK_SECRET for all others' : '';
   if (count > 0 || hasFallback)
     return ok(`they open with the key; webhooks with a secret: ${count}${fallback}`);
@@ -43,7 +48,7 @@ async function backlog(store: EventStore): Promise<Finding> {
   const [pending, running, dead] = await Promise.all(
     (['pending', 'running', 'dead'] as const).map((status) => store.count({ status })),
   );
-  const waiting = (await store.quarantined()).length;
+  const waiting = await store.quarantineSize();
   const text = `${pending} pending, ${running} running, ${dead} dead, ${waiting} in quarantine`;
   if (dead) return warn(`${text}: docs/replay.md tells what to do with dead events`);
   return waiting > 0 ? warn(`${text}: npx hookkit quarantine list shows for which webhooks`) : ok(text);

@@ -24,7 +24,7 @@ export class DraftFile {
     try {
       await removeAbandoned(path);
       const draft = `${prefixOf(path)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
-      return new DraftFile(path, draft, await open(draft, 'wx'));
+      return new DraftFile(path, draft, await open(draft, 'wx', 0o600)); // notifications are nobody else's
     } catch (cause) {
       throw failed(path, cause);
     }

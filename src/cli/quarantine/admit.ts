@@ -29,7 +29,7 @@ async function admit({ webhook, json }: Flags): Promise<void> {
   const config = loadConfig();
   await withStore(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
-    const kept = (await store.quarantined(webhook)).length;
+    const kept = await store.quarantineSize(webhook);
     if (json) return printJson({ admitted, kept });
     await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);
   });

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { eventId } from '../../store/event-id.ts';
-import type { Quarantined } from '../../store/event-store.ts';
-import { line, print, printJson } from '../print.ts';
-import { table } from '../table.ts';
+import type { EventStore, Unproven } from '../../store/event-store.ts';
+import { line, print, write } from '../print.ts';
+import { tableLines } from '../table.ts';
 import { withStore } from '../with-store.ts';
 
 interface Flags {
@@ -28,19 +28,42 @@ export function listCommand(): Command {
 }
 
 async function list({ webhook, json }: Flags): Promise<void> {
-  const waiting = await withStore(loadConfig(), (store) => store.quarantined(webhook));
-  if (json) return printJson(waiting.map(viewOf));
-  if (waiting.length === 0) return print('nothing is in quarantine');
-  const rows = waiting
-    .map(viewOf)
-    .map((one) =>
-      [one.received_at, one.webhook_id, one.kind, one.resource, one.event_time, one.source].map(line),
-    );
-  await print(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows).trimEnd());
+  await withStore(loadConfig(), async (store) => {
+    if (json) return listJson(store, webhook);
+    const rows: string[][] = [];
+    for await (const { received_at, webhook_id, kind, resource, event_time, source } of entries(
+      store,
+      webhook,
+    )) {
+      rows.push([received_at, webhook_id, kind, resource, event_time, source].map(line));
+    }
+    if (rows.length === 0) return print('nothing is in quarantine');
+    const head = ['received', 'webhook', 'kind', 'resource', 'event time', 'from'];
+    for (const text of tableLines(head, () => rows)) await write(text);
+  });
+}
+
+/** An entry at a time: with their bodies they may take more than memory has room for. */
+async function listJson(store: EventStore, webhook: string | undefined): Promise<void> {
+  let isFirst = true;
+  for await (const entry of entries(store, webhook)) {
+    await write(`${isFirst ? '[' : ','}\n${JSON.stringify(entry, null, 2).replace(/^/gm, '  ')}`);
+    isFirst = false;
+  }
+  await print(isFirst ? '[]' : '\n]');
+}
+
+async function* entries(store: EventStore, webhook: string | undefined) {
+  for (let after: number | undefined; ; ) {
+    const page = await store.unproven({ webhook, after });
+    if (page.length === 0) return;
+    for (const entry of page) yield viewOf(entry);
+    after = page.at(-1)?.place;
+  }
 }
 
 /** Without its token, which would verify once the secret is known. */
-function viewOf({ digest, eventTime, receivedAt, ...rest }: Quarantined) {
+function viewOf({ digest, eventTime, receivedAt, ...rest }: Unproven) {
   return {
     id: eventId(eventTime, Buffer.from(digest)),
     kind: rest.kind,

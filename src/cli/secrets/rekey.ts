@@ -1,18 +1,21 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
-import { print } from '../print.ts';
+import { KitError, messageOf } from '../../errors.ts';
+import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
 import { withStore } from '../with-store.ts';
+import { whatIsLeft } from './scrub.ts';
 
 interface Flags {
   readonly secretFile?: string;
+  readonly dropUnreadable?: true;
   readonly json?: true;
 }
 
 const EXAMPLES = `
 Without SECRETS_KEY a new key is made and takes the place of the key file; the running server notices.
 With it the new key is read, and the server is to be started with it afterwards.
+What the old key opens is then removed from the files; where that is not possible yet, it says so: secrets scrub does it.
 
 Examples:
   npx hookkit secrets rekey
@@ -24,12 +27,13 @@ export function rekeyCommand(): Command {
   return new Command('rekey')
     .description('Seal all secrets of webhooks under a new key, in one step, while the server runs.')
     .option('--secret-file <file>', 'where the new SECRETS_KEY is; without it, stdin')
+    .option('--drop-unreadable', 'remove secrets that do not open with the old key, in the place of refusing')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(rekey);
 }
 
-async function rekey({ secretFile, json }: Flags): Promise<void> {
+async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void> {
   const config = loadConfig();
   const { SECRETS_KEY: oldKey } = config;
   if (oldKey === undefined && secretFile !== undefined) {
@@ -40,8 +44,11 @@ async function rekey({ secretFile, json }: Flags): Promise<void> {
   }
   const newKey = oldKey && (await readKey(secretFile, oldKey));
   await withStore(config, async (store) => {
+    if (dropUnreadable) await store.dropUnreadableSecrets();
     const sealed = await store.rekey(newKey);
-    if (json) return print(JSON.stringify({ sealed }));
+    const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, whatever comes of this
+    if (left !== undefined) say(`${left}: then run npx hookkit secrets scrub`);
+    if (json) return print(JSON.stringify({ sealed, scrubbed: left === undefined }));
     const next = newKey
       ? 'now start the server with it as SECRETS_KEY'
       : 'the key file holds it: back that up, apart from the database';

@@ -36,7 +36,7 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
   await withStore(config, async (store) => {
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(store, id, secret));
-    const admitted = await admitWaiting(store, config);
+    const admitted = await admitWaiting(store, config, id);
     if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
     const others = replace ? `; ${retired} others verify nothing any more` : '';
     await print(
@@ -48,5 +48,5 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
 async function retireOthers(store: EventStore, id: string, secret: string): Promise<number> {
   const others = (await store.secrets()).filter((one) => one.webhookId === id && one.secret !== secret);
   for (const other of others) await store.retireSecret(id, other.secret, systemClock.now());
-  return others.length;
+  return others.length + (await store.dropUnreadableSecrets(id));
 }

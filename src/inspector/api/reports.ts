@@ -58,9 +58,9 @@ export async function rejections({ watch }: Parts): Promise<z.input<typeof rejec
 }
 
 export async function quarantine({ store }: Parts): Promise<z.input<typeof quarantineAnswer>> {
-  const { webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
+  const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
   return {
-    total: webhooks.reduce((sum, { notifications }) => sum + notifications, 0),
+    total,
     webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({
       webhook_id: webhookId,
       notifications,

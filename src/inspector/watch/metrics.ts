@@ -61,6 +61,16 @@ export class Metrics {
     help: 'Notifications in quarantine, waiting for a secret that explains their signature.',
     registers: this.#registers,
   });
+  readonly #quarantineLost = new Counter({
+    name: 'webhook_quarantine_lost_total',
+    help: 'Notifications that the quarantine had no room for, since the database was made.',
+    registers: this.#registers,
+  });
+  readonly #unreadable = new Gauge({
+    name: 'webhook_secrets_unreadable',
+    help: 'Webhooks with a stored secret that does not open, since its row was changed.',
+    registers: this.#registers,
+  });
 
   readonly #guesses = new Counter({
     name: 'webhook_admin_guesses_total',
@@ -96,11 +106,14 @@ export class Metrics {
   }
 
   /** The text that Prometheus scrapes. */
-  text(overview: Overview, now: number): Promise<string> {
+  text(overview: Overview, unreadableSecrets: number, now: number): Promise<string> {
     for (const status of statuses) this.#events.set({ status }, countOf(overview, status));
-    const { oldestPendingAt = now, quarantined } = overview;
+    const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
     this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
     this.#quarantined.set(quarantined);
+    this.#quarantineLost.reset(); // the store counts, over starts and processes
+    this.#quarantineLost.inc(quarantineLost);
+    this.#unreadable.set(unreadableSecrets);
     return this.#registry.metrics();
   }
 

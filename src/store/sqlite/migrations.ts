@@ -141,4 +141,53 @@ export const migrations: readonly string[] = [
   WHERE typeof(error) = 'blob' OR length(error) > 4000;
   UPDATE OR REPLACE steps SET name = CAST(name AS TEXT) WHERE typeof(name) <> 'text';
   `,
+
+  // Bounded by bytes: what each network and each webhook holds is summed up, so that making room reads no entries. Long
+  // columns stand last, since what comes before them can be read without them; an index over tokens would hold them twice.
+  `
+  ALTER TABLE quarantine RENAME TO quarantine_before;
+  CREATE TABLE quarantine (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    token_digest BLOB NOT NULL UNIQUE,
+    webhook_id TEXT NOT NULL,
+    network TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    event_time INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    site_id TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    token TEXT NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX quarantine_of_webhook ON quarantine (webhook_id);
+  CREATE INDEX quarantine_of_share ON quarantine (webhook_id, network);
+  INSERT INTO quarantine
+    SELECT id, token_digest(token), webhook_id, network_of(source),
+      512 + octet_length(token) + octet_length(body) + octet_length(source)
+        + 4 * octet_length(webhook_id) + octet_length(kind) + octet_length(site_id) + octet_length(resource),
+      source, received_at, event_time, digest, kind, site_id, resource, token, body
+    FROM quarantine_before ORDER BY id;
+  DROP TABLE quarantine_before;
+
+  CREATE TABLE quarantine_sums (
+    what TEXT NOT NULL,
+    webhook_id TEXT NOT NULL,
+    network TEXT NOT NULL,
+    entries INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (what, webhook_id, network)
+  ) WITHOUT ROWID;
+  CREATE INDEX quarantine_largest ON quarantine_sums (what, bytes);
+  CREATE INDEX quarantine_largest_of_webhook ON quarantine_sums (webhook_id, bytes) WHERE what = 'share';
+  CREATE INDEX quarantine_largest_of_network ON quarantine_sums (network, bytes) WHERE what = 'share';
+  INSERT INTO quarantine_sums SELECT 'all', '', '', count(*), coalesce(sum(bytes), 0) FROM quarantine;
+  INSERT INTO quarantine_sums SELECT 'webhook', webhook_id, '', count(*), sum(bytes) FROM quarantine GROUP BY webhook_id;
+  INSERT INTO quarantine_sums SELECT 'network', '', network, count(*), sum(bytes) FROM quarantine GROUP BY network;
+  INSERT INTO quarantine_sums
+    SELECT 'share', webhook_id, network, count(*), sum(bytes) FROM quarantine GROUP BY webhook_id, network;
+  INSERT INTO quarantine_sums VALUES ('lost', '', '', 0, 0);
+  `,
 ];

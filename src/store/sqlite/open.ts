@@ -1,6 +1,9 @@
+import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../errors.ts';
+import { networkOf, tokenDigest } from '../quarantine.ts';
 import { migrations } from './migrations.ts';
+import { markZeroed } from './operations/scrub.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -13,7 +16,10 @@ const LOG_PAGES = 4000;
 
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
+  closeToOthers(path);
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  // Before the first write, so that what is deleted or written over does not lie about; secrets have more done for them.
+  db.pragma('secure_delete = FAST');
   db.pragma('journal_mode = WAL');
   // By hand: this build of SQLite falls back to NORMAL in WAL mode, which can lose an acknowledged event.
   db.pragma('synchronous = FULL');
@@ -32,7 +38,36 @@ export function openReader(path: string): Database.Database {
   return db;
 }
 
+const OTHERS = 0o007;
+const OWNER_ONLY = 0o600;
+
+/**
+ * Makes the database for its owner alone, whatever the umask; SQLite gives its log the same mode. One that everybody may
+ * read comes from before that, and is closed to others. One that a group may read is left so: somebody wanted that.
+ */
+function closeToOthers(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', OWNER_ONLY));
+  } catch (error) {
+    // An existing one is not opened here: closing it would take away SQLite's locks on it. Other errors SQLite meets too.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') tighten(path);
+  }
+}
+
+function tighten(path: string): void {
+  const isThere = statSync(path, { throwIfNoEntry: false })?.isFile();
+  const real = isThere ? realpathSync(path) : path;
+  for (const file of isThere ? [real, `${real}-wal`, `${real}-shm`] : []) {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    // Another user's file cannot be changed; the doctor says so.
+    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) chmodSync(file, OWNER_ONLY);
+  }
+}
+
 function migrate(db: Database.Database, path: string): void {
+  // For entries of the quarantine, which get these columns by a migration.
+  db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
+  db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
   db.transaction(() => {
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version > migrations.length) {
@@ -42,6 +77,7 @@ function migrate(db: Database.Database, path: string): void {
       );
     }
     for (const sql of migrations.slice(version)) db.exec(sql);
+    if (version === 0) markZeroed(db)();
     db.pragma(`user_version = ${migrations.length}`);
   }).immediate();
 }

@@ -11,7 +11,9 @@ import type {
   EventStore,
   Page,
   Quarantined,
+  QuarantinePage,
   ReplayOptions,
+  Scrubbed,
   Settlement,
   VerifiedNotification,
 } from '../event-store.ts';
@@ -34,6 +36,12 @@ export interface SqliteOptions {
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
+
+/** So much is written again before writes that wait for it give up. */
+const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
+/** How often the log is tried to be emptied, and with which pause: ten seconds together with the tries themselves. */
+const SCRUB_TRIES = 13;
+const SCRUB_PAUSE_MS = 250;
 
 type Writer = Calls<typeof writes>;
 type Reader = Calls<typeof reads>;
@@ -174,20 +182,51 @@ export class SqliteStore implements EventStore {
     return this.#vault.list(this.#clock.now());
   }
 
+  unreadableSecrets() {
+    return this.#vault.unreadable();
+  }
+
+  dropUnreadableSecrets(webhookId?: string) {
+    return this.#vault.dropUnreadable(webhookId);
+  }
+
   rekey(newKey?: Buffer) {
     return this.#vault.rekey(newKey);
   }
 
-  quarantine(entry: Omit<Quarantined, 'receivedAt'>, max: number) {
-    return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, max });
+  async scrub(mostBytes = QUICKLY_REWRITTEN): Promise<Scrubbed> {
+    const bytes = await this.#write.call('unzeroedBytes', undefined);
+    if (bytes > 0 && bytes <= mostBytes) await this.#write.call('rewrite', undefined);
+    const toRewrite = await this.#write.call('unzeroedBytes', undefined);
+    for (let tries = SCRUB_TRIES; tries > 0; tries--) {
+      if (await this.#write.call('emptyLog', undefined)) return { toRewrite, isLogInUse: false };
+      await new Promise<void>((resolve) => this.#clock.after(SCRUB_PAUSE_MS, resolve)); // acks come through
+    }
+    return { toRewrite, isLogInUse: true };
+  }
+
+  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number) {
+    return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, maxBytes });
   }
 
   hasQuarantined() {
     return this.#write.call('hasQuarantined', undefined);
   }
 
-  quarantined(webhookId?: string) {
-    return this.#read.call('quarantined', webhookId ?? null);
+  quarantined(page: QuarantinePage = {}) {
+    return this.#read.call('quarantined', page);
+  }
+
+  unproven(page: QuarantinePage = {}) {
+    return this.#read.call('unproven', page);
+  }
+
+  quarantineSize(webhookId?: string) {
+    return this.#read.call('quarantineSize', webhookId ?? null);
+  }
+
+  waitingWebhooks(after?: string) {
+    return this.#read.call('waitingWebhooks', after ?? null);
   }
 
   admit(token: string) {
@@ -216,7 +255,7 @@ export class SqliteStore implements EventStore {
 
 function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true });
+    mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new KitError('STORE_UNUSABLE', `cannot make the directory ${path}: ${messageOf(cause)}`, { cause });
   }

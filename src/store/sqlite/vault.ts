@@ -1,9 +1,10 @@
 import { KitError, messageOf } from '../../errors.ts';
 import type { WebhookSecret } from '../event-store.ts';
 import { adoptKey, draftedKeys, draftKey, readOrMakeKeyFile } from '../key-file.ts';
-import { KEY_CHECK, purposeOf, Sealer } from '../seal.ts';
+import { KEY_CHECK, Sealer } from '../seal.ts';
 import { type Calls, unavailable } from './channel.ts';
 import type { writes } from './operations/index.ts';
+import type { SealedSecret } from './operations/secrets.ts';
 
 type Writer = Calls<typeof writes>;
 
@@ -40,31 +41,53 @@ export class Vault {
 
   add(webhookId: string, secret: string, createdAt: number): Promise<void> {
     return this.#withKey(async ({ sealer, keyCheck }) => {
-      const fingerprint = sealer.fingerprint(secret);
-      const sealed = sealer.seal(secret, purposeOf(webhookId));
-      const call = { webhookId, fingerprint, sealed, createdAt, keyCheck };
-      return (await this.#write.call('addSecret', call)) ? { value: undefined } : undefined;
+      const row = sealer.sealRow(secret, webhookId, null);
+      const isAdded = await this.#write.call('addSecret', { ...row, createdAt, keyCheck });
+      return isAdded ? { value: undefined } : undefined;
     });
   }
 
-  retire(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
-    return this.#withKey(async ({ sealer, keyCheck }) => {
-      const fingerprint = sealer.fingerprint(secret);
-      const value = await this.#write.call('retireSecret', { webhookId, fingerprint, retireAt, keyCheck });
+  async retire(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
+    const isRetired = await this.#withKey(async ({ sealer, keyCheck }) => {
+      const row = sealer.sealRow(secret, webhookId, retireAt);
+      const value = await this.#write.call('retireSecret', { ...row, keyCheck });
       return value === undefined ? undefined : { value };
     });
+    // Where the log cannot be emptied now, it is written over before long.
+    if (isRetired) await this.#write.call('emptyLog', undefined).catch(() => false);
+    return isRetired;
   }
 
+  /** What opens and is not retired, oldest first. A row that does not open is no secret: see `unreadable`. */
   list(now: number): Promise<WebhookSecret[]> {
-    return this.#withKey(async ({ sealer, keyCheck }) => {
-      const rows = await this.#write.call('secrets', { keyCheck, now });
-      const value = rows?.map(({ webhookId, sealed, createdAt, retireAt }) => ({
-        webhookId,
-        secret: sealer.open(sealed, purposeOf(webhookId)),
-        createdAt,
-        retireAt: retireAt ?? undefined,
-      }));
-      return value && { value };
+    return this.#withRows(({ sealer }, rows) =>
+      rows.flatMap((row) => {
+        if (row.retireAt !== null && row.retireAt <= now) return [];
+        const secret = sealer.openRow(row);
+        const { webhookId, createdAt, retireAt } = row;
+        return secret === undefined
+          ? []
+          : [{ webhookId, secret, createdAt, retireAt: retireAt ?? undefined }];
+      }),
+    );
+  }
+
+  /** The webhooks of rows that are not as they were sealed, retired ones too. */
+  async unreadable(): Promise<string[]> {
+    const rows = await this.#withRows(unreadableOf);
+    return [...new Set(rows.map(({ webhookId }) => String(webhookId)))];
+  }
+
+  /** Removes the rows that do not open, of one webhook or all; tells how many. */
+  dropUnreadable(webhookId?: string): Promise<number> {
+    return this.#withKey(async (held) => {
+      const { keyCheck } = held;
+      const all = await this.#write.call('secrets', { keyCheck });
+      const rows =
+        all &&
+        unreadableOf(held, all).filter((row) => webhookId === undefined || row.webhookId === webhookId);
+      const value = rows && (await this.#write.call('dropSecrets', { rows, keyCheck }));
+      return value === undefined ? undefined : { value };
     });
   }
 
@@ -77,6 +100,13 @@ export class Vault {
     if ((given === undefined) !== (before === undefined)) {
       throw new KitError('INPUT_INVALID', 'a new key is to be given where SECRETS_KEY is, and only there');
     }
+    const unreadable = await this.unreadable();
+    if (unreadable.length > 0) {
+      throw new KitError(
+        'STORE_UNUSABLE',
+        `a secret of ${unreadable.join(', ')} does not open, so it cannot be sealed again: remove it by --drop-unreadable, or put a backup back`,
+      );
+    }
     const draft = given === undefined ? draftKey(file) : undefined;
     const newKey = draft?.key ?? given;
     const rekeyed = await this.#withKey(async ({ key: oldKey, keyCheck }) => {
@@ -86,6 +116,13 @@ export class Vault {
     if (draft) adoptKey(draft.file, file);
     this.#held = await unlock(this.#write, { given, file });
     return rekeyed;
+  }
+
+  #withRows<T>(use: (held: Held, rows: readonly SealedSecret[]) => T): Promise<T> {
+    return this.#withKey(async (held) => {
+      const rows = await this.#write.call('secrets', { keyCheck: held.keyCheck });
+      return rows && { value: use(held, rows) };
+    });
   }
 
   /** Calls `use` again, with the key of now, where it gives nothing back: another process has changed the key. */
@@ -102,20 +139,31 @@ export class Vault {
   }
 }
 
-/** The key that opens what the database was sealed with; one that a crash kept from its place is put there. */
-async function unlock(write: Writer, { given, file }: KeySource): Promise<Held> {
+function unreadableOf({ sealer }: Held, rows: readonly SealedSecret[]): SealedSecret[] {
+  return rows.filter((row) => sealer.openRow(row) === undefined);
+}
+
+/**
+ * The key that opens what the database was sealed with; one that a crash kept from its place is put there. What the
+ * first version sealed is sealed for its rows before anything else happens.
+ */
+async function unlock(write: Writer, source: KeySource): Promise<Held> {
+  const { given, file } = source;
   const check = await write.call('meta', KEY_CHECK);
-  const key = given ?? readOrMakeKeyFile(file, { mayMake: check === undefined });
-  const sealer = new Sealer(key);
-  const value = sealer.seal(KEY_CHECK, KEY_CHECK);
+  const found = given ?? readOrMakeKeyFile(file, { mayMake: check === undefined });
+  const value = new Sealer(found).keyCheck();
   const keyCheck = check ?? (await write.call('metaOrSet', { name: KEY_CHECK, value }));
-  if (given === undefined && !sealer.opens(keyCheck, KEY_CHECK)) {
-    const draft = draftedKeys(file).find((one) => new Sealer(one.key).opens(keyCheck, KEY_CHECK));
-    if (draft) {
-      adoptKey(draft.file, file);
-      return { key: draft.key, sealer: new Sealer(draft.key), keyCheck };
-    }
-  }
-  sealer.open(keyCheck, KEY_CHECK);
-  return { key, sealer, keyCheck };
+  const key = given ?? fitting(found, keyCheck, file);
+  const sealer = new Sealer(key);
+  if (sealer.versionOf(keyCheck) === 'current') return { key, sealer, keyCheck };
+  await write.call('bindToRows', { key, keyCheck }); // unless another process has just done so
+  return unlock(write, source);
+}
+
+/** The key of the key file or, where that is not the one, a key that was written down and is: it is put in its place. */
+function fitting(found: Buffer, keyCheck: Uint8Array, file: string): Buffer {
+  if (new Sealer(found).isKeyOf(keyCheck)) return found;
+  const draft = draftedKeys(file).find(({ key }) => new Sealer(key).isKeyOf(keyCheck));
+  if (draft) adoptKey(draft.file, file);
+  return draft?.key ?? found;
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
 import { FilesMoved, fileGuard } from './files.ts';
-import { relaxed } from './operations/urgency.ts';
+import { alone, relaxed } from './operations/urgency.ts';
 import type { Answers, Batch } from './protocol.ts';
 
 type Call = (one: Batch[number]) => unknown;
@@ -15,9 +15,15 @@ export function batchWriter(db: Database, path: string, call: Call): (batch: Bat
   const guard = fileGuard(path);
   const setDurability = durabilityOf(db);
   const inOneCommit = db.transaction((batch: Batch) => batch.map((one) => ({ output: call(one) })));
+  const separately = (one: Batch[number]): Answers => {
+    setDurability('FULL');
+    return alone.has(one.name) ? [{ output: call(one) }] : inOneCommit.immediate([one]);
+  };
   return (batch) => {
     try {
       guard();
+      if (batch.some(({ name }) => alone.has(name)))
+        return batch.flatMap((one) => attempt(() => separately(one)));
       setDurability(batch.every(({ name }) => relaxed.has(name)) ? 'NORMAL' : 'FULL');
       return inOneCommit.immediate(batch);
     } catch (error) {

@@ -99,7 +99,7 @@ describe('secrets rekey', () => {
         by === 'stdin'
           ? await rekey(['--json'], env, text)
           : await rekey(['--json', '--secret-file', file], env);
-      expect(run).toEqual({ code: 0, stdout: '{"sealed":4}\n', stderr: '' });
+      expect(run).toEqual({ code: 0, stdout: '{"sealed":4,"scrubbed":true}\n', stderr: '' });
       await expectSecrets(next);
       await expect(withStore(KEY, async () => {})).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
       expect(readdirSync(directory)).not.toContain('receiver.db.key');

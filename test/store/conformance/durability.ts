@@ -70,7 +70,7 @@ export function describeDurability(fixture: CurrentFixture): void {
       await store.record(verified({ media_id: 'waits' }));
       await store.settle(await claimOne(store), 'one', waiting(clock.now() + 1000));
       await store.addSecret('webhook-1', 'secret');
-      await store.quarantine({ ...verified({ media_id: 'odd' }), token: 'token', source: '::1' }, 10);
+      await store.quarantine({ ...verified({ media_id: 'odd' }), token: 'token', source: '::1' }, 100_000);
       const look = async (one: typeof store) => [
         await one.events({}, { limit: 10 }),
         await one.attempts(done.id),

@@ -168,9 +168,10 @@ export function describeGlance(fixture: CurrentFixture): void {
         ['t2', 'b'],
         ['t3', 'a'],
       ] as const) {
-        await store.quarantine({ ...verified({ webhook_id }), token, source: '10.0.0.1' }, 10);
+        await store.quarantine({ ...verified({ webhook_id }), token, source: '10.0.0.1' }, 100_000);
       }
-      const { webhooks, newest } = await store.quarantineSummary(2);
+      const { total, webhooks, newest } = await store.quarantineSummary(2);
+      expect(total).toBe(3);
       const sums = webhooks.map(({ webhookId, notifications }) => `${webhookId} ${notifications}`);
       expect(sums.toSorted()).toEqual(['a 2', 'b 1']);
       expect(newest.map(({ webhookId }) => webhookId)).toEqual(['a', 'b']);

@@ -6,7 +6,8 @@ import { prune } from './prune.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine.ts';
 import { record } from './record.ts';
 import { lastSeq, letGo, putBack } from './replay.ts';
-import { addSecret, rekey, retireSecret, secrets } from './secrets.ts';
+import { emptyLog, rewrite, unzeroedBytes } from './scrub.ts';
+import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from './secrets.ts';
 import { settings } from './settings.ts';
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
@@ -26,7 +27,12 @@ export const writes = {
   addSecret,
   retireSecret,
   secrets,
+  dropSecrets,
   rekey,
+  bindToRows,
+  emptyLog,
+  unzeroedBytes,
+  rewrite,
   meta,
   metaOrSet,
   quarantine,

@@ -1,29 +1,140 @@
 import type { Database } from 'better-sqlite3';
-import type { Quarantined, Recorded } from '../../event-store.ts';
+import type { Kept, Quarantined, Recorded } from '../../event-store.ts';
+import { networkOf, tokenDigest } from '../../quarantine.ts';
 import { record } from './record.ts';
 
-/** An entry, as `Quarantined` names its parts. */
-const ENTRY = `token, source, received_at AS receivedAt, event_time AS eventTime, digest, kind, webhook_id AS webhookId,
-  site_id AS siteId, resource, body`;
+/** What of the quarantine one webhook was sent by one network. */
+interface Share {
+  readonly webhookId: string;
+  readonly network: string;
+}
 
-export function quarantine(db: Database): (input: { entry: Quarantined; max: number }) => boolean {
+/** What a row takes beside its texts: digests, numbers, its places in indexes and its part of the sums. */
+const BYTES_A_ROW = 512;
+/** How many entries give way to one at most, so that a quarantine that shall be smaller now does not hold up acks. */
+const MOST_TO_MAKE_ROOM = 200;
+
+type Entry = Omit<Quarantined, 'place' | 'bytes'>;
+
+/** Of the webhook's name there are four: in the row, in two indexes, and in the sums. */
+function bytesOf({ token, body, source, webhookId, kind, siteId, resource }: Entry): number {
+  const texts = [token, body, source, webhookId, webhookId, webhookId, webhookId, kind, siteId, resource];
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), BYTES_A_ROW);
+}
+
+/** What is summed up: all, by webhook, by network, by both, and what was lost. */
+function sumsOf(db: Database) {
   const add = db.prepare(
-    `INSERT INTO quarantine
-       (token, source, received_at, event_time, digest, kind, webhook_id, site_id, resource, body)
-     VALUES
-       (:token, :source, :receivedAt, :eventTime, :digest, :kind, :webhookId, :siteId, :resource, :body)
-     ON CONFLICT (token) DO NOTHING`,
+    `INSERT INTO quarantine_sums (what, webhook_id, network, entries, bytes) VALUES
+       ('all', '', '', :entries, :bytes),
+       ('webhook', :webhookId, '', :entries, :bytes),
+       ('network', '', :network, :entries, :bytes),
+       ('share', :webhookId, :network, :entries, :bytes)
+     ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, bytes = bytes + excluded.bytes`,
   );
-  const size = db.prepare<[], number>('SELECT count(*) FROM quarantine').pluck();
-  // Whoever fills the quarantine pushes out their own, not what another sender waits for.
-  const makeRoom = db.prepare(
-    `DELETE FROM quarantine WHERE id =
-       (SELECT min(id) FROM quarantine GROUP BY source ORDER BY count(*) DESC, min(id) LIMIT 1)`,
+  const removeEmpty = db.prepare<[Share]>(
+    `DELETE FROM quarantine_sums WHERE entries <= 0 AND (
+       (what = 'webhook' AND webhook_id = :webhookId AND network = '')
+       OR (what = 'network' AND webhook_id = '' AND network = :network)
+       OR (what = 'share' AND webhook_id = :webhookId AND network = :network))`,
   );
-  return ({ entry, max }) => {
-    if (max === 0 || add.run({ ...entry, digest: Buffer.from(entry.digest) }).changes === 0) return false;
-    for (let over = (size.get() ?? 0) - max; over > 0; over--) makeRoom.run();
-    return true;
+  const lose = db.prepare<[number]>("UPDATE quarantine_sums SET entries = entries + ? WHERE what = 'lost'");
+  const total = db.prepare<[], number>("SELECT bytes FROM quarantine_sums WHERE what = 'all'").pluck();
+  const held = db
+    .prepare<[string, string, string], number>(
+      'SELECT bytes FROM quarantine_sums WHERE what = ? AND webhook_id = ? AND network = ?',
+    )
+    .pluck();
+  const largest = (what: 'webhook' | 'network', column: string) =>
+    db.prepare<[], { name: string; bytes: number }>(
+      `SELECT ${column} AS name, bytes FROM quarantine_sums WHERE what = '${what}' ORDER BY bytes DESC LIMIT 1`,
+    );
+  const largestOf = (what: 'webhook' | 'network', column: string) =>
+    db.prepare<[string], Share & { readonly bytes: number }>(
+      `SELECT webhook_id AS webhookId, network, bytes FROM quarantine_sums INDEXED BY quarantine_largest_of_${what}
+       WHERE what = 'share' AND ${column} = ? ORDER BY bytes DESC LIMIT 1`,
+    );
+  const sides = {
+    webhook: { largest: largest('webhook', 'webhook_id'), share: largestOf('webhook', 'webhook_id') },
+    network: { largest: largest('network', 'network'), share: largestOf('network', 'network') },
+  };
+  const change = (share: Share, entries: 1 | -1, bytes: number): void => {
+    add.run({ webhookId: share.webhookId, network: share.network, entries, bytes: entries * bytes });
+    if (entries === -1) removeEmpty.run({ webhookId: share.webhookId, network: share.network });
+  };
+  return {
+    add: (share: Share, bytes: number) => change(share, 1, bytes),
+    remove: (share: Share, bytes: number) => change(share, -1, bytes),
+    lose: (entries: number) => void lose.run(entries),
+    total: () => total.get() ?? 0,
+    /**
+     * Where most is: of the network or webhook that holds most, what it holds most of. Among equals it is the share of the
+     * one that comes, which is the newest.
+     */
+    largest({ webhookId, network }: Share): Share | undefined {
+      const [byWebhook, byNetwork] = [sides.webhook.largest.get(), sides.network.largest.get()];
+      if (!byWebhook || !byNetwork) return undefined;
+      const own = {
+        webhook: held.get('webhook', webhookId, '') ?? 0,
+        network: held.get('network', '', network) ?? 0,
+      };
+      const what = byWebhook.bytes > byNetwork.bytes ? 'webhook' : 'network';
+      const { name, bytes } = what === 'webhook' ? byWebhook : byNetwork;
+      const isOwn = Math.max(own.webhook, own.network) >= bytes;
+      const ownWhat = own.webhook > own.network ? 'webhook' : 'network';
+      const share = isOwn
+        ? sides[ownWhat].share.get(ownWhat === 'webhook' ? webhookId : network)
+        : sides[what].share.get(name);
+      const ownShare = held.get('share', webhookId, network) ?? 0;
+      return isOwn && share && ownShare >= share.bytes ? { webhookId, network } : share;
+    },
+  };
+}
+
+export function quarantine(db: Database): (input: { entry: Entry; maxBytes: number }) => Kept {
+  const sums = sumsOf(db);
+  const known = db.prepare('SELECT 1 FROM quarantine WHERE token_digest = ?');
+  const insert = db.prepare(
+    `INSERT INTO quarantine (token_digest, webhook_id, network, bytes, source, received_at, event_time, digest, kind,
+       site_id, resource, token, body)
+     VALUES (:tokenDigest, :webhookId, :network, :bytes, :source, :receivedAt, :eventTime, :digest, :kind,
+       :siteId, :resource, :token, :body)`,
+  );
+  const removeNewest = db
+    .prepare<[Share], number>(
+      `DELETE FROM quarantine WHERE id =
+         (SELECT max(id) FROM quarantine WHERE webhook_id = :webhookId AND network = :network) RETURNING bytes`,
+    )
+    .pluck();
+
+  /** Makes room for an entry that is in the sums already. The newest of what there is most of go; it may be that entry. */
+  const makeRoom = ({ webhookId, network }: Share, maxBytes: number): { lost: number; hasRoom: boolean } => {
+    let lost = 0;
+    while (sums.total() > maxBytes) {
+      const share = sums.largest({ webhookId, network });
+      const isOwn = share?.webhookId === webhookId && share.network === network;
+      const bytes =
+        share && !isOwn && lost < MOST_TO_MAKE_ROOM
+          ? removeNewest.get({ webhookId: share.webhookId, network: share.network })
+          : undefined;
+      if (!share || bytes === undefined) return { lost, hasRoom: false };
+      sums.remove(share, bytes);
+      lost++;
+    }
+    return { lost, hasRoom: true };
+  };
+
+  return ({ entry, maxBytes }) => {
+    const digest = tokenDigest(entry.token);
+    if (maxBytes === 0 || known.get(digest) !== undefined) return { isKept: false, lost: 0 };
+    const row = { ...entry, network: networkOf(entry.source), bytes: bytesOf(entry), tokenDigest: digest };
+    sums.add(row, row.bytes);
+    const { lost, hasRoom } = makeRoom(row, maxBytes);
+    if (hasRoom) insert.run({ ...row, digest: Buffer.from(entry.digest) });
+    else sums.remove(row, row.bytes);
+    const allLost = hasRoom ? lost : lost + 1;
+    if (allLost > 0) sums.lose(allLost);
+    return { isKept: hasRoom, lost: allLost };
   };
 }
 
@@ -32,20 +143,18 @@ export function hasQuarantined(db: Database): () => boolean {
   return () => find.get() !== undefined;
 }
 
-export function quarantined(db: Database): (webhookId: string | null) => Quarantined[] {
-  const all = db.prepare<[{ webhookId: string | null }], Quarantined>(
-    `SELECT ${ENTRY} FROM quarantine WHERE :webhookId IS NULL OR webhook_id = :webhookId ORDER BY id`,
-  );
-  return (webhookId) => all.all({ webhookId });
-}
-
 export function admit(db: Database): (token: string) => Recorded | undefined {
-  const takeOut = db.prepare<[string], Quarantined>(
-    `DELETE FROM quarantine WHERE token = ? RETURNING ${ENTRY}`,
+  const sums = sumsOf(db);
+  const takeOut = db.prepare<[Buffer], Omit<Entry, 'token'> & Share & { readonly bytes: number }>(
+    `DELETE FROM quarantine WHERE token_digest = ?
+     RETURNING network, bytes, source, received_at AS receivedAt, event_time AS eventTime, digest, kind,
+       webhook_id AS webhookId, site_id AS siteId, resource, body`,
   );
   const recordIt = record(db);
   return (token) => {
-    const entry = takeOut.get(token);
-    return entry && recordIt(entry);
+    const entry = takeOut.get(tokenDigest(token));
+    if (!entry) return undefined;
+    sums.remove(entry, entry.bytes);
+    return recordIt(entry);
   };
 }

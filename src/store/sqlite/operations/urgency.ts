@@ -6,3 +6,6 @@ export const urgent: ReadonlySet<string> = new Set(['record']);
  * of these alone does not wait for the disk. A crash of the process undoes none of it.
  */
 export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'release', 'step']);
+
+/** What SQLite does outside of transactions only, so that it shares no commit. */
+export const alone: ReadonlySet<string> = new Set(['emptyLog', 'rewrite']);

@@ -1,7 +1,6 @@
-import { quarantined } from '../operations/quarantine.ts';
 import { channels } from './channels.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './events.ts';
-import { quarantineSummary } from './quarantine-summary.ts';
+import { quarantined, quarantineSize, quarantineSummary, unproven, waitingWebhooks } from './quarantine.ts';
 import { oldestReplayable, replayable, search } from './search.ts';
 import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
@@ -18,6 +17,9 @@ export const reads = {
   receivedAfter,
   count,
   quarantined,
+  unproven,
+  waitingWebhooks,
+  quarantineSize,
   overview,
   search,
   replayable,

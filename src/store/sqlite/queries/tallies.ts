@@ -11,13 +11,16 @@ const OLDEST = `
 export function overview(db: Database): () => Overview {
   const tallies = tallyReader(db);
   const oldest = db.prepare<['pending' | 'running'], number>(OLDEST).pluck();
-  const quarantined = db.prepare<[], number>('SELECT count(*) FROM quarantine').pluck();
+  const quarantine = db
+    .prepare<[string], number>('SELECT entries FROM quarantine_sums WHERE what = ?')
+    .pluck();
   return () => {
     const times = [oldest.get('pending'), oldest.get('running')].filter((time) => time !== undefined);
     return {
       tallies: tallies(),
       oldestPendingAt: times.length > 0 ? Math.min(...times) : undefined,
-      quarantined: quarantined.get() ?? 0,
+      quarantined: quarantine.get('all') ?? 0,
+      quarantineLost: quarantine.get('lost') ?? 0,
     };
   };
 }

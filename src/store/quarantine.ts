@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** What an entry of the quarantine is known by: a token may take megabytes. */
+export function tokenDigest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/**
+ * The network that an address belongs to: what one sender can have many addresses of. /24 of IPv4, /56 of IPv6. What is no
+ * address is of one network, which is named by nothing.
+ */
+export function networkOf(address: string): string {
+  const v4 = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  if (isIPv4(v4)) return v4.replace(/\d+$/, '0/24');
+  if (!isIPv6(address)) return '';
+  const [first = 0, second = 0, third = 0, fourth = 0] = groupsOf(address.replace(/%.*$/, ''));
+  const groups = [first, second, third, fourth & 0xff00];
+  return `${groups.map((group) => group.toString(16)).join(':')}::/56`;
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [head, tail] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::'); // of no network's part
+  const read = (part: string | undefined) =>
+    part ? part.split(':').map((group) => Number.parseInt(group, 16)) : [];
+  const [before, after] = [read(head), read(tail)];
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}

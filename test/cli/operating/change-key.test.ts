@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { eachPost, handled, operating } from './support.ts';
+
+const post = eachPost();
+
+test('changes the key beside a running server, which goes on, when it is done as written', async () => {
+  const { operator, register, happen } = post();
+  const service = await operator.start('npm start');
+  await register();
+  const key = () => readFileSync(join(operator.directory, 'data', 'receiver.db.key'), 'utf8');
+  const before = key();
+  const [rekey = '', scrub = '', ...rest] = operating('Change the key');
+  expect(rest).toEqual([]);
+  expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
+  expect(key()).not.toBe(before);
+  expect((await operator.type(scrub)).stdout).toContain('nothing that was deleted or replaced is left');
+  await happen(2);
+  await handled(operator.directory, 2);
+  await operator.stop(service);
+});

@@ -1,0 +1,221 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { checkDatabase } from '../../src/cli/doctor/database.ts';
+import { DraftFile } from '../../src/cli/events/draft-file.ts';
+import { systemClock } from '../../src/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { firstVersion } from '../support/first-version.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { runCli } from '../support/run-cli.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+let directory: string;
+let path: string;
+let service: ServiceProcess | undefined;
+const umask = process.umask();
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+
+afterEach(async () => {
+  process.umask(umask);
+  service?.child.kill('SIGKILL');
+  await service?.exited;
+  service = undefined;
+  rmSync(directory, { recursive: true });
+});
+
+const openStore = () => SqliteStore.open({ path, clock: systemClock });
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+const modesIn = (where: string) =>
+  Object.fromEntries(readdirSync(where).map((name) => [name, modeOf(join(where, name))]));
+
+describe('files', () => {
+  test.each([0o000, 0o022, 0o077])(
+    'are for their owner alone, when the umask is %o, directories too',
+    async (mask) => {
+      process.umask(mask);
+      path = join(directory, 'new', 'data', 'receiver.db');
+      const store = await openStore();
+      await store.record(verified());
+      await store.count({});
+      const draft = await DraftFile.create(join(directory, 'new', 'events.ndjson'));
+      await draft.write('{}\n');
+      await draft.commit();
+      expect(modesIn(join(directory, 'new', 'data'))).toEqual({
+        'receiver.db': '600',
+        'receiver.db-shm': '600',
+        'receiver.db-wal': '600',
+        'receiver.db.key': '600',
+      });
+      expect(modesIn(join(directory, 'new'))).toEqual({ data: '700', 'events.ndjson': '600' });
+      expect(modeOf(join(directory, 'new'))).toBe('700');
+      await store.close();
+    },
+  );
+
+  test('are closed to others, when a former version left them open, with the log of one that crashed', async () => {
+    process.umask(0o022);
+    const former = firstVersion(path, Buffer.alloc(32, 1), []).db;
+    expect(modesIn(directory)).toMatchObject({ 'receiver.db': '644', 'receiver.db-wal': '644' });
+    const store = await openStore();
+    expect(new Set(Object.values(modesIn(directory)))).toEqual(new Set(['600']));
+    await store.close();
+    former.close();
+  });
+
+  test('stay readable to a group, when somebody wanted that, and the log is too', async () => {
+    await (await openStore()).close();
+    chmodSync(path, 0o640);
+    const store = await openStore();
+    expect(modesIn(directory)).toMatchObject({ 'receiver.db': '640', 'receiver.db-wal': '640' });
+    await store.close();
+  });
+
+  test.each([
+    [0o600, 'ok'],
+    [0o640, 'warn'],
+    [0o604, 'FAIL'],
+    [0o644, 'FAIL'],
+  ])('are judged by the doctor, when the mode of the database is %o: %s', async (mode, result) => {
+    await (await openStore()).close();
+    chmodSync(path, mode);
+    expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result } });
+  });
+
+  test('of directories that are there already keep their modes, when a database is made in one', async () => {
+    const data = join(directory, 'data');
+    mkdirSync(data);
+    chmodSync(data, 0o755);
+    path = join(data, 'receiver.db');
+    await (await openStore()).close();
+    expect(modeOf(data)).toBe('755');
+  });
+});
+
+/** All that is sealed in the database now. */
+function sealedIn(): Buffer[] {
+  const db = new Database(path, { readonly: true });
+  const rows = db
+    .prepare<[], Buffer>(
+      'SELECT sealed FROM secrets UNION ALL SELECT value FROM meta WHERE length(value) > 0',
+    )
+    .pluck()
+    .all();
+  db.close();
+  return rows;
+}
+
+/** How many of these values are in any file beside the database, whole or from their middle on. */
+function found(values: readonly Buffer[]): number {
+  const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+  return values.filter((value) => files.some((file) => file.includes(value.subarray(value.length >> 1))))
+    .length;
+}
+
+/** Secrets of several lengths, so that rows move between pages, and some do not fit into one. */
+const secretOf = (number: number) => `${number}-`.repeat(10 + ((number * 37) % 400));
+const env = () => ({ DATABASE_URL: `sqlite:${path}` });
+const rekey = () => runCli(['secrets', 'rekey', '--json'], { env: env() });
+
+async function fillAndRetire(count: number): Promise<Buffer[]> {
+  const store = await openStore();
+  for (let number = 0; number < count; number++) await store.addSecret(`hook${number % 7}`, secretOf(number));
+  const before = sealedIn();
+  for (let number = 0; number < count; number += 3) {
+    await store.retireSecret(`hook${number % 7}`, secretOf(number), systemClock.now());
+  }
+  await store.close();
+  return before;
+}
+
+describe('what was sealed before', () => {
+  test('is in none of the files, when a secret retired since, nor in the log while the store is open', async () => {
+    const store = await openStore();
+    for (let number = 0; number < 60; number++) await store.addSecret('hook0001', secretOf(number));
+    const live = sealedIn();
+    for (let number = 0; number < 60; number++) {
+      await store.retireSecret('hook0001', secretOf(number), systemClock.now());
+    }
+    const now = sealedIn();
+    const retired = live.filter((value) => !now.some((one) => one.equals(value)));
+    expect(retired).toHaveLength(60);
+    expect(found(retired)).toBe(0);
+    expect(found(now)).toBe(now.length);
+    await store.close();
+  });
+
+  test('is in none of the files, when all was sealed under a new key, offline', async () => {
+    const before = [...(await fillAndRetire(120)), ...sealedIn()];
+    expect(await rekey()).toEqual({ code: 0, stdout: '{"sealed":120,"scrubbed":true}\n', stderr: '' });
+    expect(found(before)).toBe(0);
+    expect(found(sealedIn())).toBe(122 - 1);
+  });
+
+  test('is in none of the files, when all was sealed under a new key beside a server under traffic', async () => {
+    const store = await openStore();
+    await store.addSecret('hook0001', SECRET);
+    await store.close();
+    await fillAndRetire(60);
+    service = await startProcess(env());
+    const { url } = service;
+    let isOn = true;
+    const statuses: number[] = [];
+    const sending = (async () => {
+      for (let number = 0; isOn; number++) statuses.push((await deliver(url, bodyOf(number))).status);
+    })();
+    for (let round = 0; round < 2; round++) {
+      const before = sealedIn();
+      expect(await rekey()).toMatchObject({ code: 0, stdout: '{"sealed":61,"scrubbed":true}\n' });
+      expect(found(before)).toBe(0);
+    }
+    isOn = false;
+    await sending;
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test('is in none of the files, when a former version had left copies all over a database', async () => {
+    const secrets = Array.from({ length: 120 }, (_, number) => ({
+      webhookId: `hook${number % 7}`,
+      secret: secretOf(number),
+    }));
+    const former = firstVersion(path, Buffer.alloc(32, 1), secrets);
+    const before = sealedIn();
+    for (const one of secrets) former.store({ ...one, retireAt: 5 });
+    former.db.pragma('wal_checkpoint(TRUNCATE)');
+    former.db.close();
+    expect(found(before)).toBeGreaterThan(0);
+    before.push(...sealedIn());
+    expect(await rekey()).toEqual({ code: 0, stdout: '{"sealed":120,"scrubbed":true}\n', stderr: '' });
+    expect(found(before)).toBe(0);
+  });
+
+  test('is said to be there still, when another process reads an older state of the log, and scrub removes it after', async () => {
+    await (await openStore()).close();
+    await fillAndRetire(10);
+    const reader = new Database(path, { readonly: true });
+    const before = sealedIn();
+    reader.exec('BEGIN');
+    reader.prepare('SELECT * FROM secrets').all();
+    const run = await rekey();
+    expect(run).toMatchObject({ code: 0, stdout: '{"sealed":10,"scrubbed":false}\n' });
+    expect(run.stderr).toMatch(
+      /^the log .* still holds what was replaced.*: then run npx hookkit secrets scrub\n$/,
+    );
+    expect(found(before)).toBeGreaterThan(0);
+    reader.exec('COMMIT');
+    expect(await runCli(['secrets', 'scrub', '--json'], { env: env() })).toEqual({
+      code: 0,
+      stdout: '{"scrubbed":true}\n',
+      stderr: '',
+    });
+    expect(found(before)).toBe(0);
+    reader.close();
+  });
+});
