@@ -1,9 +1,18 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { KitError, messageOf } from '../../errors.ts';
 import { advised } from './advice.ts';
 import { type Call, CallQueue } from './call-queue.ts';
-import type { Answers, Batch, InputOf, Opened, Operations, OutputOf } from './protocol.ts';
+import {
+  type Answers,
+  type Batch,
+  contentOf,
+  type InputOf,
+  type Opened,
+  type Operations,
+  type OutputOf,
+  tagged,
+} from './protocol.ts';
 
 /** The way to a connection that does an operation when it is called. */
 export interface Calls<O extends Operations> {
@@ -30,7 +39,10 @@ export class Channel<O extends Operations> implements Calls<O> {
   private constructor(worker: Worker, onBatch?: (ms: number) => void) {
     this.#worker = worker;
     this.#onBatch = onBatch;
-    worker.on('message', (answers: Answers) => this.#receive(answers));
+    worker.on('message', (message: unknown) => {
+      const answers = contentOf<Answers>(message);
+      if (answers) this.#receive(answers);
+    });
     worker.on('error', (error) => {
       this.#fail(error);
       // Without its thread the store is gone for good: the process ends, and is started anew by what supervises it.
@@ -51,7 +63,7 @@ export class Channel<O extends Operations> implements Calls<O> {
     onBatch?: (ms: number) => void,
   ): Promise<Channel<O>> {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path, mode } });
-    const [opened] = (await once(worker, 'message')) as [Opened];
+    const opened = await openedBy(worker);
     if (opened.opened) return new Channel<O>(worker, onBatch);
     await worker.terminate();
     throw unopened(path, opened.message);
@@ -79,7 +91,7 @@ export class Channel<O extends Operations> implements Calls<O> {
     if (this.#failure) return;
     if (this.pending > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     const exited = once(this.#worker, 'exit');
-    this.#worker.postMessage('close');
+    this.#worker.postMessage(tagged('close'));
     await exited;
   }
 
@@ -107,7 +119,7 @@ export class Channel<O extends Operations> implements Calls<O> {
   }
 
   #post(calls: Call[]): void {
-    this.#worker.postMessage(calls.map(({ name, input }) => ({ name, input })) satisfies Batch);
+    this.#worker.postMessage(tagged<Batch>(calls.map(({ name, input }) => ({ name, input }))));
     this.#underWay = calls;
     this.#sentAt = performance.now();
   }
@@ -150,6 +162,15 @@ function copied(call: Call): Call[] {
     call.reject(new TypeError(problem, { cause }));
     return [];
   }
+}
+
+/** What a thread says first: whether it could open its database. */
+async function openedBy(worker: Worker): Promise<Opened> {
+  for await (const [message] of on(worker, 'message', { close: ['exit'] })) {
+    const opened = contentOf<Opened>(message);
+    if (opened) return opened;
+  }
+  return { opened: false, message: 'its thread ended' };
 }
 
 export function unopened(path: string, message: string): KitError {

@@ -17,3 +17,19 @@ export type Answers = readonly (
 
 /** The first message of a thread: whether its database could be opened. */
 export type Opened = { readonly opened: true } | { readonly opened: false; readonly message: string };
+
+const TAG = 'hookkit';
+
+/**
+ * A message between a store thread and its parent. It carries a tag, as others post on the same way: under `node --watch`
+ * Node tells the parent, from within the thread, which modules the thread loads.
+ */
+export function tagged<T>(content: T): { readonly [TAG]: T } {
+  return { [TAG]: content };
+}
+
+/** What a message of ours says; undefined for what anybody else has posted. */
+export function contentOf<T>(message: unknown): T | undefined {
+  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, TAG)) return undefined;
+  return (message as { readonly [TAG]: T })[TAG];
+}

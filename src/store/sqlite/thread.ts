@@ -2,7 +2,7 @@ import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
-import type { Batch, Opened } from './protocol.ts';
+import { type Batch, contentOf, type Opened, tagged } from './protocol.ts';
 
 /** Runs on a worker thread: one connection, one batch at a time. */
 const { path, mode } = workerData as { path: string; mode: Mode };
@@ -25,12 +25,14 @@ async function serve(): Promise<void> {
   try {
     connection = await openConnection(path, mode);
   } catch (error) {
-    port.postMessage({ opened: false, message: messageOf(error) } satisfies Opened);
+    port.postMessage(tagged<Opened>({ opened: false, message: messageOf(error) }));
     return;
   }
-  port.postMessage({ opened: true } satisfies Opened);
-  port.on('message', (batch: Batch | 'close') => {
-    if (batch !== 'close') return port.postMessage(connection.run(batch));
+  port.postMessage(tagged<Opened>({ opened: true }));
+  port.on('message', (message: unknown) => {
+    const batch = contentOf<Batch | 'close'>(message);
+    if (batch === undefined) return;
+    if (batch !== 'close') return port.postMessage(tagged(connection.run(batch)));
     connection.close();
     return port.close();
   });
