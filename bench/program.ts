@@ -7,6 +7,9 @@ import { CHILD_ENV, ended, fileAt } from './children.ts';
 import { memoryOf } from './memory.ts';
 import { BENCH_SECRET } from './secret.ts';
 
+/** Whatever stands in src/handlers/, what is measured is the same. */
+const HANDLERS = fileAt('../src/cli/demo/handlers.ts');
+
 /** Starts `hookkit` with its arguments on a database, which need not be there. */
 function startProgram(
   args: readonly string[],
@@ -14,7 +17,7 @@ function startProgram(
   { env = {}, stdout = 'ignore' }: { readonly env?: object; readonly stdout?: 'pipe' | 'ignore' } = {},
 ): ChildProcess {
   return spawn(process.execPath, [fileAt('../bin/hookkit.js'), ...args], {
-    env: { ...CHILD_ENV, DATABASE_URL: `sqlite:${database}`, WEBHOOK_SECRET: BENCH_SECRET, ...env },
+    env: { ...CHILD_ENV, DATABASE_URL: `sqlite:${database}`, WEBHOOK_SECRET: BENCH_SECRET, HANDLERS, ...env },
     stdio: ['ignore', stdout, 'ignore'],
   });
 }

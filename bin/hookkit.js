@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
@@ -7,7 +8,7 @@ import v8 from 'node:v8';
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
-    `hookkit needs Node.js 24 or newer, and this is ${process.versions.node}: use npx hookkit\n`,
+    `hookkit needs Node.js 24 or newer, and this is ${process.versions.node}: ${advice()}\n`,
   );
   process.exit(1);
 }
@@ -22,3 +23,13 @@ process.env.NODE_COMPILE_CACHE ??= cache;
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 const { run } = await import('../src/cli/main.ts');
 await run(() => v8.setFlagsFromString('--semi-space-growth-factor=2'));
+
+/** What helps: the Node that npm ci has brought, unless npm was asked already and has found the old one first. */
+function advice() {
+  const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+  if (!existsSync(own)) {
+    return 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which brings one for npx and npm';
+  }
+  if (!process.env.npm_execpath) return 'use npx hookkit';
+  return `npm has found ${process.execPath} first; use ${own} ${fileURLToPath(import.meta.url)}`;
+}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { z } from 'zod';
-import { KitError } from './errors.ts';
+import { KitError, messageOf } from './errors.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -26,6 +27,7 @@ const ms = (min: number, max: number, what: string) => whole(min, max, `${what} 
 const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid });
 const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
 const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
+const database = secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/receiver.db');
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const DAY_MS = 86_400_000;
@@ -49,14 +51,13 @@ const variables = {
   REJECT_LIMIT: whole(1, 1_000_000, 'failures a minute').default(60),
   QUARANTINE_MAX_BYTES: whole(0, 1_099_511_627_776, 'bytes').default(268_435_456),
 
-  DATABASE_URL: secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/receiver.db').default(
-    'sqlite:./data/receiver.db',
-  ),
+  DATABASE_URL: database.default('sqlite:./data/receiver.db'),
   SECRETS_KEY: secret(/^[A-Za-z0-9+/]{43}=$/, '32 bytes in base64, as from: openssl rand -base64 32')
     .transform((value) => Buffer.from(value, 'base64'))
     .optional(),
   RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
 
+  HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').default('src/handlers/index.ts'),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(16),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(12),
@@ -79,6 +80,7 @@ const variables = {
   STATUSES_TOKEN: secret(/^\S+$/, 'a user token').optional(),
 
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
+  DEV_DATABASE_URL: database.default('sqlite:./data/dev.db'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .meta({ valid: 'trace, debug, info, warn, error, fatal or silent' })
@@ -87,11 +89,14 @@ const variables = {
 
 type Variable = keyof typeof variables;
 
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
+/** Whether a host to listen on is this machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
+}
 
 const environment = z
   .object(variables)
-  .refine(({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || LOOPBACK.test(ADMIN_HOST), {
+  .refine(({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || isLoopback(ADMIN_HOST), {
     path: ['ADMIN_TOKEN'],
     error: 'must be set where ADMIN_HOST is not a loopback address',
     when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
@@ -108,11 +113,14 @@ export type Config = z.output<typeof environment>;
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames = Object.keys(variables) as Variable[];
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
  * Checks an environment. A variable that is empty counts as not set.
+ * @param told where it comes from, for errors
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, what was given (never a secret), what is valid
  */
-export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function parseConfig(env: Environment, told = 'the environment'): Config {
   const given = Object.fromEntries(variableNames.map((name) => [name, env[name] || undefined]));
   const parsed = environment.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -122,7 +130,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   });
   const lines = [...new Set(mistakes)];
   const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
-  throw new KitError('CONFIG_INVALID', `the environment has ${count}:\n${lines.join('\n')}`);
+  throw new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
 }
 
 function describe(name: Variable, given: string): string {
@@ -139,8 +147,50 @@ function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
   return inner ? metaOf(inner) : {};
 }
 
-/** The configuration of this process: its environment, over what a `.env` file in its directory says. */
-export function loadConfig(): Config {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  return parseConfig(process.env);
+/** The file of settings that counts beside the environment: what `--env-file` names, else a `.env` that need not be there. */
+let envFile: { readonly path: string; readonly isNamed: boolean } = { path: '.env', isNamed: false };
+
+/** Has the settings of this process read from another file than `.env`. */
+export function useEnvFile(path: string): void {
+  envFile = { path, isNamed: true };
+}
+
+/** Where the settings of this process come from, for errors: the environment, and which file was read. */
+export function settingsSource(): string {
+  const path = resolve(envFile.path);
+  return existsSync(path) ? `the environment with ${path}` : `the environment (there is no ${path})`;
+}
+
+/** The environment of this process, over what its file of settings says. */
+function environmentOfProcess(): Environment {
+  const { path, isNamed } = envFile;
+  if (!existsSync(path)) {
+    if (isNamed) throw new KitError('CONFIG_INVALID', `there is no file ${resolve(path)} (--env-file)`);
+    return process.env;
+  }
+  try {
+    process.loadEnvFile(path);
+  } catch (cause) {
+    throw new KitError('CONFIG_INVALID', `cannot read ${resolve(path)}: ${messageOf(cause)}`, { cause });
+  }
+  return process.env;
+}
+
+/**
+ * The configuration of this process.
+ * @param fixed what these variables are, whatever is set
+ * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
+ */
+export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
+  return parseConfig({ ...environmentOfProcess(), ...fixed }, settingsSource());
+}
+
+/**
+ * The configuration of something that is only tried out: of what is set for this process, these variables alone count.
+ * @param own the others, and what these are where they are not set
+ */
+export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<Variable, string>>): Config {
+  const set = environmentOfProcess();
+  const taken = names.filter((name) => set[name]).map((name) => [name, set[name]]);
+  return parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource());
 }

@@ -12,6 +12,8 @@ export type ErrorCode =
   | 'DEMO_FAILED'
   /** What was given to a command is not valid. */
   | 'INPUT_INVALID'
+  /** A secret is in use that anybody can compute. */
+  | 'SECRET_PREDICTABLE'
   /** The secret of a new webhook could not be stored, so that the webhook was not to stay. */
   | 'SECRET_NOT_STORED'
   /** Neither the provider nor the store knows such a webhook. */
@@ -24,7 +26,7 @@ export type ErrorCode =
   | 'EVENT_UNKNOWN'
   /** Some of the events came out otherwise than asked for; what was said before tells which. */
   | 'REPLAY_FAILED'
-  /** src/handlers/ cannot be loaded. */
+  /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'

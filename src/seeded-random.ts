@@ -1,3 +1,8 @@
+/** The front of a secret that follows from a seed: whoever knows that seed can sign with it. */
+export const SEEDED_MARK = 'mock-';
+
+export const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
 /** Numbers in [0, 1) that look random and are the same for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

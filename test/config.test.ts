@@ -37,6 +37,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     DATABASE_URL: { valid: 'sqlite:./x.db', invalid: ['sqlite:', 'mysql://user:hunter2@host/db', './x.db'] },
     SECRETS_KEY: { valid: KEY, parsed: Buffer.alloc(32, 7), invalid: ['short', KEY.slice(0, -1), `${KEY}=`] },
     RETENTION_DAYS: { valid: '30', parsed: 30, invalid: ['0', '36501', 'a month'] },
+    HANDLERS: { valid: './mine.ts', invalid: ['two\nlines'] },
     DISPATCH_CONCURRENCY: { valid: '1', parsed: 1, invalid: ['0', '1001'] },
     HANDLER_TIMEOUT_MS: { valid: '1', parsed: 1, invalid: ['0', '86400001'] },
     RETRY_MAX_ATTEMPTS: { valid: '1', parsed: 1, invalid: ['0', '1001'] },
@@ -57,12 +58,17 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     STATUSES_BASE_URL: { valid: 'https://example.social', invalid: ['example.social'] },
     STATUSES_TOKEN: { valid: 'user-token', invalid: ['with a space'] },
     MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
+    DEV_DATABASE_URL: {
+      valid: 'sqlite:./x.db',
+      invalid: ['sqlite:', 'mysql://user:hunter2@host/db', './x.db'],
+    },
     LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
   };
 
 const SECRET_VARIABLES = [
   'WEBHOOK_SECRET',
   'DATABASE_URL',
+  'DEV_DATABASE_URL',
   'SECRETS_KEY',
   'ADMIN_TOKEN',
   'PROVIDER_API_SECRET',
@@ -101,6 +107,7 @@ describe('an environment', () => {
       REJECT_LIMIT: 60,
       QUARANTINE_MAX_BYTES: 268_435_456,
       DATABASE_URL: 'sqlite:./data/receiver.db',
+      HANDLERS: 'src/handlers/index.ts',
       DISPATCH_CONCURRENCY: 16,
       HANDLER_TIMEOUT_MS: 30_000,
       RETRY_MAX_ATTEMPTS: 12,
@@ -113,6 +120,7 @@ describe('an environment', () => {
       ADMIN_TRUST_PROXY: 0,
       PROVIDER_BASE_URL: 'https://api.jwplayer.com',
       MOCK_PORT: 4010,
+      DEV_DATABASE_URL: 'sqlite:./data/dev.db',
       LOG_LEVEL: 'info',
     } satisfies Partial<Config>);
   });

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { useEnvFile } from '../config.ts';
 import { KitError, messageOf } from '../errors.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
 
@@ -26,10 +27,23 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 async function programOf(name: string | undefined): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
+    .option(
+      '--env-file <file>',
+      'read settings from this file in the place of .env; the environment wins over it',
+    )
+    .hook('preAction', (hookkit) => {
+      const { envFile }: { envFile?: string } = hookkit.opts();
+      if (envFile !== undefined) useEnvFile(envFile);
+    })
     .showHelpAfterError('(hookkit --help tells more)');
   const called = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of called ? [called] : Object.values(commands)) program.addCommand(await load());
   return program;
+}
+
+/** The command that a command line calls: what stands first and is neither an option nor the file of one. */
+function commandIn(args: readonly string[]): string | undefined {
+  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--env-file');
 }
 
 /** Has a command throw in the place of exiting, and print as everything else does. */
@@ -56,7 +70,7 @@ function exitCodeOf(error: unknown): number {
  */
 export async function run(onLoaded: () => void): Promise<void> {
   outliveReaders();
-  const program = await programOf(process.argv[2]);
+  const program = await programOf(commandIn(process.argv.slice(2)));
   takeOver(program);
   onLoaded();
   try {

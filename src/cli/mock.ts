@@ -1,17 +1,17 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
 import { VirtualClock } from '../clock.ts';
-import { loadConfig } from '../config.ts';
+import { isLoopback, loadConfig } from '../config.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
 import { hostOf } from '../request-origin.ts';
-import { introduction, isLoopback } from './mock/introduction.ts';
+import { introduction } from './mock/introduction.ts';
 import { line, report, say } from './print.ts';
 
 interface Flags {
   readonly port?: number;
   readonly host: string;
   readonly name?: readonly string[];
-  readonly seed: number;
+  readonly seed?: number;
   readonly virtualClock?: true;
 }
 
@@ -37,9 +37,8 @@ export function mockCommand(): Command {
     )
     .option(
       '--seed <number>',
-      'the same seed gives the same run',
+      'the same seed gives the same run; without one, nobody can tell the ids and secrets',
       wholeNumber(2 ** 32 - 1),
-      mockDefaults.seed,
     )
     .option('--virtual-clock', 'a clock that stands still until POST /_mock/clock puts it forward')
     .action(run);

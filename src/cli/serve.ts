@@ -13,14 +13,14 @@ const CLOSING_MS = 10_000;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Receive notifications and hand them to src/handlers/ until told to stop (SIGTERM, Ctrl-C).')
+    .description('Receive notifications and hand them to your handlers until told to stop (SIGTERM, Ctrl-C).')
     .action(() => serve(loadConfig()));
 }
 
 async function serve(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
   const guard = guardProcess(log);
-  const service = await start({ config, handlers: await loadHandlers(), log });
+  const service = await start({ config, handlers: await loadHandlers(config), log });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   const cutShort = (error: string) => {

@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import type { Admin } from '../observer.ts';
 import type { Service, ServiceOptions } from '../service.ts';
 import { openStore } from '../store/open.ts';
+import { refusePredictable } from './predictable-secrets.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'>;
 
@@ -13,6 +14,12 @@ export async function start({ config, handlers, log }: Options): Promise<Service
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
     onCommit: (ms) => admin?.observer.committed(ms),
+  }).then(async (opened) => {
+    await refusePredictable(opened, config).catch(async (error) => {
+      await opened.close();
+      throw error;
+    });
+    return opened;
   });
   store.catch(() => {}); // startService tells
   // Loaded while the store's thread starts.

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
+import { KitError, messageOf } from '../errors.ts';
 import { http } from '../node-http.ts';
 
-/** Listens, and says where: `http://127.0.0.1:4010`. @throws if the port is taken */
+/** Listens, and says where: `http://127.0.0.1:4010`. @throws KitError LISTEN_FAILED if the port is taken */
 export async function listen(
   handler: RequestListener,
   port: number,
@@ -10,7 +11,12 @@ export async function listen(
 ): Promise<{ server: Server; url: string }> {
   const server = http.createServer(handler);
   server.listen(port, host);
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}; set MOCK_PORT`;
+    throw new KitError('LISTEN_FAILED', message, { cause });
+  }
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   return { server, url: `http://${reachable(host)}:${actual}` };

@@ -14,7 +14,7 @@ export interface MockOptions {
   readonly names?: readonly string[];
   /** The machine's clock, which can be put forward; or a VirtualClock, on which nothing waits in real time. */
   readonly clock?: Clock;
-  /** 1. The same seed gives the same run. */
+  /** None: ids and secrets are drawn anew each time. The same seed gives the same run, and secrets that begin with `mock-`. */
   readonly seed?: number;
   /** `mock-api-secret`: what the webhooks API takes in Authorization. */
   readonly apiSecret?: string;
@@ -39,7 +39,6 @@ export const mockDefaults = {
   port: 4010,
   host: '127.0.0.1',
   names: [],
-  seed: 1,
   apiSecret: 'mock-api-secret',
   processingMs: 2000,
   timeoutMs: 10_000,

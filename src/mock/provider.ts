@@ -61,7 +61,7 @@ export class MockProvider {
     this.#rateLimit = new RateLimit(clock, options.rateLimit ?? mockDefaults.rateLimit);
   }
 
-  /** Starts one that listens. @throws if the port is taken */
+  /** Starts one that listens. @throws KitError LISTEN_FAILED if the port is taken */
   static async start(options: MockOptions = {}): Promise<MockProvider> {
     const mock = new MockProvider(options);
     await mock.#listen(options.port ?? mockDefaults.port, options.host ?? mockDefaults.host);

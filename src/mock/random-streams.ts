@@ -8,14 +8,14 @@ export class RandomStreams {
   readonly requests: Random;
   readonly statuses: Random;
 
-  constructor(seed: number) {
+  /** @param seed none: nobody can tell what comes */
+  constructor(seed: number | undefined) {
     const root = new Random(seed);
-    const stream = () => new Random(root.int(2 ** 32));
-    this.webhooks = stream();
-    this.simulation = stream();
-    this.faults = stream();
-    this.requests = stream();
-    this.statuses = stream();
+    this.webhooks = root.stream();
+    this.simulation = root.stream();
+    this.faults = root.stream();
+    this.requests = root.stream();
+    this.statuses = root.stream();
   }
 
   /** Starts all of them over. */

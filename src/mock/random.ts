@@ -1,20 +1,32 @@
-import { seededRandom } from '../seeded-random.ts';
+import { randomInt } from 'node:crypto';
+import { ALPHANUMERIC, seededRandom } from '../seeded-random.ts';
 
-const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+/** How many numbers are drawn from: a source's are as fine as those of a seed. */
+const FINENESS = 2 ** 32;
 
-/** A seeded source of randomness: the same seed gives the same run. Not for secrets outside of a mock. */
+/** A source of randomness: with a seed, the same one gives the same run; without, nobody can tell what comes. */
 export class Random {
-  readonly #seed: number;
+  readonly #seed: number | undefined;
   #draw: () => number;
 
-  constructor(seed: number) {
+  constructor(seed: number | undefined) {
     this.#seed = seed;
-    this.#draw = seededRandom(seed);
+    this.#draw = drawn(seed);
   }
 
-  /** Starts over, so that what follows is what followed at first. */
+  /** Whether what it gives can be computed by others. */
+  get isSeeded(): boolean {
+    return this.#seed !== undefined;
+  }
+
+  /** A source of its own for a part of what this one serves. */
+  stream(): Random {
+    return new Random(this.isSeeded ? this.int(FINENESS) : undefined);
+  }
+
+  /** Starts a seed over, so that what follows is what followed at first. */
   reset(): void {
-    this.#draw = seededRandom(this.#seed);
+    this.#draw = drawn(this.#seed);
   }
 
   /** A number in [0, 1). */
@@ -36,4 +48,8 @@ export class Random {
   id(length: number): string {
     return Array.from({ length }, () => ALPHANUMERIC[this.int(ALPHANUMERIC.length)]).join('');
   }
+}
+
+function drawn(seed: number | undefined): () => number {
+  return seed === undefined ? () => randomInt(FINENESS) / FINENESS : seededRandom(seed);
 }

@@ -28,11 +28,11 @@ export class World {
   readonly #transport = new Transport();
 
   constructor(options: MockOptions) {
-    const { seed, keepDeliveries, processingMs, timeoutMs, maxAttempts, retryBaseMs } = {
+    const { keepDeliveries, processingMs, timeoutMs, maxAttempts, retryBaseMs } = {
       ...mockDefaults,
       ...options,
     };
-    const { clock = systemClock } = options;
+    const { clock = systemClock, seed } = options;
     this.clock = clock === systemClock ? new SkewedClock() : clock;
     this.random = new RandomStreams(seed);
     this.registry = new WebhookRegistry(this.clock, this.random.webhooks);

@@ -27,7 +27,8 @@ afterAll(async () => {
 /** The one that there is. */
 const event = () => installation.json(['events', 'list']);
 
-const run = (args: readonly string[]) => installation.cli(args, { cli: join(copy, 'bin/hookkit.js') });
+const run = (args: readonly string[]) =>
+  installation.cli(args, { cli: join(copy, 'bin/hookkit.js'), env: { HANDLERS: 'src/handlers/index.ts' } });
 
 const states = [
   ['a mistake in the language', 'export const tracks = {\n', /tracks\.ts:\d+[\s\S]*SyntaxError/],

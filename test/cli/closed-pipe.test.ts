@@ -14,7 +14,7 @@ async function pipeTo(reader: string, args: readonly string[], streams = '') {
   const script = `{ "$@" ${streams}; echo "code $?" >&3; } 3>&2 | ${reader}`;
   const child = spawn('sh', ['-c', script, 'sh', process.execPath, cli, ...args], {
     cwd: desk().directory,
-    env: { ...desk().env, PATH: process.env.PATH },
+    env: { ...desk().env, ADMIN_PORT: '0', PATH: process.env.PATH },
   });
   const exited = once(child, 'exit');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -3,7 +3,7 @@ import { kindNames } from '../../src/notification/kinds.ts';
 import { runCli } from '../support/run-cli.ts';
 
 test('shows every kind handled and the forged one refused, when run once, and ends with 0', async () => {
-  const { code, stdout, stderr } = await runCli(['demo', '--once']);
+  const { code, stdout, stderr } = await runCli(['demo', '--once'], { env: { ADMIN_PORT: '0' } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   for (const kind of kindNames)
     expect(stdout).toMatch(new RegExp(`^${kind}\\b.* 200 accepted +handled .* ok$`, 'm'));

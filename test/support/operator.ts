@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { listeningOn } from '../mock/support/listening.ts';
 import type { Installation } from './installation.ts';
 import type { CliRun } from './run-cli.ts';
+import { sampleHandlers } from './sample-handlers.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
@@ -56,7 +57,7 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
     chmodSync(join(bin, program), 0o755);
   }
   const url = await freeUrl();
-  const env = { HOST: '127.0.0.1', PORT: new URL(url).port };
+  const env = { HOST: '127.0.0.1', PORT: new URL(url).port, HANDLERS: sampleHandlers };
   const here = new Map([
     ['https://your.host', url],
     ['http://127.0.0.1:3000', url],

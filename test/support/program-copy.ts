@@ -1,15 +1,31 @@
-import { cpSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A copy of the program in a directory of its own, to be changed and run. */
+/** Handlers in two files, as somebody has them. */
+const HANDLERS = {
+  'index.ts': `import { combineHandlers } from '../dispatch/handler.ts';
+import { tracks } from './tracks.ts';
+
+export const handlers = combineHandlers(tracks);
+`,
+  'tracks.ts': `import { defineHandlers } from '../dispatch/handler.ts';
+
+export const tracks = defineHandlers({ track_created() {} });
+`,
+};
+
+/** A copy of the program in a directory of its own, to be changed and run; with handlers of its own, too. */
 export function copyProgram(): string {
   const copy = mkdtempSync(join(tmpdir(), 'hookkit-copy-'));
   for (const name of ['bin', 'src', 'package.json'])
     cpSync(join(root, name), join(copy, name), { recursive: true });
+  rmSync(join(copy, 'src/handlers'), { recursive: true });
+  mkdirSync(join(copy, 'src/handlers'));
+  for (const [name, text] of Object.entries(HANDLERS)) writeFileSync(join(copy, 'src/handlers', name), text);
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   return copy;
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { sampleHandlers } from './sample-handlers.ts';
 
 export interface CliRun {
   readonly code: number | null;
@@ -27,7 +28,7 @@ const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const child = spawn(options.node ?? process.execPath, [options.cli ?? ourCli, ...args], {
     cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
-    env: { PATH: process.env.PATH ?? '', ...options.env },
+    env: { PATH: process.env.PATH ?? '', HANDLERS: sampleHandlers, ...options.env },
   });
   options.onSpawn?.(child);
   child.stdin.on('error', () => {}); // a process that is killed reads nothing

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { sampleHandlers } from './sample-handlers.ts';
 
 /** A service in a process of its own. */
 export interface ServiceProcess {
@@ -29,6 +30,7 @@ export async function startProcess(
     cwd,
     env: {
       PATH: process.env.PATH ?? '',
+      HANDLERS: sampleHandlers,
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',

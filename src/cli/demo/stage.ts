@@ -2,14 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { parseConfig } from '../../config.ts';
+import { loadTrialConfig } from '../../config.ts';
 import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
-import { KitError } from '../../errors.ts';
 import { MockProvider } from '../../mock/index.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import type { Service } from '../../service.ts';
-import { loadHandlers } from '../load-handlers.ts';
 import { start } from '../start.ts';
+import { handlers } from './handlers.ts';
 
 export const SITE = 'demoSite';
 
@@ -23,17 +22,33 @@ export interface Stage {
   close(): Promise<void>;
 }
 
+/** @throws KitError LISTEN_FAILED if a port is taken; then nothing is left of it */
 export async function setStage(): Promise<Stage> {
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-demo-'));
-  const environment = {
+  const removeDirectory = () => rmSync(directory, { recursive: true, force: true });
+  try {
+    return await setStageIn(directory, removeDirectory);
+  } catch (error) {
+    removeDirectory();
+    throw error;
+  }
+}
+
+async function setStageIn(directory: string, removeDirectory: () => void): Promise<Stage> {
+  const config = loadTrialConfig(['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
     HOST: '127.0.0.1',
     PORT: '0',
+    MOCK_PORT: '0',
     DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
     RETRY_BASE_MS: '200',
-  };
-  const service = await startInspected(environment);
-  const mock = await MockProvider.start({ port: 0, seed: Date.now(), processingMs: 300 });
-  const webhookUrl = `http://127.0.0.1:${service.port}${parseConfig(environment).WEBHOOK_PATH}`;
+  });
+  const mock = await MockProvider.start({ port: config.MOCK_PORT, processingMs: 300 });
+  const log = pino({ level: 'silent' });
+  const service = await start({ config, handlers: withStumble(), log }).catch(async (error) => {
+    await mock.close();
+    throw error;
+  });
+  const webhookUrl = `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`;
   const { id, secret } = mock.createWebhook({
     name: 'demo',
     webhook_url: webhookUrl,
@@ -52,34 +67,19 @@ export async function setStage(): Promise<Stage> {
     async close() {
       await mock.close();
       await service.stop();
-      rmSync(directory, { recursive: true, force: true });
+      removeDirectory();
     },
   };
 }
 
-/** On the inspector's usual port, or, where something has that already, on any. */
-async function startInspected(environment: Readonly<Record<string, string>>): Promise<Service> {
-  const handlers = withStumble(await loadHandlers());
-  const begin = (more: Readonly<Record<string, string>>) =>
-    start({
-      config: parseConfig({ ...environment, ...more }),
-      handlers,
-      log: pino({ level: 'silent' }),
-    });
-  return begin({}).catch((error) => {
-    if (error instanceof KitError && error.code === 'LISTEN_FAILED') return begin({ ADMIN_PORT: '0' });
-    throw error;
-  });
-}
-
-/** The project's own handlers, but the first text track's fails twice before it succeeds. */
-function withStumble(real: Handlers): Handlers {
+/** The sample handlers, but the first text track's fails twice before it succeeds. */
+function withStumble(): Handlers {
   let failures = 0;
   return defineHandlers({
-    ...real,
+    ...handlers,
     async track_created(event, ctx) {
       if (failures++ < 2) throw new Error('the demo makes this handler fail twice');
-      return real.track_created?.(event, ctx);
+      return handlers.track_created?.(event, ctx);
     },
   });
 }

@@ -1,7 +1,8 @@
 import { systemClock } from '../../clock.ts';
-import { type Config, loadConfig } from '../../config.ts';
+import { type Config, loadConfig, settingsSource } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
 import { openStore } from '../../store/open.ts';
+import { predictable } from '../predictable-secrets.ts';
 import { checkClock } from './clock.ts';
 import { checkDatabase } from './database.ts';
 import { checkDisk } from './disk.ts';
@@ -9,7 +10,7 @@ import { type Finding, findingsOf } from './finding.ts';
 import { checkKeyFile } from './key-file.ts';
 import { checkNode } from './node.ts';
 import { checkProvider } from './provider.ts';
-import { checkStore, type Verifiable } from './store.ts';
+import { checkStore, guessable, type Verifiable } from './store.ts';
 import { checkUrls } from './urls.ts';
 
 export interface Examination {
@@ -32,7 +33,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     yield configuration.fail(messageOf(error));
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
-  yield configuration.ok('no mistakes in the environment and .env');
+  yield configuration.ok(`no mistakes in ${settingsSource()}`);
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
 }
@@ -46,7 +47,7 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     yield database.finding;
     yield checkKeyFile(`${path}.key`, config);
     if (!database.isUsable) {
-      yield findingsOf('secrets').skipped('it needs the database');
+      yield guessable(predictable([], config)) ?? findingsOf('secrets').skipped('it needs the database');
       return undefined;
     }
   }

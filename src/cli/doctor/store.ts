@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { SqliteStore } from '../../store/sqlite/store.ts';
+import { PREDICTABLE_ADVICE, predictable } from '../predictable-secrets.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 const FULL = 2;
@@ -14,8 +15,12 @@ export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
  */
 export async function* checkStore(store: EventStore, config: Config): AsyncGenerator<Finding, Verifiable> {
   yield await durability(store);
-  const live = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
-  yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, await store.unreadableSecrets());
+  const stored = await store.secrets();
+  const unreadable = await store.unreadableSecrets();
+  const live = new Set(stored.map(({ webhookId }) => webhookId));
+  const weak = guessable(predictable(stored, config));
+  if (weak) yield weak;
+  if (!weak || unreadable.length > 0) yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, unreadable);
   yield await backlog(store);
   return config.WEBHOOK_SECRET === undefined ? live : { has: () => true };
 }
@@ -41,6 +46,14 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
   if (count > 0 || hasFallback)
     return ok(`they open with the key; webhooks with a secret: ${count}${fallback}`);
   return fail('none is stored, so everything is refused: npx hookkit webhooks create, or webhooks import');
+}
+
+/** Fails where anybody can compute a secret. */
+export function guessable(found: readonly string[]): Finding | undefined {
+  if (found.length === 0) return undefined;
+  return findingsOf('secrets').fail(
+    `the secret of ${found.join(', ')} protects nothing: ${PREDICTABLE_ADVICE}`,
+  );
 }
 
 async function backlog(store: EventStore): Promise<Finding> {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
 import { loadHandlers } from '../load-handlers.ts';
 import { printJson, write } from '../print.ts';
@@ -18,7 +19,7 @@ export function listCommand(): Command {
 }
 
 async function list({ json }: { json?: true }): Promise<void> {
-  const handlers = await loadHandlers();
+  const handlers = await loadHandlers(loadConfig());
   const known = kindNames.map((kind) => ({
     kind,
     ids: KINDS[kind].ids as readonly string[],

@@ -65,7 +65,7 @@ async function tryEvent(
 ): Promise<void> {
   const log = stderrLog(config);
   guardProcess(log);
-  const handlers = await loadHandlers();
+  const handlers = await loadHandlers(config);
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
       handlers,

@@ -3,20 +3,22 @@ import { controlCatalogue, defaultTokens, mockDefaults } from '../../mock/index.
 /** What to tell of a mock that has started. */
 export interface Introduction {
   readonly url: string;
-  readonly seed: number;
+  readonly seed: number | undefined;
   readonly isVirtual: boolean;
 }
 
 /** What somebody needs to work with a mock: what it is, where, with which credentials, and how to steer it. */
 export function introduction({ url, seed, isVirtual }: Introduction): string {
   const clock = isVirtual ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
+  const luck =
+    seed === undefined ? 'none: ids and secrets are random' : `${seed}: whoever knows it knows the secrets`;
   const tokens = defaultTokens.map(({ token }) => token).join(', ');
   const routes = controlCatalogue.map(
     ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
   );
   return `This is a MOCK provider, not the real one. It listens on ${url}
 
-Clock: ${clock}. Seed: ${seed}. State: in memory only.
+Clock: ${clock}. Seed: ${luck}. State: in memory only.
 
 Webhooks API: ${url}/v2/webhooks
   Authorization: ${mockDefaults.apiSecret}
@@ -27,9 +29,4 @@ Scheduled statuses API: ${url}/api/v1/scheduled_statuses
 Control, with JSON bodies:
 ${routes.join('\n')}
 `;
-}
-
-/** Whether a host to listen on is this machine alone. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }

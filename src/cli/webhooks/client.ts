@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import { type Config, settingsSource } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import { WebhooksClient } from '../../provider/index.ts';
 import { say } from '../print.ts';
@@ -11,7 +11,7 @@ export function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Confi
   if (PROVIDER_API_SECRET === undefined) {
     throw new KitError(
       'CONFIG_INVALID',
-      'PROVIDER_API_SECRET is not set: put the API secret of a v2 credential into .env or the environment',
+      `PROVIDER_API_SECRET is not set: ${settingsSource()} has none; it takes the API secret of a v2 credential`,
     );
   }
   return new WebhooksClient({

@@ -1,11 +1,12 @@
 import type { Clock } from '../../clock.ts';
+import { SEEDED_MARK } from '../../seeded-random.ts';
 import { MockError } from '../mock-error.ts';
 import type { Random } from '../random.ts';
 import { microseconds } from '../timestamp.ts';
 import type { Metadata, MetadataChange } from './metadata.ts';
 import type { CreatedWebhook, Webhook } from './webhook.ts';
 
-/** Characters of [A-Za-z0-9] in a secret: some verifiers refuse HS256 keys of fewer than 32 bytes. */
+/** Characters in a secret: some verifiers refuse HS256 keys of fewer than 32 bytes. */
 const SECRET_LENGTH = 48;
 
 /** The account's webhooks, in order of creation. */
@@ -29,10 +30,16 @@ export class WebhookRegistry {
       metadata,
       schema: null,
       relationships: {},
-      secret: this.#random.id(SECRET_LENGTH),
+      secret: this.#secret(),
     };
     this.#webhooks.set(webhook.id, webhook);
     return webhook;
+  }
+
+  /** What follows from a seed shows it, so that no receiver takes it for a secret. */
+  #secret(): string {
+    if (!this.#random.isSeeded) return this.#random.id(SECRET_LENGTH);
+    return SEEDED_MARK + this.#random.id(SECRET_LENGTH - SEEDED_MARK.length);
   }
 
   list(): Webhook[] {

@@ -25,7 +25,7 @@ export function useStage(options: MockOptions = {}): Stage {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver();
-    mock = await MockProvider.start({ port: 0, clock: new VirtualClock(), ...options });
+    mock = await MockProvider.start({ port: 0, clock: new VirtualClock(), seed: 1, ...options });
   });
   afterAll(async () => {
     await mock.close();

@@ -58,7 +58,7 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
     withReport(path, async (report) => {
       const isAwaited = run === true || report !== undefined;
       const ids = new IdList();
-      const handlers = run && (await loadHandlers()); // before anything is put back that they cannot handle
+      const handlers = run && (await loadHandlers(config)); // before anything is put back that they cannot handle
       const { replayed, isCut } = await putBack(
         store,
         { filter, resetSteps, signal },
