@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { freePort } from '../support/free-port.ts';
+import { present } from '../support/only.ts';
+import { copyProgram } from '../support/program-copy.ts';
+
+jest.setTimeout(180_000); // several starts of npm and Node on a busy machine
+let copy: string;
+let diary: string;
+let running: ChildProcess | undefined;
+
+beforeEach(() => {
+  copy = copyProgram();
+  diary = join(copy, 'diary');
+  writeFileSync(diary, '');
+});
+
+afterEach(() => {
+  if (running?.exitCode === null && running.signalCode === null)
+    process.kill(-present(running.pid), 'SIGKILL');
+  rmSync(copy, { recursive: true, force: true });
+});
+
+/** Whether somebody listens there. */
+async function isOpen(host: string, port: number): Promise<boolean> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Waits as long as the test has time: how long a process needs to start says nothing. */
+async function until(check: () => boolean): Promise<void> {
+  while (!check()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+const forever =
+  'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';
+
+/** Handlers that write down what they get; what they are to wait for never ends by itself. */
+function writeHandlers(version: string, waitFor?: string): void {
+  const taken = ['media_created', 'media_available'].map(
+    (kind) => `  async ${kind}(_event, ctx) {
+    appendFileSync(${JSON.stringify(diary)}, \`${version} ${kind} \${ctx.attempt}\\n\`);
+    ${kind === waitFor ? forever : ''}
+  },
+`,
+  );
+  writeFileSync(
+    join(copy, 'src/handlers/tracks.ts'),
+    `import { appendFileSync } from 'node:fs';
+import { defineHandlers } from '../dispatch/handler.ts';
+
+export const tracks = defineHandlers({
+${taken.join('')}});
+`,
+  );
+}
+
+test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {
+  writeHandlers('first', 'media_available');
+  const ports = [await freePort(), await freePort(), await freePort()] as const;
+  const [PORT, ADMIN_PORT, MOCK_PORT] = ports;
+  running = spawn('npm', ['run', 'dev'], {
+    cwd: copy,
+    detached: true, // a group of its own, as a terminal gives it
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      HOST: '0.0.0.0',
+      PORT: `${PORT}`,
+      ADMIN_PORT: `${ADMIN_PORT}`,
+      MOCK_PORT: `${MOCK_PORT}`,
+    },
+  });
+  const exited = once(running, 'exit');
+  let output = '';
+  for (const stream of [running.stdout, running.stderr]) {
+    stream?.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  const starts = () => output.split('watch your handlers').length - 1;
+  const upload = async () => {
+    const answer = await fetch(`http://127.0.0.1:${MOCK_PORT}/_mock/media`, {
+      method: 'POST',
+      body: '{"site_id":"devSite1"}',
+    });
+    expect(answer.status).toBe(201);
+  };
+
+  await until(() => starts() === 1);
+  for (const port of ports) {
+    expect(output).toContain(`http://127.0.0.1:${port}`);
+    expect(await isOpen('127.0.0.1', port)).toBe(true);
+    expect(await isOpen('127.0.0.2', port)).toBe(false);
+  }
+  expect(output).toContain(join(copy, 'data/dev.db'));
+  expect(existsSync(join(copy, 'data/dev.db'))).toBe(true);
+  expect(existsSync(join(copy, 'data/receiver.db'))).toBe(false);
+
+  await upload();
+  await until(() => readFileSync(diary, 'utf8').includes('first media_available'));
+  writeFileSync(join(copy, 'src/handlers/tracks.ts'), 'export const tracks = {\n');
+  await until(() => output.includes('src/handlers/ does not load'));
+  writeHandlers('second');
+  await until(() => starts() === 2);
+  // What the first version had not ended is the second's.
+  await until(() => readFileSync(diary, 'utf8').includes('second media_available'));
+  await upload();
+  await until(() => readFileSync(diary, 'utf8').includes('second media_created'));
+
+  const group = -present(running.pid);
+  process.kill(group, 'SIGINT');
+  await exited;
+  expect(() => process.kill(group, 0)).toThrow('ESRCH');
+  for (const port of ports) expect(await isOpen('127.0.0.1', port)).toBe(false);
+
+  const db = new Database(join(copy, 'data/dev.db'), { readonly: true });
+  const stored = db.prepare('SELECT webhook_id FROM secrets').all();
+  db.close();
+  expect(new Set(stored.map((row) => (row as { webhook_id: string }).webhook_id)).size).toBe(2);
+});
