@@ -4,7 +4,7 @@ import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../seeded-random.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 
 /** How many webhooks a former mock is thought to have made. */
-const FORMER_WEBHOOKS = 1000;
+const FORMER_WEBHOOKS = 100;
 
 /**
  * Whose secret anybody can compute, as it follows from the seed of a mock provider: `webhook 2yW4KmiG`, `WEBHOOK_SECRET`.

@@ -49,22 +49,20 @@ const forever =
 
 /** Handlers that write down what they get; what they are to wait for never ends by itself. */
 function writeHandlers(version: string, waitFor?: string): void {
-  const taken = ['media_created', 'media_available'].map(
-    (kind) => `  async ${kind}(_event, ctx) {
-    appendFileSync(${JSON.stringify(diary)}, \`${version} ${kind} \${ctx.attempt}\\n\`);
-    ${kind === waitFor ? forever : ''}
-  },
-`,
-  );
-  writeFileSync(
-    join(copy, 'src/handlers/tracks.ts'),
-    `import { appendFileSync } from 'node:fs';
-import { defineHandlers } from '../dispatch/handler.ts';
-
-export const tracks = defineHandlers({
-${taken.join('')}});
-`,
-  );
+  const taken = ['media_created', 'media_available'].flatMap((kind) => [
+    `  async ${kind}(_event, ctx) {`,
+    `    appendFileSync(${JSON.stringify(diary)}, \`${version} ${kind} \${ctx.attempt}\\n\`);`,
+    kind === waitFor ? `    ${forever}` : '',
+    '  },',
+  ]);
+  const lines = [
+    "import { appendFileSync } from 'node:fs';",
+    "import { defineHandlers } from '../dispatch/handler.ts';",
+    'export const tracks = defineHandlers({',
+    ...taken,
+    '});',
+  ];
+  writeFileSync(join(copy, 'src/handlers/tracks.ts'), `${lines.join('\n')}\n`);
 }
 
 test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {

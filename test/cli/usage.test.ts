@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runCli } from '../support/run-cli.ts';
 
@@ -40,6 +42,27 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
     const { code, stdout, stderr } = await runCli(['serve'], oldNode ? { node: oldNode } : {});
     expect(code).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/^hookkit needs Node\.js 24 or newer, and this is [\d.]+: .*\n$/);
+    expect(stderr).toMatch(/^hookkit needs Node\.js 24 or newer, and this is [\d.]+: use npx hookkit\n$/);
+  },
+);
+
+(oldNode ? test : test.skip)(
+  'says what helps, when npx has started it on an older Node all the same, or there is none that npm ci has brought',
+  async () => {
+    const old = oldNode ? { node: oldNode } : {};
+    const byNpx = await runCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
+    expect(byNpx.stderr).toMatch(/: npm has found \S+ first; use (\S+) (\S+)\n$/);
+    const [, node = '', program = ''] = /; use (\S+) (\S+)\n$/.exec(byNpx.stderr) ?? [];
+    expect(execFileSync(node, [program, '--help'], { encoding: 'utf8' })).toContain('hookkit');
+
+    const production = mkdtempSync(join(tmpdir(), 'hookkit-production-'));
+    for (const name of ['bin', 'package.json'])
+      cpSync(new URL(`../../${name}`, import.meta.url), join(production, name), { recursive: true });
+    const alone = await runCli(['serve'], { ...old, cli: join(production, 'bin/hookkit.js') });
+    rmSync(production, { recursive: true });
+    expect(alone.stderr).toMatch(
+      /: install a newer one \(https:\/\/nodejs\.org\), or run npm ci without --omit=dev/,
+    );
+    expect(alone.code).toBe(1);
   },
 );

@@ -7,15 +7,15 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Handlers in two files, as somebody has them. */
 const HANDLERS = {
-  'index.ts': `import { combineHandlers } from '../dispatch/handler.ts';
-import { tracks } from './tracks.ts';
-
-export const handlers = combineHandlers(tracks);
-`,
-  'tracks.ts': `import { defineHandlers } from '../dispatch/handler.ts';
-
-export const tracks = defineHandlers({ track_created() {} });
-`,
+  'index.ts': [
+    "import { combineHandlers } from '../dispatch/handler.ts';",
+    "import { tracks } from './tracks.ts';",
+    'export const handlers = combineHandlers(tracks);',
+  ],
+  'tracks.ts': [
+    "import { defineHandlers } from '../dispatch/handler.ts';",
+    'export const tracks = defineHandlers({ track_created() {} });',
+  ],
 };
 
 /** A copy of the program in a directory of its own, to be changed and run; with handlers of its own, too. */
@@ -25,7 +25,9 @@ export function copyProgram(): string {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   rmSync(join(copy, 'src/handlers'), { recursive: true });
   mkdirSync(join(copy, 'src/handlers'));
-  for (const [name, text] of Object.entries(HANDLERS)) writeFileSync(join(copy, 'src/handlers', name), text);
+  for (const [name, lines] of Object.entries(HANDLERS)) {
+    writeFileSync(join(copy, 'src/handlers', name), `${lines.join('\n')}\n`);
+  }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   return copy;
 }

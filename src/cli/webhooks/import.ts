@@ -3,7 +3,8 @@ import { systemClock } from '../../clock.ts';
 import { loadConfig } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { admitWaiting } from '../admit-waiting.ts';
-import { print } from '../print.ts';
+import { predictable } from '../predictable-secrets.ts';
+import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
 import { withStore } from '../with-store.ts';
 
@@ -33,6 +34,10 @@ export function importCommand(): Command {
 async function importSecret({ id, secretFile, replace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const secret = await readSecret(secretFile);
+  if (predictable([], { WEBHOOK_SECRET: secret }).length > 0)
+    say(
+      'anybody can compute this secret, as it follows from the seed of a mock provider: serve starts with it on loopback alone',
+    );
   await withStore(config, async (store) => {
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(store, id, secret));

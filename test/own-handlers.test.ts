@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { type Clone, cloneWithOwnHandlers, isRepository } from './support/clone.ts';
+import { present } from './support/only.ts';
+
+// The whole of the tests in such a clone: test/faults/own-handlers.test.ts.
+jest.setTimeout(300_000); // tests within tests, on a busy machine
+if (!isRepository) process.stdout.write('skipped: no .git here, so there is nothing to clone\n');
+const inRepository = isRepository ? test : test.skip;
+
+let clone: Clone | undefined;
+beforeAll(() => {
+  if (isRepository) clone = cloneWithOwnHandlers();
+});
+afterAll(() => clone?.dispose());
+
+/** Tests that play the demo, start processes that handle, read the sources, and type what the manual says. */
+const PART = [
+  'test/cli/demo',
+  'test/cli/handlers',
+  'test/service/start',
+  'test/cli/operating/install',
+  'test/house',
+];
+
+inRepository.each([
+  ['the demo', ['npm', 'run', 'demo', '--', '--once']],
+  ['the types', [process.execPath, 'node_modules/typescript/bin/tsc', '--noEmit']],
+  ['the tests', ['npm', 'test', '--', ...PART]],
+] as const)(
+  "%s come out well, when src/handlers/ holds somebody's own, and load nothing there",
+  async (_, [program, ...args]) => {
+    const { trace, run } = present(clone);
+    const { code, output } = await run(program, ...args);
+    expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+    expect(existsSync(trace)).toBe(false);
+  },
+);
+
+inRepository(
+  "a command that is to run somebody's own handlers does, so that the tests above would tell",
+  async () => {
+    const { trace, run } = present(clone);
+    const media = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
+    const { code } = await run(process.execPath, 'bin/hookkit.js', 'handlers', 'try', ...media);
+    expect(code).toBe(0);
+    expect(readFileSync(trace, 'utf8')).toBe('loaded\nmedia_created\n');
+  },
+);
