@@ -65,7 +65,6 @@ test.each(rooms)(
       DATABASE_URL: `sqlite:${join(copy, 'receiver.db')}`,
       WEBHOOK_SECRET: SECRET,
       ADMIN_PORT: '0',
-      HANDLERS: 'src/handlers/index.ts',
     };
     const service = await startProcess(env, undefined, copy, cli);
     expect((await deliver(service.url, bodyOf(1))).status).toBe(200);

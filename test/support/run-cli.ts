@@ -28,7 +28,7 @@ const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const child = spawn(options.node ?? process.execPath, [options.cli ?? ourCli, ...args], {
     cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
-    env: { PATH: process.env.PATH ?? '', HANDLERS: sampleHandlers, ...options.env },
+    env: { PATH: process.env.PATH ?? '', ...(!options.cli && { HANDLERS: sampleHandlers }), ...options.env },
   });
   options.onSpawn?.(child);
   child.stdin.on('error', () => {}); // a process that is killed reads nothing

@@ -1,4 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
-/** What HANDLERS is for processes of tests: the samples, never what somebody has written into src/handlers/. */
+/**
+ * What HANDLERS is for processes of tests: the samples, never what somebody has written into src/handlers/. A copy of the
+ * program has handlers of its own there.
+ */
 export const sampleHandlers = fileURLToPath(new URL('../../src/cli/demo/handlers.ts', import.meta.url));

@@ -30,7 +30,7 @@ export async function startProcess(
     cwd,
     env: {
       PATH: process.env.PATH ?? '',
-      HANDLERS: sampleHandlers,
+      ...(cli === ourCli && { HANDLERS: sampleHandlers }),
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',
