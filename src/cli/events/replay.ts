@@ -83,10 +83,14 @@ export function replayCommand(): Command {
     .option('--duplicate <probability>', 'with --to: send so many of them twice, such as 0.1', probability)
     .option(
       '--concurrency <number>',
-      'with --to: so many at once; those of one media or channel still one after the other (default: 1)',
+      'with --to: so many at once, those of one media or channel still one after the other; 1 keeps the recorded order ' +
+        'to the letter (default: 1)',
       atLeastOne,
     )
-    .option('--as-new', 'with --to: move event times to now, gaps kept, so that no receiver has seen them')
+    .option(
+      '--as-new',
+      'with --to: move event times, gaps kept, so that the newest is now and no receiver has seen them',
+    )
     .option('--timeout <time>', 'with --to: how long to wait for an answer (default: 10s)', duration)
     .addHelpText('after', EXAMPLES)
     .action(replay);
