@@ -2,7 +2,7 @@ import { quarantined } from '../operations/quarantine.ts';
 import { channels } from './channels.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './events.ts';
 import { quarantineSummary } from './quarantine-summary.ts';
-import { oldestReplayable, replayable, search } from './search.ts';
+import { replayable, search } from './search.ts';
 import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
 
@@ -21,7 +21,6 @@ export const reads = {
   overview,
   search,
   replayable,
-  oldestReplayable,
   timeline,
   channels,
   steps,
