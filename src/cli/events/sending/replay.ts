@@ -9,7 +9,7 @@ import { say, write } from '../../print.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
-import type { ReportWriter } from '../report.ts';
+import type { Reasons, ReportWriter } from '../report.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { withReport } from '../with-report.ts';
 import { Answers, reasonOf, wordOf } from './answers.ts';
@@ -37,7 +37,9 @@ export interface HttpReplay {
   readonly asNew: boolean;
   readonly timeoutMs: number;
   readonly dryRun: boolean;
+  readonly allowEmpty: boolean;
   readonly report: string | undefined;
+  readonly reasons: Reasons;
   readonly json: boolean;
 }
 
@@ -74,11 +76,23 @@ async function replayUntil(signal: AbortSignal, config: Config, replay: HttpRepl
       answers.addUnsent('broken line');
     },
   };
+  const refuseEmpty = () => {
+    if (replay.allowEmpty) return;
+    const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
+    throw new KitError('REPLAY_FAILED', `${why}: nothing is sent (--allow-empty makes that a success)`);
+  };
   await withSource(config, { replay, signal }, async (source) => {
-    if (dryRun) return showOutgoing(source(unsendable), json);
+    if (dryRun) {
+      const sendable = await showOutgoing(source(unsendable), json);
+      if (sendable === 0 && answers.isEmpty) refuseEmpty();
+      return;
+    }
     const keys = await signingKeys(config, replay.secretFile);
     const items = await reshape(source, { replay, unsendable, signal });
-    await withReport(replay.report, (report) => sendAll(items, { replay, keys, answers, report, signal }));
+    await withReport({ path: replay.report, reasons: replay.reasons }, async (report) => {
+      await sendAll(items, { replay, keys, answers, report, signal });
+      if (answers.isEmpty) refuseEmpty();
+    });
   });
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
   if (!dryRun) await write(json ? `${JSON.stringify(answers.asJson())}\n` : answers.asTable());
