@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Admin, AdminParts } from '../observer.ts';
+import type { BulkReplays } from './api/replays.ts';
 import { listen } from './listen.ts';
 import { Watch } from './watch/watch.ts';
 
@@ -15,13 +16,22 @@ export function createInspector(clock: Clock): Admin {
     observer: watch,
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
+      let replays: BulkReplays | undefined;
       const app = onFirstRequest(async () => {
         const { adminApp } = await import('./admin-app.ts');
-        return adminApp({ ...parts, watch });
+        const { BulkReplays } = await import('./api/replays.ts');
+        replays = new BulkReplays(parts);
+        return adminApp({ ...parts, watch, replays });
       }, parts.log);
-      const listener = await listen(app, { host, port });
-      parts.log.info({ url: listener.url }, 'inspecting');
-      return listener;
+      const { url, stop } = await listen(app, { host, port });
+      parts.log.info({ url }, 'inspecting');
+      return {
+        url,
+        async stop() {
+          await stop();
+          await replays?.stop();
+        },
+      };
     },
   };
 }

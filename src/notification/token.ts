@@ -23,10 +23,13 @@ export function keyOf(secret: string): KeyObject {
  * Signs a notification as the provider does: HS256 over the very text that is sent, so that the claims are its members
  * in its order and nothing else. Given as a string because jsonwebtoken would add `iat` to an object, or, told
  * `noTimestamp`, would drop one that the body has.
- * @param body the JSON text of the notification
+ * @param body the JSON text of the notification; bytes are signed as they are, valid UTF-8 or not
  */
-export function signNotification(body: string, key: KeyObject): string {
-  return jwt.sign(body, key, { algorithm: 'HS256', header: { alg: 'HS256', typ: 'JWT' } });
+export function signNotification(body: string | Buffer, key: KeyObject): string {
+  const header = { alg: 'HS256', typ: 'JWT' } as const;
+  if (typeof body === 'string') return jwt.sign(body, key, { algorithm: 'HS256', header });
+  // jsonwebtoken would decode a Buffer as UTF-8; in latin1 every byte is one character, and the same byte again.
+  return jwt.sign(body.toString('latin1'), key, { algorithm: 'HS256', header, encoding: 'latin1' });
 }
 
 /**

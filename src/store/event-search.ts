@@ -20,7 +20,7 @@ export interface Overview {
 
 /** How far one search goes. It costs no more than its reach, however many events there are. */
 export interface Stretch {
-  /** only what comes after this event in the order of the search, which is newest first */
+  /** only what comes after this event in the order of the search: newest first, but for what a replay takes */
   readonly before?: string | undefined;
   /** events looked at, at most */
   readonly reach: number;
@@ -100,7 +100,7 @@ export interface EventSearch {
   overview(): Promise<Overview>;
   /** Newest first: by event time where the filter has a resource or times, else as received. */
   search(filter: EventFilter, stretch: Stretch): Promise<Found>;
-  /** The same of what a replay would take: what is finished or put off, and not pruned. */
+  /** What a replay would take, in its order: what is finished or put off, and not pruned, oldest event time first. */
   replayable(filter: EventFilter, stretch: Stretch): Promise<Picked>;
   /** At most so many on either side of the event; undefined if there is no such event. */
   timeline(id: string, each: number): Promise<Timeline | undefined>;

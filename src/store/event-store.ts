@@ -120,8 +120,12 @@ export interface EventFilter {
 export interface ReplayOptions {
   /** forget what `ctx.once` has stored, so that every step runs again */
   readonly resetSteps?: boolean | undefined;
+  /** goes on after this event, in the order of event times: where another replay was cut short */
+  readonly after?: string | undefined;
   /** called after each commit with what it put back; the next one waits for what it returns */
   readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
+  /** called once all are put back and none is ready yet; what is ready then was so before */
+  readonly onHeld?: (() => void | Promise<void>) | undefined;
   /** called after each commit that made some ready, with how many are by then; the next one waits for what it returns */
   readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
   /** once aborted, nothing more is put back; what was is made ready all the same */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -120,6 +121,24 @@ describeInBrowser('a reader', () => {
     await inspected.settled();
     const { events } = await inspected.api('/events?status=dead');
     expect(events.map(({ replays }: { replays: number }) => replays)).toEqual([1, 1, 1]);
+  });
+
+  test('replays what matches once, when the button is pressed twice', async () => {
+    const { page } = await openTab({ javaScriptEnabled: false });
+    await page.goto(`${inspected.url}/events/replay?kind=media_available`);
+    await page.dblclick('button:text("Replay 3 events")');
+    await page.waitForURL('**replayed=3');
+    await inspected.settled();
+    const { events } = await inspected.api('/events?kind=media_available');
+    expect(events.map(({ replays }: { replays: number }) => replays)).toEqual([1, 1, 1]);
+  });
+
+  test('is told that a replay is not known, when the service was started again since', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/events/replay?status=dead&replay=${randomUUID()}`);
+    expect(await page.textContent('main')).toContain('This replay is not known');
+    await page.click('text=Back to the events');
+    expect(page.url()).toContain('/events?status=dead');
   });
 
   test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {

@@ -91,7 +91,7 @@ describe('the description of the API', () => {
     const { parameters } = description.paths['/api/events'].get;
     expect(parameters.map(({ name }: { name: string }) => name)).toEqual([...names, 'limit']);
     const { schema } = description.paths['/api/events/replay'].post.requestBody.content['application/json'];
-    expect(Object.keys(schema.properties)).toEqual([...names, 'dry_run', 'reset_steps', 'all']);
+    expect(Object.keys(schema.properties)).toEqual([...names, 'dry_run', 'reset_steps', 'all', 'replay']);
   });
 
   test('would notice an answer that it does not fit, when one has a member too few or of another type', () => {

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { keyOf, signNotification, verifyNotification } from '../../src/notification/token.ts';
-import { partsOf, tokenOf } from '../support/hs256.ts';
+import { hmacOf, partsOf, tokenOf } from '../support/hs256.ts';
 import { jsonObject, jsonValue, shuffled, spaced } from '../support/json-values.ts';
 
 const secrets = fc.string({ unit: 'binary', minLength: 1, maxLength: 80 });
@@ -66,6 +66,21 @@ describe('a signed notification', () => {
         expect(claims).toBe(text);
         expect(header).toBe('{"alg":"HS256","typ":"JWT"}');
       }),
+    );
+  });
+
+  test('has as claims the very bytes that are sent, when these are signed, valid UTF-8 or not', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (given) => {
+        const bytes = Buffer.from(given);
+        const token = signNotification(bytes, keyOf('s3cret'));
+        const [header, claims = '', signature] = token.split('.');
+        expect(Buffer.from(claims, 'base64url').equals(bytes)).toBe(true);
+        expect(signature).toBe(hmacOf(`${header}.${claims}`, 's3cret'));
+      }),
+    );
+    expect(signNotification(Buffer.from(body), keyOf('s3cret'))).toBe(
+      signNotification(body, keyOf('s3cret')),
     );
   });
 

@@ -31,7 +31,7 @@ export interface EventDesk {
   serve(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
   /** The path of a file in the directory. */
   path(name: string): string;
-  write(name: string, text: string): string;
+  write(name: string, content: string | Buffer): string;
   lines(name: string): Line[];
 }
 
@@ -91,8 +91,8 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
       });
       return service;
     },
-    write(name, text) {
-      writeFileSync(path(name), text);
+    write(name, content) {
+      writeFileSync(path(name), content);
       return path(name);
     },
     lines: (name) => ndjson(readFileSync(path(name), 'utf8')),

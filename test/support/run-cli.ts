@@ -12,7 +12,7 @@ export interface CliRun {
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string;
+  readonly stdin?: string | Buffer;
   readonly cwd?: string;
   /** bin/hookkit.js of another copy of the program */
   readonly cli?: string;

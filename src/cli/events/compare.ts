@@ -5,15 +5,18 @@ import { numberedLines } from '../../recording/lines.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
 import { ReportPair } from './comparing/report-pair.ts';
+import { portable } from './portable-reason.ts';
 import { type Outcome, parseOutcome } from './report.ts';
 
 interface Flags {
   readonly reasons?: true;
+  readonly exact?: true;
+  readonly allowEmpty?: true;
   readonly json?: true;
 }
 
 const EXAMPLES = `
-Exits with 0 if every event ended alike in both, and with 1 if any did not.
+Exits with 0 if every event ended alike in both, and with 1 if any did not, or there is none.
 
 Examples:
   npx hookkit events replay --all --run --report before.ndjson
@@ -26,6 +29,11 @@ export function compareCommand(): Command {
     .argument('<A>', 'a report')
     .argument('<B>', 'the report to compare it with')
     .option('--reasons', 'take the same outcome for another reason as different too')
+    .option(
+      '--exact',
+      'with --reasons: compare them as they are written, not without paths, addresses, times and ids',
+    )
+    .option('--allow-empty', 'exit with 0 where both reports are empty; without it that is an error')
     .option('--json', 'print a JSON object for each event that ended differently, a line each')
     .addHelpText('after', EXAMPLES)
     .action(compare);
@@ -35,10 +43,16 @@ const NONE = '-';
 /** How much is written at a time, in characters. */
 const CHUNK = 65_536;
 
-async function compare(a: string, b: string, { reasons, json }: Flags): Promise<void> {
+async function compare(a: string, b: string, { reasons, exact, allowEmpty, json }: Flags): Promise<void> {
+  if (exact && !reasons) throw new KitError('INPUT_INVALID', '--exact is for --reasons: give both');
   const pair = new ReportPair();
   try {
-    const outcomeOf = reasons ? withReason : ({ outcome }: Outcome) => outcome;
+    // A report that was written with --exact, or by an earlier version, compares with any other.
+    const reasonOf = exact ? (reason: string) => reason : portable;
+    const outcomeOf = reasons
+      ? ({ outcome, reason }: Outcome) =>
+          reason === undefined ? outcome : `${outcome} (${reasonOf(reason)})`
+      : ({ outcome }: Outcome) => outcome;
     const broken =
       (await readReport(a, (read) => pair.add('a', read, outcomeOf(read)))) +
       (await readReport(b, (read) => pair.add('b', read, outcomeOf(read))));
@@ -48,6 +62,8 @@ async function compare(a: string, b: string, { reasons, json }: Flags): Promise<
     else if (differ > 0) await writeAll(tableLines(['id', 'kind', 'resource', 'A', 'B'], () => asRows(pair)));
     say(`${alike} events ended alike, ${changed} differently, ${onlyA} are in A only, ${onlyB} in B only`);
     if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
+    if (alike + differ === 0 && !allowEmpty)
+      throw new KitError('REPLAY_FAILED', 'both reports are empty (--allow-empty makes that a success)');
     if (differ > 0) process.exitCode = 1;
   } finally {
     pair.close();
@@ -72,10 +88,6 @@ async function readReport(path: string, add: (outcome: Outcome) => void): Promis
     throw new KitError('INPUT_INVALID', `cannot read the report ${path}: ${messageOf(cause)}`, { cause });
   }
   return broken;
-}
-
-function withReason({ outcome, reason }: Outcome): string {
-  return reason === undefined ? outcome : `${outcome} (${reason})`;
 }
 
 function* asRows(pair: ReportPair): Generator<string[]> {

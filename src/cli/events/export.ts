@@ -115,5 +115,6 @@ function tell({ exported, pruned }: Written, signal: AbortSignal, where: string)
     throw new KitError('INTERRUPTED', `interrupted after ${exported} events: ${kept}`);
   }
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
+  if (exported === 0) say('no event matches: the recording is empty');
   if (where !== 'stdout') say(`${exported} events exported to ${where}`);
 }

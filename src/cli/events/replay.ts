@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { KitError } from '../../errors.ts';
 import { duration } from '../duration.ts';
 import { say } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
+import { ENDS, type End } from './handlers/await-ends.ts';
 import { atLeastOne, probability, wholeNumber } from './numbers.ts';
 import { receiverUrl } from './url.ts';
 
@@ -12,10 +13,14 @@ interface Flags extends FilterFlags {
   readonly all?: true;
   readonly dryRun?: true;
   readonly report?: string;
+  readonly exact?: true;
   readonly json?: true;
   readonly resetSteps?: true;
   readonly run?: true;
   readonly wait?: number;
+  readonly failOn?: 'dead' | 'none';
+  readonly expect?: End;
+  readonly allowEmpty?: true;
   readonly to?: URL;
   readonly from?: string;
   readonly secretFile?: string;
@@ -28,7 +33,7 @@ interface Flags extends FilterFlags {
   readonly timeout?: number;
 }
 
-const FOR_HANDLERS = ['resetSteps', 'run', 'wait'] as const;
+const FOR_HANDLERS = ['resetSteps', 'run', 'wait', 'failOn', 'expect'] as const;
 const FOR_SENDING = [
   'from',
   'secretFile',
@@ -38,22 +43,26 @@ const FOR_SENDING = [
   'duplicate',
   'concurrency',
   'asNew',
-  'timeout',
 ] as const;
 
 const EXAMPLES = `
 Without --to, events go back to pending, and the server takes them up within a second, or when it starts. Events that are
-pending or running already are left as they are. With --to, they are sent over HTTP as the provider would, signed afresh.
+pending or running already are left as they are, and named. With --to, they are sent over HTTP as the provider would, signed afresh.
 
 None runs before all are put back. Should this be killed in between, what it has put back is pending and runs by itself a
 quarter of an hour later; the same filter takes it up again, unless it names another status: then --status pending does.
 
-A report needs to know how each event ended. Without --to it waits for that: a server has to run, or give --run.
+A report, --expect, --fail-on dead and --timeout need to know how each event ended. Without --to the command waits for that: a
+server has to run, or give --run. What matches and is pending or running already is waited for as well.
+
+Exits with 0 if all came out as asked for, with 1 if any did not or no event matches, and with 2 if it was called wrongly.
+docs/replay.md has a table.
 
 Examples:
   npx hookkit events replay --status dead --dry-run
   npx hookkit events replay --kind channels --since 2026-11-19T12:00 --until 2026-11-19T18:00
   npx hookkit events replay --all --run --report after.ndjson
+  npx hookkit events replay --kind media --run --expect handled --timeout 10m
   npx hookkit events replay --to http://127.0.0.1:3000/webhooks/media --from production.ndjson --as-new
   npx hookkit events replay --to http://127.0.0.1:3000/webhooks/media --since 7d --speed 10 --concurrency 8`;
 
@@ -63,10 +72,23 @@ export function replayCommand(): Command {
     .option('--all', 'every event: needed where no filter is given and the database is replayed')
     .option('--dry-run', 'only count them and show the first few')
     .option('--report <file>', 'write how each event came out (NDJSON, for `hookkit events compare`)')
+    .option(
+      '--exact',
+      'with --report: write reasons as they were recorded, with absolute paths, frames of Node, addresses, times and ids',
+    )
     .option('--json', 'print the result as JSON')
     .option('--reset-steps', 'handlers: forget what ctx.once has done, so that every step runs again')
     .option('--run', 'handlers: run src/handlers/ in this process (whatever is ready), until all have ended')
-    .option('--wait <time>', 'handlers: wait so long at most until all have ended, such as 10m', duration)
+    .addOption(
+      new Option(
+        '--fail-on <status>',
+        'handlers: exit with 1 if any ends so (default wherever it waits: dead)',
+      ).choices(['dead', 'none']),
+    )
+    .addOption(
+      new Option('--expect <status>', 'handlers: wait, and exit with 1 unless all end so').choices(ENDS),
+    )
+    .addOption(new Option('--wait <time>', 'what --timeout is without --to').argParser(duration).hideHelp())
     .option('--to <url>', 'send to this receiver instead', receiverUrl)
     .option('--from <file>', 'with --to: send this recording (-: stdin) instead of the database')
     .option(
@@ -83,11 +105,20 @@ export function replayCommand(): Command {
     .option('--duplicate <probability>', 'with --to: send so many of them twice, such as 0.1', probability)
     .option(
       '--concurrency <number>',
-      'with --to: so many at once; those of one media or channel still one after the other (default: 1)',
+      'with --to: so many at once, those of one media or channel still one after the other; 1 keeps the recorded order ' +
+        'to the letter (default: 1)',
       atLeastOne,
     )
-    .option('--as-new', 'with --to: move event times to now, gaps kept, so that no receiver has seen them')
-    .option('--timeout <time>', 'with --to: how long to wait for an answer (default: 10s)', duration)
+    .option(
+      '--as-new',
+      'with --to: move event times, gaps kept, so that the newest is now and no receiver has seen them',
+    )
+    .option(
+      '--timeout <time>',
+      'how long to wait: until all have ended (default: as long as it takes); with --to, for each answer (default: 10s)',
+      duration,
+    )
+    .option('--allow-empty', 'exit with 0 where no event matches; without it that is an error')
     .addHelpText('after', EXAMPLES)
     .action(replay);
 }
@@ -99,10 +130,15 @@ async function replay(flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', '--all and a filter contradict each other: give one of them');
   if (!flags.all && !flags.dryRun && flags.from === undefined && !isRestricted(filter))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all to mean that');
+  if (flags.exact && flags.report === undefined)
+    throw new KitError('INPUT_INVALID', '--exact is for --report: give both');
+  if (flags.wait !== undefined && flags.timeout !== undefined)
+    throw new KitError('INPUT_INVALID', '--wait and --timeout are the same: give one of them');
   const config = loadConfig();
   if (!flags.to) {
     const { replayToHandlers } = await import('./handlers/replay.ts');
-    return replayToHandlers(config, { ...flags, filter });
+    const { timeout = flags.wait } = flags;
+    return replayToHandlers(config, { ...flags, filter, ...(timeout !== undefined && { timeout }) });
   }
   if (flags.from !== undefined && flags.status !== undefined)
     throw new KitError('INPUT_INVALID', '--status is of the database: a recording has none');
@@ -125,7 +161,9 @@ async function replay(flags: Flags): Promise<void> {
     asNew: flags.asNew === true,
     timeoutMs: flags.timeout ?? 10_000,
     dryRun: flags.dryRun === true,
+    allowEmpty: flags.allowEmpty === true,
     report: flags.report,
+    reasons: flags.exact ? 'exact' : 'portable',
     json: flags.json === true,
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DraftFile } from './draft-file.ts';
+import { portable } from './portable-reason.ts';
 
 /** The form of a report's lines. */
 const VERSION = 1;
@@ -24,17 +25,23 @@ const lineSchema = z.object({
   reason: z.string().optional(),
 });
 
+/** How the reasons of a report are written: as they were recorded, or so that those of two checkouts can be compared. */
+export type Reasons = 'exact' | 'portable';
+
 /** Writes reports: NDJSON, a line an event. */
 export class ReportWriter {
   readonly #file: Pick<DraftFile, 'write'>;
+  readonly #reasons: Reasons;
   #waiting = '';
 
-  constructor(file: Pick<DraftFile, 'write'>) {
+  constructor(file: Pick<DraftFile, 'write'>, reasons: Reasons) {
     this.#file = file;
+    this.#reasons = reasons;
   }
 
-  async add(outcome: Outcome): Promise<void> {
-    this.#waiting += `${JSON.stringify({ v: VERSION, ...outcome })}\n`;
+  async add({ reason: given, ...outcome }: Outcome): Promise<void> {
+    const reason = given === undefined || this.#reasons === 'exact' ? given : portable(given);
+    this.#waiting += `${JSON.stringify({ v: VERSION, ...outcome, reason })}\n`;
     if (this.#waiting.length > 65_536) await this.flush();
   }
 

@@ -1,15 +1,15 @@
 import { DraftFile } from './draft-file.ts';
-import { ReportWriter } from './report.ts';
+import { type Reasons, ReportWriter } from './report.ts';
 
 /** Works with a report that is in its place once the work has ended well, and not at all otherwise. */
 export async function withReport<T>(
-  path: string | undefined,
+  { path, reasons }: { readonly path: string | undefined; readonly reasons: Reasons },
   work: (report: ReportWriter | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return work(undefined);
   const draft = await DraftFile.create(path);
   try {
-    const report = new ReportWriter(draft);
+    const report = new ReportWriter(draft, reasons);
     const result = await work(report);
     await report.flush();
     await draft.commit();

@@ -3,13 +3,12 @@ import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { KitError } from '../../errors.ts';
-import { parseJsonText } from '../../notification/json.ts';
 import { toVerified } from '../../receiver/verified.ts';
 import { eventId } from '../../store/event-id.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { checkEventId, eventOf } from '../events/event-of.ts';
 import { withDatabase } from '../events/open-database.ts';
-import { bodyOf } from '../events/single/body-options.ts';
+import { bodyOf, readBody } from '../events/single/body-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { loadHandlers } from '../load-handlers.ts';
 import { line, print, printJson } from '../print.ts';
@@ -31,18 +30,12 @@ export async function tryOne(id: string | undefined, flags: TryFlags): Promise<v
 }
 
 async function madeUp(flags: TryFlags): Promise<Assignment> {
-  const body = await bodyOf(flags);
-  const verified = toVerified(parsed(body), body);
+  const read = readBody(await bodyOf(flags));
+  if (read.problem !== undefined)
+    throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
+  const verified = toVerified(read.value, read.text);
   const id = eventId(verified.eventTime, verified.digest);
   return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now() };
-}
-
-function parsed(body: string) {
-  try {
-    return parseJsonText(body);
-  } catch (cause) {
-    throw new KitError('INPUT_INVALID', 'the body is no JSON object that a receiver would take', { cause });
-  }
 }
 
 async function stored(id: string, flags: TryFlags, store: EventStore): Promise<Assignment> {

@@ -60,7 +60,14 @@ export const replayedAnswer = z.object({ replayed: count, id: z.string() });
 export const bulkReplayAnswer = z.object({
   dry_run: z.boolean(),
   events: count.describe('how many were put back, or would be'),
-  next: z.string().nullable().describe('what to give as `before` to go on; null where these were all'),
+  next: z
+    .string()
+    .nullable()
+    .describe('what to give as `before` to go on counting; null where these were all'),
+  replay: z
+    .string()
+    .optional()
+    .describe('there as long as it is under way: the same request with it tells how it stands'),
 });
 
 export const channelsAnswer = z.object({

@@ -3,7 +3,7 @@ import * as answers from './answers.ts';
 import { type Endpoint, endpoint, Refused } from './endpoint.ts';
 import { channels, event, events } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
-import { countReplay, MOST, replayAll, replayOne } from './replays.ts';
+import { countReplay, type Progress, replayOne } from './replays.ts';
 import { type Parts, quarantine, rejections, stats, webhooks } from './reports.ts';
 
 const limit = (byDefault: number, most: number) =>
@@ -17,6 +17,14 @@ const flag = z
 const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
 const unknownEvent = { 404: 'there is no such event' };
+
+/** So long a bulk replay is waited for. */
+const LONGEST_ANSWER_MS = 10_000;
+
+function cutShort({ events, next, problem }: Pick<Progress, 'events' | 'next' | 'problem'>): string {
+  const goOn = next === null ? 'the same request' : `the same request with "before": "${next}"`;
+  return `the replay was cut short after ${events} events (${problem}): ${goOn} goes on`;
+}
 
 /** Every route of the API but the stream and this list's own description. */
 export function endpointsOf(parts: Parts): readonly Endpoint[] {
@@ -32,20 +40,32 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
     endpoint({
       method: 'post',
       path: '/events/replay',
-      summary: `Puts back what matches, the newest ${MOST} at most, to be handled again.`,
+      summary:
+        'Puts back all that matches, to be handled again. Of very many, the answer comes before the end, with `replay`.',
       input: z.object({
         ...filterShape,
-        before: eventIdText.optional(),
+        before: eventIdText.optional().describe('goes on where an answer said so with `next`'),
         dry_run: flag.describe('only count'),
         reset_steps: flag.describe('forget what ctx.once has stored'),
         all: flag.describe('must be true where no filter is given'),
+        replay: z
+          .string()
+          .regex(/^[\w-]{8,64}$/)
+          .optional()
+          .describe(
+            'an id for this replay; one that is known already is not done again but told how it stands',
+          ),
       }),
       answer: answers.bulkReplayAnswer,
-      run: async ({ before, dry_run, reset_steps, all, ...filters }) => {
+      errors: { 409: 'another replay is under way', 503: 'it was cut short; the error says where to go on' },
+      run: async ({ before, dry_run, reset_steps, all, replay: id, ...filters }) => {
         const filter = filterOf(filters);
         if (dry_run) return { dry_run, ...(await countReplay(parts, { filter, before })) };
         if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
-        return { dry_run, ...(await replayAll(parts, { filter, before, resetSteps: reset_steps })) };
+        const replay = { filter, before, resetSteps: reset_steps };
+        const { isOver, ...ran } = await parts.replays.run(replay, LONGEST_ANSWER_MS, id);
+        if (ran.problem !== undefined) throw new Refused(503, cutShort(ran));
+        return { dry_run, events: ran.events, next: ran.next, ...(!isOver && { replay: ran.id }) };
       },
     }),
     endpoint({

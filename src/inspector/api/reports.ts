@@ -5,8 +5,9 @@ import { countOf, statuses } from '../watch/metrics.ts';
 import type { Watch } from '../watch/watch.ts';
 import { adviceFor } from './advice.ts';
 import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answers.ts';
+import type { BulkReplays } from './replays.ts';
 
-export type Parts = AdminParts & { readonly watch: Watch };
+export type Parts = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };
 
 const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;

@@ -9,7 +9,10 @@ import type { Render } from './render.ts';
 import { replayMany, replayPage } from './replay-page.ts';
 
 /** Shows a page: its view, and what that needs. */
-export type Page = (req: Request) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
+export type Page = (
+  req: Request,
+  res: Response,
+) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
 
 /** Every page, for people. Reading works without JavaScript, and so does replaying. */
 export function pagesRouter(parts: Parts, render: Render): Router {
@@ -17,7 +20,7 @@ export function pagesRouter(parts: Parts, render: Render): Router {
   const { store, clock, config } = parts;
   const show = (path: string, page: Page) =>
     router.get(path, async (req: Request, res: Response) => {
-      const [{ view, ...data }, overview] = await Promise.all([page(req), store.overview()]);
+      const [{ view, ...data }, overview] = await Promise.all([page(req, res), store.overview()]);
       const nav = { at: path, dead: countOf(overview, 'dead'), quarantined: overview.quarantined };
       render(res, view, { nav, url: req.originalUrl, now: clock.now(), ...data });
     });

@@ -1,39 +1,64 @@
-import type { RequestHandler } from 'express';
+import { randomUUID } from 'node:crypto';
+import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import { filterOf, filterShape } from '../api/filters.ts';
-import { countReplay, MOST, replayAll } from '../api/replays.ts';
+import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
+import { countReplay, type Progress } from '../api/replays.ts';
 import type { Parts } from '../api/reports.ts';
 import type { Page } from './pages.ts';
 import { readQuery, textsOf } from './read-query.ts';
 import { eventsPath } from './words.ts';
 
-const query = z.object(filterShape);
-const form = query.extend({ reset_steps: z.literal('on').optional() });
+const id = z.uuid();
+const query = z.object({ ...filterShape, replay: id.optional() });
+const form = z.object({
+  ...filterShape,
+  replay: id,
+  before: eventIdText.optional(),
+  reset_steps: z.literal('on').optional(),
+});
 const filterNames = Object.keys(filterShape);
+/** What a form sends again to go on. */
+const formNames = [...filterNames, 'reset_steps'];
 
-/** Says how many events a bulk replay would put back, before it happens. */
+/** So long a press of the button waits for the end. */
+const LONGEST_ANSWER_MS = 2000;
+/** How often a reader sees how far it is, in seconds. */
+const REFRESH_S = 2;
+
+/** Says how many events a bulk replay would put back, before it happens; or how far one is that was begun. */
 export function replayPage(parts: Parts): Page {
-  return async (req) => {
-    const counted = await countReplay(parts, {
-      filter: filterOf(readQuery(query, req.query)),
-      before: undefined,
-    });
-    const given = textsOf(req.query, filterNames);
-    return { view: 'replay', title: 'Replay', ...counted, given, most: MOST, back: eventsPath(given) };
+  return async (req, res) => {
+    const { replay, ...filters } = readQuery(query, req.query);
+    const given = textsOf(req.query, formNames);
+    const shown = { given, back: eventsPath(textsOf(req.query, filterNames)), replay: randomUUID() };
+    if (replay === undefined) {
+      const counted = await countReplay(parts, { filter: filterOf(filters), before: undefined });
+      return { view: 'replay', title: 'Replay', ...shown, ...counted };
+    }
+    const progress = parts.replays.find(replay);
+    if (progress && !progress.isOver) res.set('Refresh', String(REFRESH_S));
+    return { view: 'replaying', title: 'Replay', ...shown, progress };
   };
 }
 
 export function replayMany(parts: Parts): RequestHandler {
   return async (req, res) => {
-    const { reset_steps: reset, ...filters } = readQuery(form, req.body);
-    const { events } = await replayAll(parts, {
-      filter: filterOf(filters),
-      before: undefined,
-      resetSteps: reset !== undefined,
-    });
-    res.redirect(
-      303,
-      eventsPath({ ...textsOf(req.body, filterNames), status: undefined, replayed: String(events) }),
-    );
+    const { reset_steps: reset, replay, before, ...filters } = readQuery(form, req.body);
+    const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
+    const progress = await parts.replays.run(wanted, LONGEST_ANSWER_MS, replay);
+    lead(res, progress, textsOf(req.body, formNames));
   };
+}
+
+/** To the list where all are put back; else to where it says how far it is, or how to go on. */
+function lead(
+  res: Response,
+  { id: replay, events, isOver, problem }: Progress,
+  given: Record<string, string>,
+) {
+  if (isOver && problem === undefined) {
+    const { status: _past, reset_steps: _done, ...filters } = given;
+    return res.redirect(303, eventsPath({ ...filters, replayed: String(events) }));
+  }
+  res.redirect(303, `/events/replay?${new URLSearchParams({ ...given, replay })}`);
 }

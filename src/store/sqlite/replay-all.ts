@@ -40,6 +40,7 @@ export async function replayAll(
       held += ids.length;
       await options.onStep?.(ids);
     }
+    await options.onHeld?.();
   } finally {
     // Also of what was cut short: the sooner it runs, the fewer newer ones run before it.
     for (let from = 0; from < held; from += STEP) {
@@ -58,16 +59,16 @@ async function* puttingBack(
   { write, read }: Connections,
   holder: Holder,
   filter: EventFilter,
-  { resetSteps = false, signal }: ReplayOptions,
+  { resetSteps = false, signal, after }: ReplayOptions,
 ): AsyncGenerator<readonly EventId[]> {
   const upTo = await write.call('lastSeq', undefined);
   const { status } = filter;
   let held = 0;
-  let before: EventId | undefined;
+  let before = after;
   do {
     if (signal?.aborted) return;
     const stretch = { before, reach: REACH, limit: STEP };
-    const { ids, next } = await read.call('oldestReplayable', { filter, stretch, upTo });
+    const { ids, next } = await read.call('replayable', { filter, stretch, upTo });
     if (ids.length > 0) {
       const putBack = await write.call('putBack', { holder, ids, status, resetSteps, held });
       held += putBack.length;

@@ -35,6 +35,35 @@ test('keeps the order in each lane and the limits, when tasks take any time, and
   await fc.assert(property);
 });
 
+test('begins the task that was added first, when several lanes are free, and at concurrency 1 keeps the order to the letter', async () => {
+  const tasks = fc.array(fc.record({ lane: fc.nat(6), turns: fc.nat(4) }), { maxLength: 60 });
+  const property = fc.asyncProperty(
+    tasks,
+    fc.integer({ min: 1, max: 4 }),
+    fc.nat(30),
+    async (given, concurrency, backlog) => {
+      const lanes = new Lanes({ concurrency, backlog });
+      const begun: number[] = [];
+      const busy = new Set<number>();
+      for (const [number, { lane, turns }] of given.entries()) {
+        await lanes.add(String(lane), async () => {
+          begun.push(number);
+          // Whatever was added before and has not begun waits for its own lane.
+          const overtaken = given.keys().filter((other) => other < number && !begun.includes(other));
+          expect([...overtaken].filter((other) => !busy.has(given[other]?.lane ?? -1))).toEqual([]);
+          busy.add(lane);
+          for (let turn = 0; turn < turns; turn++) await setImmediate();
+          busy.delete(lane);
+        });
+      }
+      await lanes.idle();
+      expect(begun.toSorted((one, other) => one - other)).toEqual([...given.keys()]);
+      if (concurrency === 1) expect(begun).toEqual([...given.keys()]);
+    },
+  );
+  await fc.assert(property);
+});
+
 test('waits, when as many tasks are taken as may wait, until one has ended', async () => {
   const lanes = new Lanes({ concurrency: 1, backlog: 1 });
   let end = () => {};

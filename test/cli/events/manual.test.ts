@@ -200,13 +200,19 @@ test(
 test(
   'sends one notification, and is refused broken ones, when sent as written',
   async () => {
-    const [media = '', thumbnail = '', ...faults] = commands('Send one notification', 8);
+    const [media = '', thumbnail = '', ...others] = commands('Send one notification', 10);
+    const faults = others.slice(0, 6);
+    const [writeFile = '', asIs = ''] = others.slice(6);
     const store = await database();
     await store.addSecret('2yW4KmiG', SECRET);
     await qa.start('npm start');
     expect((await qa.type(media)).stdout).toMatch(/^200 /);
     expect((await qa.type(thumbnail)).stdout).toMatch(/^200 /);
     for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);
+    await qa.type(writeFile);
+    const refused = await qa.type(asIs.replace(' --as-is', ''), { code: 2 });
+    expect(refused.stderr).toContain('with 400 (a member appears twice in one object)');
+    expect((await qa.type(asIs, { code: 1 })).stdout).toMatch(/^400 /);
     expect((await store.events({}, { limit: 10 })).map(({ kind }) => kind)).toEqual([
       'thumbnail_created',
       'media_available',

@@ -114,6 +114,60 @@ test.each([
   expect(await (await desk().store()).count({ status: 'handled' })).toBe(1);
 });
 
+test('takes along what is pending already, when it matches and handlers run here, in the report too', async () => {
+  const store = await desk().store();
+  const event = 'media_renamed'; // skipped whatever handlers there are
+  for (const number of [0, 1, 2]) {
+    await store.record(verified({ event, media_id: `m${number}`, at: Date.UTC(2026, 1, number + 1) }));
+    if (number === 0) await settleAll(store, HANDLED);
+  }
+  const other = await store.record(verified({ event: 'media_removed', at: Date.UTC(2026, 2) }));
+  const args = ['replay', '--kind', 'unknown:media_renamed', '--run', '--report', desk().path('r.ndjson')];
+  const run = await desk().events([...args, '--json'], { env: { LOG_LEVEL: 'fatal' } });
+  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":1,"under_way":2,"skipped":3}\n' });
+  expect(run.stderr).toContain('2 more were pending or running already: they are taken along\n');
+  const resources = desk()
+    .lines('r.ndjson')
+    .map(({ resource, outcome }) => `${resource} ${outcome}`);
+  expect(resources).toEqual(['media:m0 skipped', 'media:m1 skipped', 'media:m2 skipped']);
+  expect((await store.event(other.id))?.replays).toBe(0);
+});
+
+test('names what is pending already, when it matches and nobody waits, and leaves it as it is', async () => {
+  await desk().fill(1);
+  const store = await desk().store();
+  await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
+  const run = await desk().events(['replay', '--all']);
+  expect(run).toMatchObject({
+    code: 0,
+    stdout: '1 events put back to pending: the server takes them up within a second\n',
+    stderr: '1 more were pending or running already: they are handled anyway\n',
+  });
+  expect((await store.events({}, { limit: 9 })).map(({ replays }) => replays)).toEqual([0, 1]);
+});
+
+test('waits for what a server has at work already, when a report is asked for', async () => {
+  const store = await desk().store();
+  for (const number of [0, 1, 2]) await store.record(verified({ media_id: `m${number}` }));
+  await desk().serve();
+  const { code } = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
+  expect(code).toBe(0);
+  expect(desk().lines('r.ndjson')).toHaveLength(3);
+});
+
+test.each(['handled', 'skipped'])(
+  'writes the report, when all are to end as %s and one ends as dead, and ends with 1',
+  async (expected) => {
+    const store = await desk().store();
+    await store.record(verified({ media_id: '' }));
+    const args = ['replay', '--all', '--run', '--expect', expected, '--report', desk().path('r.ndjson')];
+    const run = await desk().events(args, { env: { LOG_LEVEL: 'fatal' } });
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain(`hookkit: 1 events did not end as ${expected}\n`);
+    expect(desk().lines('r.ndjson')).toMatchObject([{ outcome: 'dead' }]);
+  },
+);
+
 test('reports what has not ended, when the time to wait is over, and ends with 1', async () => {
   await desk().fill(2);
   const run = await desk().events([
@@ -126,6 +180,7 @@ test('reports what has not ended, when the time to wait is over, and ends with 1
   ]);
   expect(run).toMatchObject({ code: 1, stdout: 'status   events\n-------  ------\npending       2\n' });
   expect(run.stderr).toContain('hookkit: 2 events had not ended when the time was over\n');
+  expect(desk().lines('r.ndjson')).toMatchObject([{ outcome: 'pending' }, { outcome: 'pending' }]);
 });
 
 test('says so, when nobody handles the events that it waits for, and writes no report', async () => {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { toLine } from '../../../src/recording/recorded.ts';
@@ -26,10 +27,17 @@ async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise
 }
 
 /** The line of a recording. */
-function recordedLine(number: number, receivedAt = number * 1000): string {
-  const media_id = `media${String(number).padStart(3, '0')}`;
-  const { body } = verified({ media_id, webhook_id: 'webhook1', at: Date.UTC(2026, 0, 1) + number * 1000 });
+function recordedLine(number: number, receivedAt = number * 1000, media = number): string {
+  const { body } = verified({
+    media_id: mediaName(media),
+    webhook_id: 'webhook1',
+    at: Date.UTC(2026, 0, 1) + number * 1000,
+  });
   return toLine({ body, receivedAt, webhookId: 'webhook1' });
+}
+
+function mediaName(number: number): string {
+  return `media${String(number).padStart(3, '0')}`;
 }
 
 function mediaOf({ taken }: ListeningReceiver): unknown[] {
@@ -53,17 +61,56 @@ test('has everything accepted, then answered as duplicate, then accepted as new,
   expect(await send('--all')).toEqual({ code: 0, duplicate: 60 });
 });
 
-test('keeps the gaps between event times and moves the first to now, when sent as new', async () => {
+test.each([
+  ['a file', 'r.ndjson'],
+  ['stdin', '-'],
+])(
+  'keeps the gaps between event times and moves the newest to now, when %s is sent as new',
+  async (_what, from) => {
+    const { url, taken } = await listen();
+    const recording = [0, 7, 2].map((number) => recordedLine(number)).join('\n');
+    const file = from === '-' ? '-' : desk().write(from, recording);
+    const args = ['replay', '--to', url, '--from', file, '--as-new'];
+    const env = { WEBHOOK_SECRET: SECRET, TMPDIR: desk().directory };
+    const { code } = await desk().events(args, { env, stdin: recording });
+    expect(code).toBe(0);
+    const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 7000, 2000]);
+    const age = Date.now() - Math.max(...times);
+    expect(age).toBeGreaterThanOrEqual(0);
+    expect(age).toBeLessThan(30_000);
+    expect(String(taken[0]?.body.event_time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+    expect(readdirSync(desk().directory)).toEqual(from === '-' ? [] : [from]);
+  },
+);
+
+test('says so, when there is no room to copy what comes on stdin, and sends nothing', async () => {
   const { url, taken } = await listen();
-  const file = desk().write('r.ndjson', [0, 7, 2].map((number) => recordedLine(number)).join('\n'));
-  const args = ['replay', '--to', url, '--from', file, '--as-new'];
-  const { code } = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
-  expect(code).toBe(0);
-  const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
-  expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 7000, 2000]);
-  expect(Math.abs(Date.now() - (times[0] ?? 0))).toBeLessThan(5000);
-  expect(String(taken[0]?.body.event_time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+  const args = ['replay', '--to', url, '--from', '-', '--as-new'];
+  const env = { WEBHOOK_SECRET: SECRET, TMPDIR: desk().path('nowhere') };
+  const { code, stderr } = await desk().events(args, { env, stdin: recordedLine(0) });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/cannot keep the recording in the temporary directory \(TMPDIR\): ENOENT/),
+  });
+  expect(taken).toEqual([]);
 });
+
+test.each([[[]], [['--as-new']]])(
+  'keeps the recorded order to the letter, when media take turns at random and it is sent with %j one at a time',
+  async (more) => {
+    const { url, taken } = await listen();
+    const media = Array.from({ length: 320 }, (_, number) => (number * number * 7 + (number >> 2)) % 19);
+    const lines = media.map((one, number) => recordedLine(number, number * 1000, one));
+    const args = ['replay', '--to', url, '--from', desk().write('r.ndjson', lines.join('\n')), ...more];
+    const { code } = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
+    expect(code).toBe(0);
+    expect(mediaOf({ taken } as ListeningReceiver)).toEqual(media.map(mediaName));
+    const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
+    expect(times).toEqual(times.toSorted());
+    if (more.length > 0) expect(Math.max(...times)).toBeLessThanOrEqual(Date.now());
+  },
+);
 
 test('sends exactly the recorded text, signed with the stored secret, when nothing is to be changed', async () => {
   await desk().fill(1);

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Outgoing, outgoing } from '../../../src/cli/events/sending/outgoing.ts';
-import { asNew, duplicated, paced, shuffled } from '../../../src/cli/events/sending/reshape.ts';
+import { asNew, duplicated, newestTime, paced, shuffled } from '../../../src/cli/events/sending/reshape.ts';
 import { seededRandom } from '../../../src/seeded-random.ts';
+import { present } from '../../support/only.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 interface Moment {
@@ -44,19 +45,79 @@ test('sends each when its time has come and not before, when paced, at the speed
   await fc.assert(property);
 });
 
-test('keeps all gaps to the millisecond and leaves ids alone, when moved to now, with the first in the next second', async () => {
-  const now = Date.UTC(2026, 5, 1) + 400;
-  const property = fc.asyncProperty(moments, async (given) => {
+/** Moved as a replay moves them: read once for the newest, and once more to be sent. */
+async function movedTo(now: number, given: readonly Moment[]): Promise<AsyncIterable<Outgoing>> {
+  const newest = present(await newestTime(recordedAt(given), new AbortController().signal));
+  return asNew(recordedAt(given), { newest, now });
+}
+
+function timeOf({ body }: Outgoing): number {
+  return Date.parse(JSON.parse(body).event_time);
+}
+
+const someMoments = fc.array(fc.record({ happened: time, received: time }), { minLength: 1, maxLength: 30 });
+
+test('keeps all gaps to the millisecond and leaves ids alone, when moved to now, with the newest in this second and none later', async () => {
+  const nows = fc.integer({ min: 0, max: Date.UTC(2030, 0) });
+  const property = fc.asyncProperty(someMoments, nows, async (given, now) => {
     const before = await listOf(recordedAt(given));
-    const after = await listOf(asNew(recordedAt(given), now));
-    const times = after.map(({ body }) => Date.parse(JSON.parse(body).event_time));
+    const after = await listOf(await movedTo(now, given));
+    const times = after.map(timeOf);
     for (const [number, moved] of times.entries()) {
       expect(moved - (times[0] ?? 0)).toBe((given[number]?.happened ?? 0) - (given[0]?.happened ?? 0));
       expect(after[number]?.id).toBe(before[number]?.id);
     }
-    if (times[0] !== undefined) expect(Math.floor(times[0] / 1000)).toBe(Math.floor(now / 1000) + 1);
+    const newest = Math.max(...times);
+    expect(newest).toBeLessThanOrEqual(now);
+    expect(newest).toBeGreaterThan(now - 1000);
   });
   await fc.assert(property);
+});
+
+test('is written in whole seconds as the provider does, when it was, wherever in a second it is moved to', async () => {
+  const given = [3000, 9000, 5000].map((happened) => ({ happened, received: happened }));
+  const moved = await listOf(await movedTo(Date.UTC(2026, 5, 1) + 789, given));
+  expect(moved.map(({ body }) => JSON.parse(body).event_time)).toEqual([
+    '2026-05-31T23:59:54+00:00',
+    '2026-06-01T00:00:00+00:00',
+    '2026-05-31T23:59:56+00:00',
+  ]);
+});
+
+test('is never in the future, when moved to now, duplicated, shuffled and paced, and copies are of one time', async () => {
+  const now = Date.UTC(2026, 5, 1) + 400;
+  const property = fc.asyncProperty(
+    someMoments,
+    fc.nat(),
+    fc.constantFrom(0.5, 10),
+    async (given, seed, speed) => {
+      const random = seededRandom(seed);
+      let passed = 0;
+      const shaped = paced(shuffled(duplicated(await movedTo(now, given), 0.5, random), random), {
+        speed,
+        now: () => passed,
+        wait: async (ms) => {
+          passed += ms;
+        },
+      });
+      const bodies = Map.groupBy(await listOf(shaped), ({ id }) => id);
+      for (const copies of bodies.values()) expect(new Set(copies.map(({ body }) => body)).size).toBe(1);
+      const times = [...bodies.values()].flat().map(timeOf);
+      expect(Math.max(...times)).toBeLessThanOrEqual(now);
+      expect(Math.max(...times)).toBeGreaterThan(now - 1000);
+    },
+  );
+  await fc.assert(property);
+});
+
+test('stays as it is, when moved to now without an event time', async () => {
+  const body = '{"event":"media_renamed"}';
+  const item = outgoing({ body, receivedAt: 1, webhookId: 'w' }, JSON.parse(body), undefined);
+  async function* items() {
+    yield item;
+  }
+  expect(await newestTime(items(), new AbortController().signal)).toBeUndefined();
+  expect(await listOf(asNew(items(), { newest: 5, now: 10_000 }))).toEqual([item]);
 });
 
 test('has each once at the times of the recorded order, when shuffled', async () => {

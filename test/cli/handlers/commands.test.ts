@@ -135,7 +135,7 @@ test('runs nothing, when the body is not one that a receiver takes', async () =>
   const { code, stderr } = await run(['try', '--body', '-'], { stdin: '["no object"]' });
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: 'hookkit: the body is no JSON object that a receiver would take\n',
+    stderr: 'hookkit: a receiver refuses this body with 400 (not a JSON object)\n',
   });
 });
 

@@ -41,6 +41,35 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       });
     }
 
+    test('tells when all are held, when nothing of them is ready yet, so that what was ready before is told apart', async () => {
+      await fill();
+      const { store } = fixture();
+      const { id } = await store.record(verified({ media_id: 'waiting', at: EVENT_TIME }));
+      let ready: string[] | undefined;
+      const onHeld = async () => {
+        const pending = await store.events({ status: 'pending' }, { limit: 2 * MANY });
+        expect(pending).toHaveLength(MANY + 1);
+        ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined).map((event) => event.id);
+      };
+      expect(await store.replay({}, { onHeld })).toBe(MANY);
+      expect(ready).toEqual([id]);
+    });
+
+    test('goes on after an event, when another one was cut short there, and takes the rest once', async () => {
+      await fill();
+      const { store } = fixture();
+      const abort = new AbortController();
+      const first: string[] = [];
+      const onStep = (ids: readonly string[]) => {
+        first.push(...ids);
+        abort.abort();
+      };
+      expect(await store.replay({}, { onStep, signal: abort.signal })).toBe(first.length);
+      await settleAll(store, HANDLED);
+      expect(await store.replay({}, { after: first.at(-1) })).toBe(MANY - first.length);
+      expect((await all()).every(({ replays }) => replays === 1)).toBe(true);
+    });
+
     test('hands nothing out before all is put back, when somebody claims in between, and tells none late', async () => {
       await fill();
       const other = await fixture().open();

@@ -89,6 +89,8 @@ export function describeSearch(fixture: CurrentFixture): void {
       await store.prune(Number.MAX_SAFE_INTEGER, 1);
       const { ids, next } = await store.replayable({}, { limit: 100, reach: FAR });
       expect(next).toBeUndefined();
+      const times = ids.map((id) => Number.parseInt(id, 36));
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
       expect(await store.replay({ ids })).toBe(ids.length);
       expect(await store.replay({})).toBe(0);
     });

@@ -1,10 +1,14 @@
 import { systemClock } from '../../../clock.ts';
 import { KitError } from '../../../errors.ts';
-import type { EventStore, StoredEvent } from '../../../store/event-store.ts';
+import type { EventStore, Status, StoredEvent } from '../../../store/event-store.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
 import type { ReportWriter } from '../report.ts';
 import type { IdList } from './id-list.ts';
+
+/** How an event can end. */
+export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];
+export type End = (typeof ENDS)[number];
 
 export interface Waiting {
   readonly store: Pick<EventStore, 'eventsAfter' | 'events'>;
@@ -61,7 +65,7 @@ export async function awaitEnds({ store, ids, report, signal, until = Infinity }
 }
 
 function hasEnded({ status }: StoredEvent): boolean {
-  return status === 'handled' || status === 'skipped' || status === 'dead';
+  return ENDS.some((end) => end === status);
 }
 
 function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {

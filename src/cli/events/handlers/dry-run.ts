@@ -27,7 +27,12 @@ export async function preview(store: EventStore, filter: EventFilter): Promise<P
   return { ...found, first };
 }
 
-function standingOf({ status, nextAttemptAt, body }: StoredEvent): 'replayable' | 'underWay' | 'pruned' {
+/** Whether a replay takes an event. */
+export function standingOf({
+  status,
+  nextAttemptAt,
+  body,
+}: StoredEvent): 'replayable' | 'underWay' | 'pruned' {
   const isUnderWay = status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
   if (isUnderWay) return 'underWay';
   return body === undefined ? 'pruned' : 'replayable';

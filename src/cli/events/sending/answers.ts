@@ -36,6 +36,11 @@ export class Answers {
     return this.#sent;
   }
 
+  /** whether there was nothing to send */
+  get isEmpty(): boolean {
+    return this.#counts.size === 0;
+  }
+
   /** those that were not answered with 200, or could not be sent at all */
   get unwanted(): number {
     return this.#unwanted;

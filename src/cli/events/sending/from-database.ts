@@ -1,21 +1,22 @@
-import { systemClock } from '../../../clock.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { pagesOf } from '../each-event.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/**
- * The events of the database that a filter means, in the order in which they were received; not those that come in
- * meanwhile, as they may be what is sent here.
- * @param onPruned called for each that has no body any more
- */
+export interface DatabaseOptions {
+  readonly filter: EventFilter;
+  /** leaves out what came in later, as it may be what is sent here; milliseconds since the epoch */
+  readonly began: number;
+  /** called for each that has no body any more */
+  readonly onPruned: () => void;
+}
+
+/** The events of the database that a filter means, in the order in which they were received. */
 export async function* fromDatabase(
   store: Pick<EventStore, 'eventsAfter' | 'count'>,
-  filter: EventFilter,
-  onPruned: () => void,
+  { filter, began, onPruned }: DatabaseOptions,
 ): AsyncGenerator<Outgoing> {
   const total = process.stderr.isTTY ? await store.count(filter) : 0;
   let read = 0;
-  const began = systemClock.now();
   for await (const page of pagesOf(store, filter)) {
     for (const { id, kind, resource, siteId, eventTime, body, receivedAt, webhookId } of page) {
       if (receivedAt > began) return;

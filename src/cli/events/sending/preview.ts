@@ -6,7 +6,7 @@ import type { Outgoing } from './outgoing.ts';
 const SHOWN = 5;
 
 /** Counts what would be sent, and shows the first few. */
-export async function showOutgoing(items: AsyncIterable<Outgoing>, json: boolean): Promise<void> {
+export async function showOutgoing(items: AsyncIterable<Outgoing>, json: boolean): Promise<number> {
   let count = 0;
   const first: string[][] = [];
   for await (const { id, kind, resource, eventTime, receivedAt } of items) {
@@ -14,16 +14,14 @@ export async function showOutgoing(items: AsyncIterable<Outgoing>, json: boolean
     const time = eventTime === 0 ? '-' : iso(eventTime);
     if (first.length < SHOWN) first.push([id, time, iso(receivedAt), kind, resource]);
   }
-  if (json) return write(`${JSON.stringify({ dry_run: true, sendable: count })}\n`);
-  await write(
-    `${count} notifications would be sent${count > SHOWN ? `, the first ${SHOWN} of them` : ''}:\n`,
-  );
+  if (json) {
+    await write(`${JSON.stringify({ dry_run: true, sendable: count })}\n`);
+    return count;
+  }
+  const shown = count > SHOWN ? `, the first ${SHOWN} of them` : '';
+  await write(`${count} notifications would be sent${shown}:\n`);
   const head = ['id', 'event time', 'received', 'kind', 'resource'];
-  if (count > 0)
-    await write(
-      table(
-        head,
-        first.map((row) => row.map(line)),
-      ),
-    );
+  const rows = first.map((row) => row.map(line));
+  if (count > 0) await write(table(head, rows));
+  return count;
 }

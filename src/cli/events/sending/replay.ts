@@ -9,16 +9,16 @@ import { say, write } from '../../print.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
-import type { ReportWriter } from '../report.ts';
+import type { Reasons, ReportWriter } from '../report.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { withReport } from '../with-report.ts';
 import { Answers, reasonOf, wordOf } from './answers.ts';
 import { fromDatabase } from './from-database.ts';
-import { fromRecording } from './from-recording.ts';
+import { findRecording, fromRecording } from './from-recording.ts';
 import { Lanes } from './lanes.ts';
 import type { Outgoing } from './outgoing.ts';
 import { showOutgoing } from './preview.ts';
-import { asNew, duplicated, paced, shuffled } from './reshape.ts';
+import { asNew, duplicated, newestTime, paced, shuffled } from './reshape.ts';
 import { type SigningKeys, signingKeys } from './signing-keys.ts';
 import { Transport } from './transport.ts';
 
@@ -37,7 +37,9 @@ export interface HttpReplay {
   readonly asNew: boolean;
   readonly timeoutMs: number;
   readonly dryRun: boolean;
+  readonly allowEmpty: boolean;
   readonly report: string | undefined;
+  readonly reasons: Reasons;
   readonly json: boolean;
 }
 
@@ -52,28 +54,76 @@ export function replayOverHttp(config: Config, replay: HttpReplay): Promise<void
   );
 }
 
+/** What cannot be sent of a source, told while it is read. */
+interface Unsendable {
+  pruned(): void;
+  broken(line: number, problem: string): void;
+}
+
+/** Reads all that is to be sent, from its start each time. */
+type Source = (unsendable: Unsendable) => AsyncIterable<Outgoing>;
+
+const UNHEARD: Unsendable = { pruned() {}, broken() {} };
+
 async function replayUntil(signal: AbortSignal, config: Config, replay: HttpReplay): Promise<void> {
   const answers = new Answers();
-  const { from, filter, dryRun, json } = replay;
-  const send = async (items: AsyncIterable<Outgoing>) => {
-    if (dryRun) return showOutgoing(items, json);
-    const keys = await signingKeys(config, replay.secretFile);
-    await withReport(replay.report, (report) => sendAll(items, { replay, keys, answers, report, signal }));
-  };
-  if (from === undefined) {
-    let pruned = 0;
-    await withDatabase(config, (store) => send(fromDatabase(store, filter, () => pruned++)));
-    if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
-  } else {
-    const onBroken = (line: number, problem: string) => {
+  const { dryRun, json } = replay;
+  let pruned = 0;
+  const unsendable: Unsendable = {
+    pruned: () => pruned++,
+    broken(line, problem) {
       say(`line ${line}: ${problem}`);
       answers.addUnsent('broken line');
-    };
-    await send(fromRecording(from, { filter, onBroken, signal }));
-  }
+    },
+  };
+  const refuseEmpty = () => {
+    if (replay.allowEmpty) return;
+    const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
+    throw new KitError('REPLAY_FAILED', `${why}: nothing is sent (--allow-empty makes that a success)`);
+  };
+  await withSource(config, { replay, signal }, async (source) => {
+    if (dryRun) {
+      const sendable = await showOutgoing(source(unsendable), json);
+      if (sendable === 0 && answers.isEmpty) refuseEmpty();
+      return;
+    }
+    const keys = await signingKeys(config, replay.secretFile);
+    const items = await reshape(source, { replay, unsendable, signal });
+    await withReport({ path: replay.report, reasons: replay.reasons }, async (report) => {
+      await sendAll(items, { replay, keys, answers, report, signal });
+      if (answers.isEmpty) refuseEmpty();
+    });
+  });
+  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
   if (!dryRun) await write(json ? `${JSON.stringify(answers.asJson())}\n` : answers.asTable());
   if (answers.unwanted > 0)
     throw new KitError('REPLAY_FAILED', `${answers.unwanted} notifications were not answered with 200`);
+}
+
+interface Reading {
+  readonly replay: HttpReplay;
+  readonly signal: AbortSignal;
+}
+
+/** Works with the recording, or the database, that is to be sent. */
+async function withSource(
+  config: Config,
+  { replay, signal }: Reading,
+  work: (source: Source) => Promise<void>,
+): Promise<void> {
+  const { from: path, filter, asNew } = replay;
+  if (path === undefined) {
+    const began = systemClock.now();
+    return withDatabase(config, (store) =>
+      work(({ pruned: onPruned }) => fromDatabase(store, { filter, began, onPruned })),
+    );
+  }
+  const recording = await findRecording(path, { times: asNew ? 2 : 1, signal });
+  try {
+    await work(({ broken: onBroken }) => fromRecording(recording, { path, filter, onBroken, signal }));
+  } finally {
+    await recording.close();
+  }
 }
 
 interface Sending {
@@ -91,7 +141,7 @@ async function sendAll(items: AsyncIterable<Outgoing>, sending: Sending): Promis
   const progress = new Progress({ verb: 'answered' });
   const oneMore = keepHeapSmall(COLLECT_EVERY);
   try {
-    for await (const item of reshape(items, replay, signal)) {
+    for await (const item of items) {
       if (signal.aborted) break;
       oneMore();
       progress.show(answers.sent, item.share);
@@ -107,14 +157,15 @@ async function sendAll(items: AsyncIterable<Outgoing>, sending: Sending): Promis
   signal.throwIfAborted();
 }
 
-function reshape(
-  items: AsyncIterable<Outgoing>,
-  replay: HttpReplay,
-  signal: AbortSignal,
-): AsyncIterable<Outgoing> {
+async function reshape(
+  source: Source,
+  { replay, unsendable, signal }: Reading & { readonly unsendable: Unsendable },
+): Promise<AsyncIterable<Outgoing>> {
   const random = seededRandom(replay.seed);
-  let shaped = items;
-  if (replay.asNew) shaped = asNew(shaped, systemClock.now());
+  // The newest event may be anywhere: all are read once to find it, so that none is moved into the future.
+  const newest = replay.asNew ? await newestTime(source(UNHEARD), signal) : undefined;
+  let shaped = source(unsendable);
+  if (newest !== undefined) shaped = asNew(shaped, { newest, now: systemClock.now() });
   if (replay.duplicate > 0) shaped = duplicated(shaped, replay.duplicate, random);
   if (replay.shuffle) shaped = shuffled(shaped, random);
   if (replay.speed !== Infinity)

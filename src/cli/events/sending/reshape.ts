@@ -2,18 +2,43 @@ import { parseJsonText } from '../../../notification/json.ts';
 import type { Outgoing } from './outgoing.ts';
 
 /**
- * Moves event times to now: the first one's to the second that begins next, and all others' by as much. Whoever has seen
- * the notifications before takes them as new.
- * @param now milliseconds since the epoch
+ * The newest event time of all; undefined where none has one.
+ * @param signal ends the search
  */
-export async function* asNew(items: AsyncIterable<Outgoing>, now: number): AsyncGenerator<Outgoing> {
-  let shift: number | undefined;
+export async function newestTime(
+  items: AsyncIterable<Outgoing>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  let newest: number | undefined;
+  for await (const { eventTime } of items) {
+    if (signal.aborted) break;
+    if (eventTime !== 0) newest = Math.max(newest ?? eventTime, eventTime);
+  }
+  return newest;
+}
+
+/** Where event times are moved to. */
+export interface Move {
+  /** the newest event time of all that are moved, milliseconds since the epoch */
+  readonly newest: number;
+  /** milliseconds since the epoch */
+  readonly now: number;
+}
+
+/**
+ * Moves event times by as many whole seconds as bring the newest to the second that is now: every gap stays, and none is
+ * in the future. Whoever has seen the notifications before takes them as new.
+ */
+export async function* asNew(
+  items: AsyncIterable<Outgoing>,
+  { newest, now }: Move,
+): AsyncGenerator<Outgoing> {
+  const shift = Math.floor((now - newest) / 1000) * 1000;
   for await (const item of items) {
     if (item.eventTime === 0) {
       yield item; // nothing to move
       continue;
     }
-    shift ??= (Math.floor(now / 1000) + 1 - Math.floor(item.eventTime / 1000)) * 1000;
     const event_time = timestamp(item.eventTime + shift);
     yield { ...item, body: JSON.stringify({ ...parseJsonText(item.body), event_time }) };
   }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../../clock.ts';
 import { KitError, messageOf } from '../../../errors.ts';
+import { type JsonObject, parseJsonObject } from '../../../notification/json.ts';
 import { isKind, kindNames } from '../../../notification/kinds.ts';
 import { moment, TIME_HELP } from '../when.ts';
 import { compose } from './compose.ts';
@@ -14,7 +15,7 @@ export interface BodyFlags {
   readonly thumbnail?: string;
   readonly track?: string;
   readonly channel?: string;
-  readonly site: string;
+  readonly site?: string;
   readonly webhook?: string;
   readonly eventTime?: number;
   readonly body?: string;
@@ -35,26 +36,53 @@ export function addBodyOptions(command: Command, webhook: string): Command {
     .option('--thumbnail <id>', 'thumbnail_id', present)
     .option('--track <id>', 'track_id', present)
     .option('--channel <id>', 'channel_id', present)
-    .option('--site <id>', 'site_id', present, SITE)
+    .option('--site <id>', `site_id (default: ${SITE})`, present)
     .option('--webhook <id>', webhook, present)
     .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
     .option('--body <file>', 'exactly this file (-: stdin) instead of the options above');
 }
 
+/** What a file has no place for. */
+const MEMBERS = ['kind', 'media', 'thumbnail', 'track', 'channel', 'site', 'eventTime'] as const;
+
 /**
- * The notification that the options mean, as text.
+ * The notification that the options mean: of a file, its very bytes.
  * @param usualWebhook whose it is, if they do not say
  * @throws KitError INPUT_INVALID if they contradict each other, or the file cannot be read
  */
-export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<string> {
-  const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site } = flags;
+export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<Buffer> {
+  const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site = SITE } = flags;
   if ((body === undefined) === (kind === undefined))
     throw new KitError('INPUT_INVALID', 'give either --kind with its ids, or --body');
-  if (kind !== undefined) return compose({ ...flags, kind, eventTime, webhook, site });
-  if (body === '-') return text(process.stdin);
-  return readFile(body ?? '', 'utf8').catch((cause) => {
+  if (kind !== undefined) return Buffer.from(compose({ ...flags, kind, eventTime, webhook, site }));
+  const member = MEMBERS.find((name) => flags[name] !== undefined);
+  if (member !== undefined) {
+    const option = member === 'eventTime' ? 'event-time' : member;
+    throw new KitError('INPUT_INVALID', `--body is the whole notification: leave --${option} out`);
+  }
+  if (body === '-') return buffer(process.stdin);
+  return readFile(body ?? '').catch((cause) => {
     throw new KitError('INPUT_INVALID', `cannot read the body: ${messageOf(cause)}`, { cause });
   });
+}
+
+/** What a receiver reads in a body; or why it refuses to, without quoting it. */
+export type ReadBody =
+  | { readonly text: string; readonly value: JsonObject; readonly problem?: undefined }
+  | { readonly problem: string };
+
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/** Reads a body as a receiver does. */
+export function readBody(bytes: Buffer): ReadBody {
+  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  if (isMarked) return { problem: 'it begins with a byte order mark' };
+  try {
+    return parseJsonObject(bytes);
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: error.message };
+    throw error;
+  }
 }
 
 function kind(text: string): string {

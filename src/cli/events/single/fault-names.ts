@@ -12,3 +12,6 @@ export const FAULT_HELP: Readonly<Record<Fault, string>> = {
   truncated: 'cut off in the middle of its body',
   slow: 'with a body that comes a byte a second',
 };
+
+/** Those that send another body than the one they are given. */
+export const CHANGES_BODY: ReadonlySet<Fault> = new Set(['tampered', 'iat', 'oversized', 'truncated']);

@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { KitError } from '../../../errors.ts';
-import { parseJsonText } from '../../../notification/json.ts';
+import { parseJsonObject } from '../../../notification/json.ts';
 import { keyOf, signNotification } from '../../../notification/token.ts';
 import type { Post } from '../sending/transport.ts';
 import type { Fault } from './fault-names.ts';
@@ -11,7 +11,7 @@ const SLOW_MS = 1000;
 /** What is sent for a notification: as the provider does it, or broken in one way. */
 export function broken(
   fault: Fault | undefined,
-  body: string,
+  body: Buffer,
   key: KeyObject,
   bodyLimit: number,
 ): Pick<Post, 'body' | 'token' | 'writeBody'> {
@@ -39,13 +39,13 @@ export function broken(
   }
 }
 
-function segment(text: string): string {
-  return Buffer.from(text).toString('base64url');
+function segment(content: string | Buffer): string {
+  return Buffer.from(content).toString('base64url');
 }
 
-function withMember(body: string, name: string, value: unknown): string {
+function withMember(body: string | Buffer, name: string, value: unknown): string {
   try {
-    return JSON.stringify({ ...parseJsonText(body), [name]: value });
+    return JSON.stringify({ ...parseJsonObject(Buffer.from(body)).value, [name]: value });
   } catch (cause) {
     throw new KitError('INPUT_INVALID', 'this fault needs a body that is a JSON object', { cause });
   }

@@ -1,32 +1,38 @@
+import { isUtf8 } from 'node:buffer';
 import { type Config, loadConfig } from '../../../config.ts';
 import { KitError } from '../../../errors.ts';
-import { parseJsonText } from '../../../notification/json.ts';
 import { line, write } from '../../print.ts';
 import type { SendFlags } from '../send.ts';
 import { wordOf } from '../sending/answers.ts';
 import { signingKeys } from '../sending/signing-keys.ts';
 import { type Answer, Transport } from '../sending/transport.ts';
-import { bodyOf, WEBHOOK } from './body-options.ts';
-import type { Fault } from './fault-names.ts';
+import { bodyOf, readBody } from './body-options.ts';
+import { CHANGES_BODY, type Fault } from './fault-names.ts';
 import { broken } from './faults.ts';
 
 const ANSWER_MS = 10_000;
 const SLOW_ANSWER_MS = 120_000;
 
+/** Where a text that is no JSON names its webhook all the same. */
+const NAMED_WEBHOOK = /"webhook_id"\s{0,100}:\s{0,100}"([^"\\]{1,200})"/;
+
 /** `hookkit events send`. */
 export async function send(flags: SendFlags): Promise<void> {
-  if (flags.body === '-' && flags.secretFile === '-')
-    throw new KitError('INPUT_INVALID', 'stdin cannot be both the body and the secret');
+  refuseContradictions(flags);
   const config = loadConfig();
   const keys = await signingKeys(config, flags.secretFile);
   const [only, ...others] = keys.webhooks;
-  const body = await bodyOf(flags, others.length === 0 ? only : undefined);
-  const webhook = flags.webhook ?? webhookOf(body);
+  const usualWebhook = others.length === 0 ? only : undefined;
+  const body = await bodyOf(flags, usualWebhook);
+  if (flags.body !== undefined && !flags.asIs) checkBody(flags.body, body, config);
+  const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
   if (!key)
     throw new KitError(
       'INPUT_INVALID',
-      `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`,
+      webhook === ''
+        ? 'the body names no webhook: give --webhook, --secret-file or WEBHOOK_SECRET'
+        : `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`,
     );
   const timeoutMs = flags.timeout ?? (flags.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS);
   const transport = new Transport(flags.to ?? ownUrl(config));
@@ -43,14 +49,39 @@ export async function send(flags: SendFlags): Promise<void> {
   judge(answer, flags.fault);
 }
 
-/** The webhook that a body names; a body that cannot be read names none. */
-function webhookOf(body: string): string {
-  try {
-    const { webhook_id: webhook } = parseJsonText(body);
-    return typeof webhook === 'string' ? webhook : WEBHOOK;
-  } catch {
-    return WEBHOOK;
-  }
+/** @throws KitError INPUT_INVALID */
+function refuseContradictions({ body, secretFile, asIs, fault }: SendFlags): void {
+  if (body === '-' && secretFile === '-')
+    throw new KitError('INPUT_INVALID', 'stdin cannot be both the body and the secret');
+  if (asIs && body === undefined)
+    throw new KitError('INPUT_INVALID', '--as-is is for --body: what is made of --kind is always sound');
+  if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
+    throw new KitError(
+      'INPUT_INVALID',
+      `--fault ${fault} changes the body, and --as-is sends it as it is: give one of them`,
+    );
+}
+
+/** @throws KitError INPUT_INVALID if every receiver refuses this body unread */
+function checkBody(file: string, body: Buffer, { BODY_LIMIT: limit }: Config): void {
+  const { problem } = readBody(body);
+  const refusal =
+    problem === undefined
+      ? body.length > limit && `with 413 (it has ${body.length} bytes, and BODY_LIMIT is ${limit})`
+      : `with 400 (${problem})`;
+  if (!refusal) return;
+  const name = file === '-' ? 'stdin' : line(file);
+  throw new KitError(
+    'INPUT_INVALID',
+    `nothing was sent, as a receiver refuses ${name} ${refusal}: correct it, or send its very bytes with --as-is`,
+  );
+}
+
+/** The webhook that a body names, even one that a receiver refuses to read; undefined if there is none to be seen. */
+function webhookOf(body: Buffer): string | undefined {
+  const read = readBody(body);
+  const named = read.problem === undefined ? read.value.webhook_id : NAMED_WEBHOOK.exec(body.toString())?.[1];
+  return typeof named === 'string' ? named : undefined;
 }
 
 function ownUrl({ HOST, PORT, WEBHOOK_PATH }: Config): URL {
@@ -63,7 +94,7 @@ function describe(answer: Answer, ms: number): string {
   return `${answer.status} in ${ms} ms: ${line(answer.body)}\n`;
 }
 
-function asJson(answer: Answer, sent: { body: string; ms: number; fault: Fault | undefined }) {
+function asJson(answer: Answer, sent: { body: Buffer; ms: number; fault: Fault | undefined }) {
   const { body, ms, fault = null } = sent;
   const status = answer.status ?? null;
   return {
@@ -72,7 +103,7 @@ function asJson(answer: Answer, sent: { body: string; ms: number; fault: Fault |
     answer: answer.status === undefined ? null : answer.body,
     ms,
     fault,
-    body,
+    ...(isUtf8(body) ? { body: body.toString() } : { body: null, body_base64: body.toString('base64') }),
   };
 }
 

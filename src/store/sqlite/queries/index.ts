@@ -1,7 +1,7 @@
 import { channels } from './channels.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './events.ts';
 import { quarantined, quarantineSize, quarantineSummary, unproven, waitingWebhooks } from './quarantine.ts';
-import { oldestReplayable, replayable, search } from './search.ts';
+import { replayable, search } from './search.ts';
 import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
 
@@ -23,7 +23,6 @@ export const reads = {
   overview,
   search,
   replayable,
-  oldestReplayable,
   timeline,
   channels,
   steps,

@@ -26,24 +26,15 @@ export function search(db: Database): (query: Query) => Found {
   };
 }
 
-/** The ids of the newest events that match and that a replay would take. */
-export function replayable(db: Database): (query: Query) => Picked {
-  const find = finder<Identity>(db, 'event_time, digest', NEWEST_FIRST);
-  return ({ filter, stretch }) => {
-    const { rows, next } = find(filter, stretch, { sql: REPLAYABLE, params: [] });
-    return { ids: rows.map(idOf), next };
-  };
-}
-
 interface ReplayQuery extends Query {
   /** leaves out what was recorded after this one */
-  readonly upTo: number;
+  readonly upTo?: number | undefined;
 }
 
 /** The ids of the oldest events, by event time, that match and that a replay would take. */
-export function oldestReplayable(db: Database): (query: ReplayQuery) => Picked {
+export function replayable(db: Database): (query: ReplayQuery) => Picked {
   const find = finder<Identity>(db, 'event_time, digest', { from: OLDEST, driverOf: oldestFirst });
-  return ({ filter, stretch, upTo }) => {
+  return ({ filter, stretch, upTo = Number.MAX_SAFE_INTEGER }) => {
     const { rows, next } = find(filter, stretch, { sql: `${REPLAYABLE} AND seq <= ?`, params: [upTo] });
     return { ids: rows.map(idOf), next };
   };
