@@ -1,10 +1,9 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
+import { openLog } from '../log.ts';
 import { MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
-import { visibleLog } from '../visible.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { say } from './print.ts';
 import { start } from './start.ts';
@@ -19,9 +18,15 @@ export function devCommand(): Command {
 }
 
 async function dev(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
+  const output = openLog(config);
+  const { log } = output;
   const guard = guardProcess(log);
-  const service = await start({ config, handlers: await loadHandlers(), log });
+  const service = await start({
+    config,
+    handlers: await loadHandlers(),
+    log,
+    droppedLogLines: output.dropped,
+  });
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const webhook = mock.createWebhook({
     name: 'dev',
@@ -34,6 +39,7 @@ async function dev(config: Config): Promise<void> {
     guard.expectExit();
     await mock.close();
     await service.stop();
+    await output.flush();
   });
   say(
     `receiver  ${webhook.metadata.webhook_url}\n` +

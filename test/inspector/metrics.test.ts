@@ -35,6 +35,7 @@ const NAMES = [
   'webhook_quarantined',
   'webhook_quarantine_lost_total',
   'webhook_secrets_unreadable',
+  'webhook_log_lines_dropped_total',
 ];
 
 test('metrics have these names and no others, when they are scraped', () => {

@@ -8,14 +8,15 @@ import { isRejection, resultOf } from './results.ts';
 
 /** Everything that the inspector knows from watching, rather than from the store. It is gone when the process ends. */
 export class Watch implements Observer {
-  readonly metrics = new Metrics();
+  readonly metrics: Metrics;
   readonly rejections = new Rejections();
   readonly rates = new Rates();
   readonly feed: Feed;
   readonly startedAt: number;
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, droppedLogLines?: () => number) {
+    this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();
     this.feed = new Feed(clock);
