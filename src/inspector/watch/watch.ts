@@ -2,7 +2,9 @@ import type { Clock } from '../../clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
+import { Probe } from './probe.ts';
 import { Rates } from './rates.ts';
+import { RefusedWebhooks } from './refused-webhooks.ts';
 import { Rejections } from './rejections.ts';
 import { isRejection, resultOf } from './results.ts';
 
@@ -11,6 +13,8 @@ export class Watch implements Observer {
   readonly metrics: Metrics;
   readonly rejections = new Rejections();
   readonly rates = new Rates();
+  readonly refusedWebhooks = new RefusedWebhooks();
+  readonly probe = new Probe();
   readonly feed: Feed;
   readonly startedAt: number;
   readonly #clock: Clock;
@@ -30,11 +34,15 @@ export class Watch implements Observer {
       const { id, status } = answer.recorded;
       this.rates.count(status, now);
       this.rates.time('ack', answer.ms, now);
+      this.refusedWebhooks.accepted(answer.webhookId, now);
       this.feed.changed(id, status, answer.kind);
     } else if (isRejection(result)) {
       this.rates.count('rejected', now);
+      if (answer.webhookId !== '') this.refusedWebhooks.refused(answer.webhookId, now);
       this.rejections.add({ at: now, result, answer });
       this.feed.rejected();
+    } else {
+      this.rates.count('notRecorded', now);
     }
   }
 
