@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { pino } from 'pino';
 import { systemClock } from '../clock.ts';
 import { type Config, loadConfig } from '../config.ts';
+import { openLog } from '../log.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
-import { visibleLog } from '../visible.ts';
 import { handlersFile, loadHandlers } from './load-handlers.ts';
 import { say } from './print.ts';
 import { start } from './start.ts';
@@ -40,14 +39,17 @@ function devConfig(): Config {
 }
 
 async function dev(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
+  const output = openLog(config);
+  const { log } = output;
   const guard = guardProcess(log);
   const handlers = await loadHandlers(config);
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({ config, handlers, log }).catch(async (error) => {
-    await mock.close();
-    throw error;
-  });
+  const service = await start({ config, handlers, log, droppedLogLines: output.dropped }).catch(
+    async (error) => {
+      await mock.close();
+      throw error;
+    },
+  );
   const webhook = await register(mock, service, config);
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   closeWithGrace({ delay, logger: false, skip: UNCAUGHT }, async () => {
@@ -56,6 +58,7 @@ async function dev(config: Config): Promise<void> {
     // The next start has a webhook of its own.
     await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
     await service.stop();
+    await output.flush();
   });
   say(introduction({ mock, service, webhook, config }));
 }

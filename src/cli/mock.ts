@@ -2,10 +2,12 @@ import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
 import { VirtualClock } from '../clock.ts';
 import { isLoopback, loadConfig } from '../config.ts';
+import { openDestination } from '../log.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
 import { hostOf } from '../request-origin.ts';
+import { visible } from '../visible.ts';
 import { introduction } from './mock/introduction.ts';
-import { line, report, say } from './print.ts';
+import { line, say } from './print.ts';
 
 interface Flags {
   readonly port?: number;
@@ -50,18 +52,20 @@ async function run({
   name: names = [],
   ...options
 }: Flags): Promise<void> {
+  const lines = openDestination(1, (dropped) => lines.write(`(${dropped} lines were dropped)\n`));
   const mock = await MockProvider.start({
     ...options,
     port,
     names,
     ...(virtualClock && { clock: new VirtualClock() }),
-    onAttempt: (delivery) => report(summaryOf(delivery)),
+    onAttempt: (delivery) => lines.write(visible(`${summaryOf(delivery)}\n`)),
   });
   closeWithGrace({ delay: CLOSING_MS, logger: false }, async ({ err }) => {
     if (err) say(`hookkit: ${err.message}`);
     await mock.close();
+    await lines.flush();
   });
-  report(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
+  lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
   if (isLoopback(options.host)) return;
   say(`WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock`);
 }

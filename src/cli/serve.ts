@@ -1,9 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { pino } from 'pino';
 import { type Config, loadConfig } from '../config.ts';
 import { messageOf } from '../errors.ts';
-import { visibleLog } from '../visible.ts';
+import { openLog } from '../log.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
 import { guardProcess, UNCAUGHT } from './uncaught.ts';
@@ -18,9 +17,15 @@ export function serveCommand(): Command {
 }
 
 async function serve(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL, ...visibleLog });
+  const output = openLog(config);
+  const { log } = output;
   const guard = guardProcess(log);
-  const service = await start({ config, handlers: await loadHandlers(config), log });
+  const service = await start({
+    config,
+    handlers: await loadHandlers(config),
+    log,
+    droppedLogLines: output.dropped,
+  });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   const cutShort = (error: string) => {
@@ -44,5 +49,6 @@ async function serve(config: Config): Promise<void> {
     }
     guard.expectExit();
     log.info('stopped');
+    await output.flush();
   });
 }

@@ -4,10 +4,13 @@ import type { Service, ServiceOptions } from '../service.ts';
 import { openStore } from '../store/open.ts';
 import { refusePredictable } from './predictable-secrets.ts';
 
-type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'>;
+type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'> & {
+  /** how many lines of the log were dropped */
+  readonly droppedLogLines?: () => number;
+};
 
 /** Starts the service as every command runs it: on the machine's clock, and watched. */
-export async function start({ config, handlers, log }: Options): Promise<Service> {
+export async function start({ config, handlers, log, droppedLogLines }: Options): Promise<Service> {
   let admin: Admin | undefined;
   const store = openStore({
     url: config.DATABASE_URL,
@@ -24,6 +27,6 @@ export async function start({ config, handlers, log }: Options): Promise<Service
   store.catch(() => {}); // startService tells
   // Loaded while the store's thread starts.
   const { startService } = await import('../service.ts');
-  admin = (await import('../inspector/index.ts')).createInspector(systemClock);
+  admin = (await import('../inspector/index.ts')).createInspector(systemClock, droppedLogLines);
   return startService({ config, handlers, log, store, clock: systemClock, random: Math.random, admin });
 }

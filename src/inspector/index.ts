@@ -8,10 +8,11 @@ import { Watch } from './watch/watch.ts';
 
 /**
  * The admin listener: pages, a JSON API and metrics. Hand it to `startService` as `admin`.
+ * @param droppedLogLines how many lines of the log were dropped since the start
  * @example await startService({ ...options, admin: createInspector(systemClock) });
  */
-export function createInspector(clock: Clock): Admin {
-  const watch = new Watch(clock);
+export function createInspector(clock: Clock, droppedLogLines?: () => number): Admin {
+  const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
     async start(parts) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isRejection, results } from '../../src/inspector/watch/results.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -35,6 +36,7 @@ const NAMES = [
   'webhook_quarantined',
   'webhook_quarantine_lost_total',
   'webhook_secrets_unreadable',
+  'webhook_log_lines_dropped_total',
 ];
 
 test('metrics have these names and no others, when they are scraped', () => {
@@ -82,3 +84,13 @@ test.each(['alerts.yml', 'dashboard.json'])(
     for (const label of labels) expect(text).toContain(`result="${label}"`);
   },
 );
+
+test('the alert of nothing that gets in goes by what the overview goes by, when requests are refused', () => {
+  const alerts = readFileSync(new URL('../../docs/monitoring/alerts.yml', import.meta.url), 'utf8');
+  const alert = alerts.split('- alert: ').find((text) => text.startsWith('WebhookNothingGetsIn')) ?? '';
+  const [refused, taken] = [...alert.matchAll(/result=~"([^"]+)"/g)].map(([, values = '']) =>
+    values.split('|'),
+  );
+  expect(refused?.toSorted()).toEqual(results.filter(isRejection).toSorted());
+  expect(taken).toEqual(['accepted', 'duplicate']);
+});

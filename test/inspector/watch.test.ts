@@ -45,6 +45,14 @@ describe('rejections', () => {
     watch.answered(answered({ status: 401 }));
     expect(watch.rejections.list()).toHaveLength(1);
   });
+
+  test('do not count what was not recorded, when that is 503 and 500, which has a count of its own', () => {
+    const clock = new VirtualClock();
+    const watch = new Watch(clock);
+    for (const status of [500, 503, 401]) watch.answered(answered({ status }));
+    expect(watch.rates.recent('notRecorded', 600_000, clock.now())).toBe(2);
+    expect(watch.rates.recent('rejected', 600_000, clock.now())).toBe(1);
+  });
 });
 
 describe('rates', () => {

@@ -33,10 +33,10 @@ export interface Operator {
 const stubs = (newHost: string) => ({
   npx: `case "$1" in
     hookkit) shift; exec "${process.execPath}" "${project}bin/hookkit.js" "$@" ;;
-    node) shift; exec "${process.execPath}" "$@" ;;
   esac
   exit 127`,
-  npm: '[ "$1" = ci ]',
+  node: `exec "${process.execPath}" "$@"`,
+  npm: '[ "$1 $2" = "ci --omit=dev" ]',
   git: '[ "$1" = pull ]',
   scp: `[ "$1" = -p ] && shift
   for last; do :; done
@@ -51,6 +51,7 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
   mkdirSync(join(directory, 'data'), { recursive: true });
   mkdirSync(bin);
   symlinkSync(join(project, 'node_modules'), join(directory, 'node_modules'));
+  symlinkSync(join(project, 'bin'), join(directory, 'bin'));
   copyFileSync(join(project, '.env.example'), join(directory, '.env.example'));
   for (const [program, script] of Object.entries(stubs(join(installation.directory, 'new')))) {
     writeFileSync(join(bin, program), `#!/bin/sh\n${script}\n`);

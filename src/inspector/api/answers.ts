@@ -141,10 +141,22 @@ export const statsAnswer = z.object({
   kinds: z.array(z.object({ kind: z.string(), events: count })),
   oldest_pending_at: time.nullable(),
   quarantined: count,
+  can_record: z.boolean().describe('whether the store could commit just now'),
   last_10_minutes: z.object({
     accepted: count,
     duplicate: count,
-    rejected: count,
+    rejected: count.describe('refused for what they were'),
+    not_recorded: count.describe('answered 503 or 500'),
+    refused_webhooks: z
+      .array(
+        z.object({
+          webhook_id: z.string(),
+          refused: count.describe('since something of it was last accepted'),
+          last_refused_at: time,
+          last_accepted_at: time.nullable().describe('in this process'),
+        }),
+      )
+      .describe('known webhooks of which everything was refused'),
     handled: count,
     failed: count,
     ack_ms: quantiles,
@@ -157,6 +169,7 @@ export const statsAnswer = z.object({
       accepted: values.describe('a second'),
       duplicate: values,
       rejected: values,
+      not_recorded: values,
       handled: values,
       failed: values,
       ack_p50: gaps.describe('milliseconds'),

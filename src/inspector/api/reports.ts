@@ -13,7 +13,12 @@ const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
 
 export async function stats({ store, watch, clock }: Parts): Promise<z.input<typeof statsAnswer>> {
-  const overview = await store.overview();
+  const [overview, secrets, canRecord] = await Promise.all([
+    store.overview(),
+    store.secrets(),
+    watch.probe.canRecord(store),
+  ]);
+  const stored = new Set(secrets.map(({ webhookId }) => webhookId));
   const now = clock.now();
   const { rates } = watch;
   const kinds = Map.groupBy(overview.tallies, ({ kind }) => kind);
@@ -28,10 +33,22 @@ export async function stats({ store, watch, clock }: Parts): Promise<z.input<typ
     })),
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     quarantined: overview.quarantined,
+    can_record: canRecord,
     last_10_minutes: {
       accepted: recent('accepted'),
       duplicate: recent('duplicate'),
       rejected: recent('rejected'),
+      not_recorded: recent('notRecorded'),
+      refused_webhooks: watch.refusedWebhooks
+        .list(RECENT_MS, now)
+        // Strangers can name any webhook; these are known to be there.
+        .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined)
+        .map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
+          webhook_id: webhookId,
+          refused,
+          last_refused_at: iso(lastRefusedAt),
+          last_accepted_at: isoOrNull(lastAcceptedAt),
+        })),
       handled: recent('handled'),
       failed: recent('failed'),
       ack_ms: rates.quantiles('ack', RECENT_MS, now),

@@ -8,7 +8,8 @@ const LINES = {
   rates: [
     ['accepted', '--good', 'accepted'],
     ['duplicate', '--calm', 'repeated'],
-    ['rejected', '--bad', 'refused'],
+    ['rejected', '--warn', 'refused'],
+    ['not_recorded', '--bad', 'not recorded'],
   ],
   times: [
     ['ack_p50', '--good', 'ack, median'],

@@ -10,15 +10,19 @@ export interface Concern {
   readonly path: string;
 }
 
+type Stats = z.output<typeof statsAnswer>;
+
 const OLD_MS = 300_000;
 const SLOW_COMMIT_MS = 500;
 
 /** What is not as it should be, the gravest first. Nothing: all is well. */
-export function concernsOf(stats: z.output<typeof statsAnswer>, now: number): readonly Concern[] {
+export function concernsOf(stats: Stats, now: number): readonly Concern[] {
   const { events, oldest_pending_at: oldest, quarantined, last_10_minutes: recent } = stats;
   const age = oldest === null ? 0 : now - Date.parse(oldest);
   const commit = recent.commit_ms.p99 ?? 0;
   const concerns: (Concern | false)[] = [
+    ...recordingConcerns(stats),
+    ...refusalConcerns(stats),
     events.dead > 0 && {
       grave: true,
       text: `${plural(events.dead, 'event was', 'events were')} given up`,
@@ -43,12 +47,64 @@ export function concernsOf(stats: z.output<typeof statsAnswer>, now: number): re
       advice: 'Store the secret that explains what is signed with it, and it is admitted.',
       path: '/quarantine',
     },
-    recent.rejected > 0 && {
-      grave: false,
-      text: `${plural(recent.rejected, 'request was', 'requests were')} refused in the last 10 minutes`,
-      advice: 'Look at the reasons: a wrong secret, a proxy that changes bodies, or somebody who tries.',
-      path: '/rejections',
+  ];
+  return concerns
+    .filter((concern) => concern !== false)
+    .toSorted((a, b) => Number(b.grave) - Number(a.grave));
+}
+
+/** What keeps genuine notifications from being recorded: 503 and 500, which their senders try again for a while. */
+function recordingConcerns({ can_record: canRecord, last_10_minutes: recent }: Stats): (Concern | false)[] {
+  const count = recent.not_recorded;
+  const advice =
+    'Nothing acknowledged is lost. The log says why: a full or stalled disk, a database that is gone, or an ' +
+    'overload. Run npx hookkit doctor.';
+  return [
+    !canRecord && {
+      grave: true,
+      text: 'Nothing can be recorded',
+      advice: `Every notification gets 503 until the store can commit again. ${advice}`,
+      path: '/api/stats',
+    },
+    count > 0 && {
+      grave: true,
+      text:
+        accepted(recent) === 0
+          ? `Nothing was recorded in the last 10 minutes: ${plural(count, 'request')} got 503 or 500`
+          : `${plural(count, 'request was', 'requests were')} not recorded in the last 10 minutes`,
+      advice,
+      path: '/api/stats',
     },
   ];
-  return concerns.filter((concern) => concern !== false);
+}
+
+function refusalConcerns({ last_10_minutes: recent }: Stats): (Concern | false)[] {
+  const count = recent.rejected;
+  const reasons = 'a wrong secret, a proxy that changes bodies, or somebody who tries';
+  return [
+    count > 0 &&
+      accepted(recent) === 0 && {
+        grave: true,
+        text: `Nothing gets in: ${count === 1 ? 'the one request' : `all ${plural(count, 'request')}`} of the last 10 minutes ${count === 1 ? 'was' : 'were'} refused`,
+        advice: `If your provider sent them, nothing of it arrives. Look at the reasons: ${reasons}.`,
+        path: '/rejections',
+      },
+    ...recent.refused_webhooks.map(({ webhook_id: id, refused, last_accepted_at: last }) => ({
+      grave: true,
+      text: `Nothing of webhook ${id} gets in: ${plural(refused, 'request was', 'requests were')} refused, ${last === null ? 'and none accepted' : 'and none accepted since'}`,
+      advice: `Its secret may be the wrong one: npx hookkit webhooks import --id ${id} --secret-file FILE --replace. Else look at the reasons.`,
+      path: '/rejections',
+    })),
+    count > 0 &&
+      accepted(recent) > 0 && {
+        grave: false,
+        text: `${plural(count, 'request was', 'requests were')} refused in the last 10 minutes`,
+        advice: `Look at the reasons: ${reasons}.`,
+        path: '/rejections',
+      },
+  ];
+}
+
+function accepted({ accepted, duplicate }: Stats['last_10_minutes']): number {
+  return accepted + duplicate;
 }

@@ -79,10 +79,18 @@ export class Metrics {
     registers: this.#registers,
   });
 
+  readonly #droppedLogLines = new Counter({
+    name: 'webhook_log_lines_dropped_total',
+    help: 'Lines of the log that were dropped, as nothing took them: a full disk, or a reader that stands still.',
+    registers: this.#registers,
+  });
+  readonly #countDropped: () => number;
+
   /** Made once: prom-client would look up the labels at every count. */
   readonly #byResult = new Map(results.map((result) => [result, this.#notifications.labels({ result })]));
 
-  constructor() {
+  constructor(droppedLogLines: () => number = () => 0) {
+    this.#countDropped = droppedLogLines;
     // A counter that is not there before its first count makes the first rise invisible to rate().
     for (const counter of this.#byResult.values()) counter.inc(0);
     for (const result of ['wrong', 'unchecked']) this.#guesses.inc({ result }, 0);
@@ -114,6 +122,8 @@ export class Metrics {
     this.#quarantineLost.reset(); // the store counts, over starts and processes
     this.#quarantineLost.inc(quarantineLost);
     this.#unreadable.set(unreadableSecrets);
+    this.#droppedLogLines.reset();
+    this.#droppedLogLines.inc(this.#countDropped());
     return this.#registry.metrics();
   }
 

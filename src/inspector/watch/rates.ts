@@ -5,6 +5,7 @@ class Step {
   accepted = 0;
   duplicate = 0;
   rejected = 0;
+  notRecorded = 0;
   handled = 0;
   failed = 0;
   readonly ack = new Sample();
@@ -18,7 +19,7 @@ class Step {
   }
 }
 
-type Counter = 'accepted' | 'duplicate' | 'rejected' | 'handled' | 'failed';
+type Counter = 'accepted' | 'duplicate' | 'rejected' | 'notRecorded' | 'handled' | 'failed';
 type Timer = 'ack' | 'handler' | 'commit';
 
 const STEP_MS = 10_000;
@@ -32,6 +33,7 @@ export interface Series {
   readonly accepted: readonly number[];
   readonly duplicate: readonly number[];
   readonly rejected: readonly number[];
+  readonly not_recorded: readonly number[];
   readonly handled: readonly number[];
   readonly failed: readonly number[];
   readonly ack_p50: readonly (number | null)[];
@@ -82,6 +84,7 @@ export class Rates {
       accepted: rate('accepted'),
       duplicate: rate('duplicate'),
       rejected: rate('rejected'),
+      not_recorded: rate('notRecorded'),
       handled: rate('handled'),
       failed: rate('failed'),
       ack_p50: time('ack', 0.5),

@@ -2,20 +2,25 @@ import type { Clock } from '../../clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
+import { Probe } from './probe.ts';
 import { Rates } from './rates.ts';
+import { RefusedWebhooks } from './refused-webhooks.ts';
 import { Rejections } from './rejections.ts';
 import { isRejection, resultOf } from './results.ts';
 
 /** Everything that the inspector knows from watching, rather than from the store. It is gone when the process ends. */
 export class Watch implements Observer {
-  readonly metrics = new Metrics();
+  readonly metrics: Metrics;
   readonly rejections = new Rejections();
   readonly rates = new Rates();
+  readonly refusedWebhooks = new RefusedWebhooks();
+  readonly probe = new Probe();
   readonly feed: Feed;
   readonly startedAt: number;
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, droppedLogLines?: () => number) {
+    this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();
     this.feed = new Feed(clock);
@@ -29,11 +34,15 @@ export class Watch implements Observer {
       const { id, status } = answer.recorded;
       this.rates.count(status, now);
       this.rates.time('ack', answer.ms, now);
+      this.refusedWebhooks.accepted(answer.webhookId, now);
       this.feed.changed(id, status, answer.kind);
     } else if (isRejection(result)) {
       this.rates.count('rejected', now);
+      if (answer.webhookId !== '') this.refusedWebhooks.refused(answer.webhookId, now);
       this.rejections.add({ at: now, result, answer });
       this.feed.rejected();
+    } else {
+      this.rates.count('notRecorded', now);
     }
   }
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { textOf } from '../../support/manual.ts';
 
 const source = join(import.meta.dirname, '../../..', 'src');
-const rooms = ['service.ts', 'cli/serve.ts', 'cli/uncaught.ts', 'receiver/', 'store/', 'dispatch/'];
+const rooms = ['service.ts', 'cli/serve.ts', 'cli/uncaught.ts', 'log.ts', 'receiver/', 'store/', 'dispatch/'];
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   (file) => file.endsWith('.ts') && rooms.some((room) => file.startsWith(room)),
 );

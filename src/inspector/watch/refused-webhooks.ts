@@ -1,0 +1,44 @@
+/** A webhook of which nothing was accepted since it was last refused. */
+export interface RefusedWebhook {
+  readonly webhookId: string;
+  /** refusals in a row */
+  readonly refused: number;
+  /** milliseconds since the epoch */
+  readonly lastRefusedAt: number;
+  /** in this process; undefined if it never was */
+  readonly lastAcceptedAt: number | undefined;
+}
+
+/** Strangers can name any webhook: beyond, the one that was named longest ago gives way. */
+const KEPT = 1000;
+
+/** Which webhooks were refused again and again, whatever comes of others: the secret of one may be wrong. */
+export class RefusedWebhooks {
+  readonly #webhooks = new Map<string, RefusedWebhook>();
+
+  accepted(webhookId: string, now: number): void {
+    this.#keep({ webhookId, refused: 0, lastRefusedAt: 0, lastAcceptedAt: now });
+  }
+
+  refused(webhookId: string, now: number): void {
+    const { refused, lastAcceptedAt } = this.#webhooks.get(webhookId) ?? {
+      refused: 0,
+      lastAcceptedAt: undefined,
+    };
+    this.#keep({ webhookId, refused: refused + 1, lastRefusedAt: now, lastAcceptedAt });
+  }
+
+  /** Those refused within the last so many milliseconds, while nothing of them was accepted. */
+  list(ms: number, now: number): readonly RefusedWebhook[] {
+    return [...this.#webhooks.values()].filter(
+      ({ lastRefusedAt, lastAcceptedAt = 0 }) => lastRefusedAt > now - ms && lastAcceptedAt <= now - ms,
+    );
+  }
+
+  #keep(webhook: RefusedWebhook): void {
+    this.#webhooks.delete(webhook.webhookId);
+    this.#webhooks.set(webhook.webhookId, webhook);
+    const [oldest] = this.#webhooks.keys();
+    if (this.#webhooks.size > KEPT && oldest !== undefined) this.#webhooks.delete(oldest);
+  }
+}

@@ -1,0 +1,210 @@
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { visibleLog } from './visible.ts';
+
+/** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
+const MOST_HELD = 8 * 1024 * 1024;
+/** What a waiting line costs beside its text. */
+const LINE_OVERHEAD = 150;
+/** Bytes that one call writes, at most: as much as a pipe takes. */
+const CHUNK = 65_536;
+const SHORTEST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 250;
+/** What the last lines of a process may take to get out. */
+const LAST_LINES_MS = 1000;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** The log of this process, and what became of its lines. */
+export interface Log {
+  readonly log: Logger;
+  /** how many lines were dropped since the start, because nobody took them */
+  dropped(): number;
+  /** Resolves once every line is written, or after a second: to be awaited before the process ends. */
+  flush(): Promise<void>;
+}
+
+/**
+ * The log, as a JSON object a line. Logging never blocks, throws or fills the memory, whatever stdout leads to.
+ * @param fd 1 for a server; 2 for a command whose stdout is for data
+ */
+export function openLog({ LOG_LEVEL: level }: Pick<Config, 'LOG_LEVEL'>, fd: 1 | 2 = 1): Log {
+  const destination = openDestination(fd, (lines) => log.warn({ lines }, 'log lines were dropped'));
+  const log = pino({ level, ...visibleLog }, destination);
+  return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
+}
+
+/**
+ * stdout or stderr for lines that a program must not wait for.
+ * @param onResumed called when lines are taken again, with the number of those dropped meanwhile
+ */
+export function openDestination(fd: 1 | 2, onResumed: (lines: number) => void): LogDestination {
+  const destination = new LogDestination({ fd: neverBlocking(fd), clock: systemClock, onResumed });
+  process.once('exit', () => destination.writeRest());
+  return destination;
+}
+
+/**
+ * A way to write to a descriptor that no reader can hold up: the disk of a file is a matter of Node's own threads, but a
+ * write that waits in one for a reader that stands still would keep the process from ending.
+ */
+function neverBlocking(fd: 1 | 2): number {
+  if (fstatSync(fd).isFile()) return fd;
+  try {
+    // Opened again, it has flags of its own: those of `fd` are shared with the shell and with every other program there.
+    return openSync(
+      `/proc/self/fd/${fd}`,
+      constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY,
+    );
+  } catch {
+    // A socket, as under systemd; another user's pipe; not Linux. Asked for, the stream makes it non-blocking.
+    return fd === 1 ? process.stdout.fd : process.stderr.fd;
+  }
+}
+
+interface Options {
+  readonly fd: number;
+  readonly clock: Clock;
+  /** called when lines are taken again, with the number of those dropped meanwhile */
+  readonly onResumed: (lines: number) => void;
+}
+
+/**
+ * Writes lines to a descriptor, in their order and each whole or not at all. What cannot be written now (ENOSPC on a
+ * full disk, EAGAIN where a reader stands still, EPIPE where it is gone) waits and is tried again. Beyond MOST_HELD new
+ * lines are dropped and counted, until half of what waits is out: so the line that tells of it stands in the gap.
+ */
+export class LogDestination {
+  readonly #fd: number;
+  readonly #clock: Clock;
+  readonly #onResumed: Options['onResumed'];
+  #waiting: Buffer[] = [];
+  /** under way, or what is left of it */
+  #chunk = NOTHING;
+  #held = 0;
+  #isWriting = false;
+  #isPausing = false;
+  #pauseMs = SHORTEST_PAUSE_MS;
+  #dropped = 0;
+  /** since when lines are dropped, as a number of lines; undefined while they are taken */
+  #droppedBefore: number | undefined;
+  #hasGivenUp = false;
+  #isEnding = false;
+  #onIdle = () => {};
+
+  constructor({ fd, clock, onResumed }: Options) {
+    this.#fd = fd;
+    this.#clock = clock;
+    this.#onResumed = onResumed;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Takes a line, its line break included. What pino calls. */
+  write(text: string): void {
+    const line = Buffer.from(text); // as bytes it keeps nothing alive of what it was put together from
+    if (this.#droppedBefore === undefined && this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
+      this.#droppedBefore = this.#dropped;
+    }
+    if (this.#droppedBefore !== undefined) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#held += line.length + LINE_OVERHEAD;
+    if (this.#isEnding) this.writeRest();
+    else if (!this.#isWriting && !this.#isPausing) this.#writeOn();
+  }
+
+  /** Resolves once nothing waits any more, or after a second; what waits then is given up. */
+  async flush(): Promise<void> {
+    if (this.#held === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      // Not the clock's, whose timers do not keep the process alive: this one is all that does.
+      setTimeout(resolve, LAST_LINES_MS);
+    });
+    this.#hasGivenUp = this.#held > 0;
+  }
+
+  /**
+   * Writes what waits as the process ends, when nothing asynchronous happens any more; for a second at most. So are lines
+   * written that come later still.
+   */
+  writeRest(): void {
+    this.#isEnding = true;
+    if (this.#hasGivenUp) return;
+    const giveUpAt = performance.now() + LAST_LINES_MS;
+    const pause = new Int32Array(new SharedArrayBuffer(4));
+    // A chunk under way is written by its thread.
+    let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, ...this.#waiting.splice(0)]);
+    if (!this.#isWriting) this.#chunk = NOTHING;
+    this.#hasGivenUp = true; // until all of it is out
+    while (rest.length > 0 && performance.now() < giveUpAt) {
+      try {
+        rest = rest.subarray(writeSync(this.#fd, rest));
+      } catch (error) {
+        if (!isBusy(error)) return;
+        Atomics.wait(pause, 0, 0, SHORTEST_PAUSE_MS);
+      }
+    }
+    this.#hasGivenUp = rest.length > 0;
+  }
+
+  #writeOn(): void {
+    if (this.#chunk.length === 0) this.#chunk = this.#nextChunk();
+    if (this.#chunk.length === 0) {
+      this.#onIdle();
+      return;
+    }
+    this.#isWriting = true;
+    write(this.#fd, this.#chunk, (error, written) => {
+      this.#isWriting = false;
+      if (error) {
+        this.#tryLater();
+        return;
+      }
+      this.#pauseMs = SHORTEST_PAUSE_MS;
+      this.#chunk = this.#chunk.subarray(written);
+      this.#held -= written;
+      this.#resume();
+      // Telling may have set it going already.
+      if (!this.#isWriting) this.#writeOn();
+    });
+  }
+
+  #tryLater(): void {
+    this.#isPausing = true;
+    this.#clock.after(this.#pauseMs, () => {
+      this.#isPausing = false;
+      this.#writeOn();
+    });
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  #resume(): void {
+    if (this.#droppedBefore === undefined || this.#held > MOST_HELD / 2) return;
+    const lines = this.#dropped - this.#droppedBefore;
+    this.#droppedBefore = undefined;
+    this.#onResumed(lines);
+  }
+
+  #nextChunk(): Buffer {
+    let length = 0;
+    let count = 0;
+    for (const line of this.#waiting) {
+      if (length + line.length > CHUNK && count > 0) break;
+      length += line.length;
+      count++;
+    }
+    this.#held -= count * LINE_OVERHEAD;
+    return Buffer.concat(this.#waiting.splice(0, count), length);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EINTR');
+}

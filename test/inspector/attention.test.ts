@@ -1,0 +1,217 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/clock.ts';
+import { concernsOf } from '../../src/inspector/pages/attention.ts';
+import { Probe } from '../../src/inspector/watch/probe.ts';
+import { RefusedWebhooks } from '../../src/inspector/watch/refused-webhooks.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+
+type Stats = Parameters<typeof concernsOf>[0];
+const nothing = { p50: null, p99: null };
+
+/** What the API says of a quiet service, with some of its last ten minutes changed. */
+function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats> = {}): Stats {
+  const columns = {
+    ...{ times: [], accepted: [], duplicate: [], rejected: [], not_recorded: [], handled: [], failed: [] },
+    ...{ ack_p50: [], ack_p99: [], handler_p50: [], handler_p99: [] },
+  };
+  return {
+    started_at: '2026-01-01T00:00:00.000Z',
+    events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 0 },
+    kinds: [],
+    oldest_pending_at: null,
+    quarantined: 0,
+    can_record: true,
+    last_10_minutes: {
+      ...{ accepted: 0, duplicate: 0, rejected: 0, not_recorded: 0, handled: 0, failed: 0 },
+      ...{ refused_webhooks: [], ack_ms: nothing, handler_ms: nothing, commit_ms: nothing },
+      ...recent,
+    },
+    last_hour: columns,
+    ...more,
+  };
+}
+
+const FULL = 'Nothing can be recorded';
+const NONE_RECORDED = 'Nothing was recorded in the last 10 minutes: 3 requests got 503 or 500';
+const SOME_NOT_RECORDED = '3 requests were not recorded in the last 10 minutes';
+const NONE_IN = 'Nothing gets in: all 3 requests of the last 10 minutes were refused';
+const SOME_REFUSED = '3 requests were refused in the last 10 minutes';
+
+describe('the overview', () => {
+  // Which of: accepted, duplicate, rejected, not recorded, and whether the store can commit.
+  test.each([
+    ['----  ok', []],
+    ['A---  ok', []],
+    ['-D--  ok', []],
+    ['AD--  ok', []],
+    ['--R-  ok', [`grave: ${NONE_IN}`]],
+    ['A-R-  ok', [`minor: ${SOME_REFUSED}`]],
+    ['-DR-  ok', [`minor: ${SOME_REFUSED}`]],
+    ['ADR-  ok', [`minor: ${SOME_REFUSED}`]],
+    ['---N  ok', [`grave: ${NONE_RECORDED}`]],
+    ['A--N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
+    ['-D-N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
+    ['--RN  ok', [`grave: ${NONE_RECORDED}`, `grave: ${NONE_IN}`]],
+    ['ADRN  ok', [`grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
+    ['---- not', [`grave: ${FULL}`]],
+    ['A--- not', [`grave: ${FULL}`]],
+    ['--R- not', [`grave: ${FULL}`, `grave: ${NONE_IN}`]],
+    ['---N not', [`grave: ${FULL}`, `grave: ${NONE_RECORDED}`]],
+    ['ADRN not', [`grave: ${FULL}`, `grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
+  ])('says what is wrong, and how grave it is, when this happened: %s', (what, expected) => {
+    const count = (letter: string) => (what.includes(letter) ? 3 : 0);
+    const stats = statsOf(
+      { accepted: count('A'), duplicate: count('D'), rejected: count('R'), not_recorded: count('N') },
+      { can_record: what.endsWith(' ok') },
+    );
+    const told = concernsOf(stats, 0);
+    expect(told.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`)).toEqual(expected);
+    for (const { advice } of told) expect(advice.length).toBeGreaterThan(30);
+  });
+
+  test('puts what is grave first, when much is wrong', () => {
+    const stats = statsOf(
+      { accepted: 1, rejected: 1 },
+      { quarantined: 1, events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 1 } },
+    );
+    expect(concernsOf(stats, 0).map(({ grave }) => grave)).toEqual([true, false, false]);
+  });
+});
+
+const inspect = inspectedForEachTest();
+let disk: SmallDisk | undefined;
+afterEach(() => {
+  disk?.remove();
+  disk = undefined;
+});
+
+/** The overview as its reader sees it, on one line. */
+async function overview({ url }: Inspected): Promise<string> {
+  const html = await (await fetch(url)).text();
+  const concerns = /<section aria-labelledby="concerns">(.*?)<\/section>/s.exec(html)?.[1] ?? '';
+  return concerns
+    .replace(/<[^>]+>/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+describe('the overview of a running service', () => {
+  test('says that all is well, when nothing came and when something was accepted, and how much', async () => {
+    const inspected = await inspect({ media_available() {} });
+    expect(await overview(inspected)).toMatch(/All is well\. Nothing has come in yet/);
+    await inspected.deliver(notification());
+    await inspected.settled();
+    expect(await overview(inspected)).toMatch(
+      /All is well\. 1 event recorded, .* 1 came in the last 10 minutes, and none was refused/,
+    );
+  });
+
+  test('says that nothing gets in, when every request is refused', async () => {
+    const inspected = await inspect();
+    for (const media_id of ['a', 'b'])
+      await inspected.deliver(notification({ media_id }), 'the-wrong-secret');
+    const text = await overview(inspected);
+    expect(text).toContain('Nothing gets in: all 2 requests of the last 10 minutes were refused');
+    expect(text).toContain(`hookkit webhooks import --id ${WEBHOOK} --secret-file FILE --replace`);
+    expect(text).not.toContain('All is well');
+  });
+
+  test('names the webhook of which nothing gets in, when another one works, and no webhook that a stranger made up', async () => {
+    const inspected = await inspect();
+    await inspected.service.store.addSecret('hookTwo2', 'another-secret-of-thirty-two-bytes');
+    await inspected.deliver(notification());
+    for (const media_id of ['a', 'b', 'c']) {
+      await inspected.deliver(notification({ media_id, webhook_id: 'hookTwo2' }));
+      await inspected.deliver(notification({ media_id, webhook_id: 'madeUp99' }));
+    }
+    const text = await overview(inspected);
+    expect(text).toContain('Nothing of webhook hookTwo2 gets in: 3 requests were refused, and none accepted');
+    expect(text).not.toContain('madeUp99');
+    expect(text).not.toContain(`webhook ${WEBHOOK} gets in`);
+    expect(text).not.toContain('Nothing gets in');
+    await inspected.deliver(
+      notification({ webhook_id: 'hookTwo2', media_id: 'd' }),
+      'another-secret-of-thirty-two-bytes',
+    );
+    expect(await overview(inspected)).not.toContain('hookTwo2');
+  });
+
+  test('says that nothing can be recorded, when its disk is full, before and after somebody sends, until there is room', async () => {
+    disk = mountSmallDisk('size=16m');
+    if (!disk) return;
+    const inspected = await inspect({}, { DATABASE_URL: `sqlite:${disk.path}/receiver.db` });
+    expect(await overview(inspected)).toContain('All is well');
+    disk.fill();
+    const note = 'x'.repeat(40_000);
+    await eventually('nothing is recorded any more', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          inspected.deliver(notification({ media_id: `${Math.random()}${n}`, note })),
+        ),
+      );
+      return answers.every(({ status }) => status === 503);
+    });
+    const text = await overview(inspected);
+    expect(text).toMatch(/requests? (was|were) not recorded in the last 10 minutes|Nothing was recorded/);
+    expect(text).toContain('Run npx hookkit doctor');
+    expect(text).not.toContain('All is well');
+    const { last_10_minutes: recent } = await inspected.api('/stats');
+    expect(recent.not_recorded).toBeGreaterThanOrEqual(10);
+    disk.clear();
+    await eventually(
+      'it records again',
+      async () => (await inspected.deliver(notification())).status === 200,
+    );
+    expect((await inspected.api('/stats')).can_record).toBe(true);
+  });
+});
+
+describe('the probe', () => {
+  test('says no, when the store cannot commit, and asks once for all who ask meanwhile', async () => {
+    const probe = new Probe();
+    let asked = 0;
+    const store = {
+      async ping() {
+        asked++;
+        throw new Error('database or disk is full');
+      },
+    };
+    expect(await Promise.all([probe.canRecord(store), probe.canRecord(store)])).toEqual([false, false]);
+    expect(asked).toBe(1);
+    expect(await probe.canRecord({ ping: async () => {} })).toBe(true);
+  });
+
+  test('says no, when the store does not answer', async () => {
+    expect(await new Probe().canRecord({ ping: () => new Promise(() => {}) })).toBe(false);
+  });
+});
+
+describe('webhooks of which everything is refused', () => {
+  const MINUTES = 600_000;
+
+  test('are listed, when the refusals are recent and nothing was accepted meanwhile', async () => {
+    const clock = new VirtualClock();
+    const webhooks = new RefusedWebhooks();
+    const listed = () =>
+      webhooks.list(MINUTES, clock.now()).map(({ webhookId, refused }) => [webhookId, refused]);
+    webhooks.accepted('one', clock.now());
+    webhooks.refused('one', clock.now());
+    webhooks.refused('two', clock.now());
+    expect(listed()).toEqual([['two', 1]]);
+    await clock.advance(MINUTES);
+    expect(listed()).toEqual([]);
+    webhooks.refused('one', clock.now());
+    expect(listed()).toEqual([['one', 2]]);
+    webhooks.accepted('one', clock.now());
+    expect(listed()).toEqual([]);
+  });
+
+  test('are a thousand at most, when strangers make up more', () => {
+    const webhooks = new RefusedWebhooks();
+    for (let n = 0; n < 5000; n++) webhooks.refused(`made up ${n}`, 1_000_000);
+    expect(webhooks.list(MINUTES, 1_000_000)).toHaveLength(1000);
+  });
+});

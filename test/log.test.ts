@@ -1,0 +1,254 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Clock, systemClock } from '../src/clock.ts';
+import { createInspector } from '../src/inspector/index.ts';
+import { Metrics } from '../src/inspector/watch/metrics.ts';
+import { LogDestination } from '../src/log.ts';
+import { listeningOn } from './mock/support/listening.ts';
+import { eventually } from './support/eventually.ts';
+import { bodyOf, deliver, SECRET } from './support/notifications.ts';
+import { mountSmallDisk } from './support/small-disk.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+let directory: string;
+let cleanUps: (() => void)[] = [];
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+});
+afterEach(() => {
+  for (const cleanUp of cleanUps.reverse()) cleanUp();
+  cleanUps = [];
+  for (const fd of opened) close(fd);
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const opened = new Set<number>();
+
+function open(path: string, flags: number | string): number {
+  const fd = openSync(path, flags);
+  opened.add(fd);
+  return fd;
+}
+
+function close(fd: number): void {
+  opened.delete(fd);
+  closeSync(fd);
+}
+
+/** A pipe with a name: its reader first, as no writer can open one that nobody reads. */
+function pipe(): { readonly path: string; readonly reader: number; readonly writer: number } {
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const reader = open(path, O_RDONLY | O_NONBLOCK);
+  return { path, reader, writer: open(path, O_WRONLY | O_NONBLOCK) };
+}
+
+/** Leaves no room in a pipe. */
+function stuff(writer: number): void {
+  for (const size of [65_536, 1]) {
+    try {
+      for (;;) writeSync(writer, ' '.repeat(size));
+    } catch {} // EAGAIN: it is full
+  }
+}
+
+/** What is in a pipe now. */
+function takeFrom(reader: number): string {
+  const buffer = Buffer.alloc(1024 * 1024);
+  try {
+    return buffer.toString('utf8', 0, readSync(reader, buffer));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return '';
+    throw error;
+  }
+}
+
+/** A destination; when it takes lines again, it writes `dropped N` into the gap. After its test it tries no more. */
+function destinationOn(fd: number): LogDestination {
+  let isOver = false;
+  cleanUps.push(() => {
+    isOver = true;
+  });
+  const clock: Clock = {
+    now: systemClock.now,
+    after: (ms, fn) => systemClock.after(ms, () => isOver || fn()),
+  };
+  const onResumed = (lines: number) => destination.write(`dropped ${lines}\n`);
+  const destination = new LogDestination({ fd, clock, onResumed });
+  return destination;
+}
+
+const lineOf = (number: number) => `${String(number).padStart(7, '0')} ${'ä'.repeat(100)}\n`;
+
+describe('lines of the log', () => {
+  test('come whole and in order, when the reader stood still for a while, with the number of those dropped in the gap', async () => {
+    const { reader, writer } = pipe();
+    const destination = destinationOn(writer);
+    const memory = process.memoryUsage.rss();
+    const sent = 200_000;
+    for (let number = 0; number < sent; number++) destination.write(lineOf(number));
+    expect(destination.dropped).toBeGreaterThan(sent / 2); // some 40 MB: most of it
+    expect(process.memoryUsage.rss() - memory).toBeLessThan(60_000_000); // garbage included
+    let text = '';
+    await eventually('the reader has caught up', () => {
+      text += takeFrom(reader);
+      return text.includes('dropped');
+    });
+    destination.write('after it\n');
+    await eventually('all is read', () => {
+      text += takeFrom(reader);
+      return text.endsWith('after it\n');
+    });
+    const taken = sent - destination.dropped;
+    const expected = Array.from({ length: taken }, (_, number) => lineOf(number));
+    expect(text === `${expected.join('')}dropped ${destination.dropped}\nafter it\n`).toBe(true);
+  });
+
+  test('are held and dropped by size, when nothing takes them, and never above 16 MB', () => {
+    const { writer } = pipe();
+    stuff(writer);
+    for (const size of [1, 100, 10_000, 1_000_000]) {
+      const destination = destinationOn(writer);
+      const line = 'x'.repeat(size);
+      let taken = 0;
+      for (; destination.dropped === 0; taken++) destination.write(line);
+      expect(taken * (size + 100)).toBeLessThan(16 * 1024 * 1024);
+      expect(taken * (size + 150)).toBeGreaterThan(7 * 1024 * 1024);
+    }
+    const destination = destinationOn(writer);
+    destination.write('x'.repeat(20_000_000));
+    expect(destination.dropped).toBe(1);
+  });
+
+  test('wait, when the disk is full, and are written whole once there is room', async () => {
+    const disk = mountSmallDisk('size=1m');
+    if (!disk) return;
+    cleanUps.push(() => disk.remove());
+    const path = join(disk.path, 'log');
+    const destination = destinationOn(open(path, 'a'));
+    destination.write('before\n');
+    await eventually('it is written', () => readFileSync(path, 'utf8') === 'before\n');
+    disk.fill();
+    // More than the rest of the page that the file has already.
+    for (let number = 0; number < 100; number++) destination.write(lineOf(number));
+    await destination.flush(); // ends, though nothing can be written
+    disk.clear();
+    const expected = `before\n${Array.from({ length: 100 }, (_, number) => lineOf(number)).join('')}`;
+    await eventually('they are written', () => readFileSync(path, 'utf8') === expected);
+    expect(destination.dropped).toBe(0);
+  });
+
+  test('go to the next reader, when the one before is gone', async () => {
+    const { path, reader, writer } = pipe();
+    const destination = destinationOn(writer);
+    close(reader);
+    destination.write('for the next\n');
+    await destination.flush();
+    const next = open(path, O_RDONLY | O_NONBLOCK);
+    let text = '';
+    await eventually('the next one reads', () => {
+      text += takeFrom(next);
+      return text === 'for the next\n';
+    });
+  });
+
+  test('are counted in the metrics, when some were dropped', async () => {
+    const overview = { tallies: [], quarantined: 0, quarantineLost: 0, oldestPendingAt: undefined };
+    const metrics = new Metrics(() => 7);
+    for (const _ of [1, 2]) {
+      expect(await metrics.text(overview, 0, 0)).toMatch(/^webhook_log_lines_dropped_total 7$/m);
+    }
+    expect(createInspector(systemClock, () => 7).observer).toMatchObject({ metrics: expect.any(Metrics) });
+  });
+});
+
+/** What stdout may lead to, opened for a program that starts. */
+const outputs: Readonly<Record<string, () => number>> = {
+  'a full disk': () => open('/dev/full', 'a'),
+  'a reader that stands still': () => {
+    const { writer } = pipe();
+    stuff(writer);
+    return writer;
+  },
+  'a reader that is gone': () => {
+    const { reader, writer } = pipe();
+    close(reader);
+    return writer;
+  },
+};
+
+function spawnOn(stdout: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd: directory,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', stdout, 'inherit'],
+  });
+  const exited = once(child, 'exit').then(([code, signal]): unknown => code ?? signal);
+  cleanUps.push(() => child.kill('SIGKILL'));
+  return { child, exited } satisfies { child: ChildProcess; exited: Promise<unknown> };
+}
+
+describe.each(Object.keys(outputs))('with a log that goes to %s', (output) => {
+  const stdout = () => (outputs[output] ?? (() => 1))();
+
+  test('a server acknowledges, handles and is well, when it logs much, and ends in order at SIGTERM', async () => {
+    const { url, close: free } = await listeningOn(createServer());
+    await free();
+    const { child, exited } = spawnOn(stdout(), [cli, 'serve'], {
+      HOST: '127.0.0.1',
+      PORT: new URL(url).port,
+      ADMIN_PORT: '0',
+      LOG_LEVEL: 'debug',
+      WEBHOOK_SECRET: SECRET,
+      SHUTDOWN_GRACE_MS: '100',
+    });
+    const answers = async (path: string) => (await fetch(url + path).catch(() => undefined))?.status;
+    await eventually('it listens', async () => (await answers('/healthz')) === 200);
+    for (let number = 0; number < 20; number++) expect((await deliver(url, bodyOf(number))).status).toBe(200);
+    expect(await answers('/healthz')).toBe(200);
+    expect(await answers('/readyz')).toBe(200);
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+  });
+
+  test.each([
+    ['by itself', '', 0],
+    ['by process.exit', 'process.exit(3)', 3],
+    ['by an error that nobody catches', 'throw undefined', 1],
+  ])('a program ends, when it does so %s', async (_how, code, expected) => {
+    const { exited } = spawnOn(stdout(), ['--input-type=module', '-e', `${LOGS}; ${code}`]);
+    expect(await exited).toBe(expected);
+  });
+});
+
+const cli = fileURLToPath(new URL('../bin/hookkit.js', import.meta.url));
+const LOGS = `
+  const { openLog } = await import('${new URL('../src/log.ts', import.meta.url)}');
+  const { log } = openLog({ LOG_LEVEL: 'info' });
+  for (let number = 0; number < 1000; number++) log.fatal({ number }, 'a line of some length')`;
+
+test.each(['', 'process.exit(0)', "process.once('exit', () => log.fatal({ number: 1000 }, 'the last'))"])(
+  'every line gets out, when a program logs a thousand and ends at once: %s',
+  async (code) => {
+    const { reader, writer } = pipe();
+    const count = code.includes('1000') ? 1001 : 1000;
+    const { exited } = spawnOn(writer, ['--input-type=module', '-e', `${LOGS}; ${code}`]);
+    let text = '';
+    await eventually('all lines are read', () => {
+      text += takeFrom(reader);
+      return text.split('\n').length > count;
+    });
+    expect(await exited).toBe(0);
+    const numbers = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).number);
+    expect(numbers.toSorted((one, other) => one - other)).toEqual(Array.from({ length: count }, (_, n) => n));
+  },
+);
