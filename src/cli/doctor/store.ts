@@ -20,7 +20,8 @@ export async function* checkStore(store: EventStore, config: Config): AsyncGener
   const live = new Set(stored.map(({ webhookId }) => webhookId));
   const weak = guessable(predictable(stored, config));
   if (weak) yield weak;
-  if (!weak || unreadable.length > 0) yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, unreadable);
+  if (!weak || unreadable.length > 0)
+    yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, unreadable);
   yield await backlog(store);
   return config.WEBHOOK_SECRET === undefined ? live : { has: () => true };
 }
