@@ -4,11 +4,14 @@ import { fileURLToPath } from 'node:url';
 const LONGEST = 4000;
 /** Of a reason that was cut, the first error is the same in every checkout, and so much of a message at least. */
 const CERTAIN = 1000;
-/** Frames of one stack that are kept: the first is the one that failed, and deeper ones may not be there each time. */
-const FRAMES = 3;
+/** Frames of one stack that are kept: the longer the paths of a checkout, the fewer frames are recorded beyond the first. */
+const FRAMES = 1;
 
 /** This project, as a path with slashes that ends with one. */
-const PROJECT = slashed(fileURLToPath(new URL('../../../', import.meta.url)));
+const ROOT = new URL('../../../', import.meta.url);
+const PROJECT = slashed(fileURLToPath(ROOT));
+/** As texts name it: taken out first and as a whole, since a path with spaces cannot be told from words. */
+const PROJECT_NAMES = [ROOT.href, fileURLToPath(ROOT)];
 
 const FRAME = /^\s+at (?:(.*) \()?([^()]+?)\)?$/;
 /** Line, or line and column, behind a path. */
@@ -101,7 +104,7 @@ function isInsideNode(place: string): boolean {
 
 function withRelativePaths(text: string): string {
   const ownOrRelative = (path: string) => (isFile(path) ? relative(path) : path);
-  return text
+  return PROJECT_NAMES.reduce((left, name) => left.replaceAll(name, ''), text)
     .replace(QUOTED_PATH, (_all, quote: string, path: string) => `${quote}${ownOrRelative(path)}${quote}`)
     .replace(PATH, ownOrRelative)
     .replace(POSITIONS_IN_CODE, '');

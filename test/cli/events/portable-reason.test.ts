@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { portable } from '../../../src/cli/events/portable-reason.ts';
+import { textOf } from '../../../src/thrown.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { copyProgram } from '../../support/program-copy.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -16,8 +17,8 @@ describe('a reason', () => {
     ['a path of this checkout', `open '${own}data/x.json'`, "open 'data/x.json'"],
     [
       'a URL of this checkout',
-      `${new URL('../../../src/a.ts', import.meta.url)}:3:14 broke`,
-      'src/a.ts broke',
+      `${new URL('../../../package.json', import.meta.url)}:3:14 broke`,
+      'package.json broke',
     ],
     ['a path of another checkout', 'in /srv/qa/kit/src/handlers/media.ts:3:14', 'in src/handlers/media.ts'],
     ['a checkout below a folder src', 'in /srv/src/kit/src/handlers/media.ts:3', 'in src/handlers/media.ts'],
@@ -75,7 +76,6 @@ ${internal}    at internalConnectMultiple (node:net:1122:18)`;
     );
     expect(portable(here)).toBe(`TypeError: fetch failed
     at async media_available (src/handlers/media.ts)
-    at async settle (src/dispatch/run-handler.ts)
 caused by: AggregateError (ECONNREFUSED)
     [Error: connect ECONNREFUSED <address>, Error: connect ECONNREFUSED <address>]`);
     expect(portable(there.replaceAll('\\src/', '\\src\\'))).toBe(portable(here));
@@ -95,6 +95,24 @@ caused by: AggregateError (ECONNREFUSED)
     expect(portable(cut('/srv/kit'))).toBe(
       portable(cut('/srv/a-much-longer-name-of-a-directory/with-more/kit')),
     );
+  });
+
+  test('is the same in two checkouts, when the longer paths of one leave room for fewer frames', () => {
+    const cause = new Error('gone');
+    const error = new Error('the page is not there', { cause });
+    const recorded = (root: string, frames: number) => {
+      const lines = Array.from(
+        { length: frames },
+        (_, n) => `    at step${n} (${root}/src/handlers/deep.ts:${n}:1)`,
+      );
+      error.stack = ['Error: the page is not there', ...lines].join('\n');
+      cause.stack = ['Error: gone', ...lines].join('\n');
+      return textOf(error);
+    };
+    const [short, long] = [recorded('/srv/kit', 10), recorded(`/srv/${'deep/'.repeat(40)}kit`, 10)];
+    expect(short.split('\n').length).not.toBe(long.split('\n').length);
+    expect(portable(short)).toBe(portable(long));
+    expect(portable(short)).toContain('caused by: Error: gone');
   });
 
   test('is portable already, when it was made so, whatever it says', () => {
@@ -152,7 +170,7 @@ describe('two reports', () => {
   const handlers = `
     import { randomUUID } from 'node:crypto';
     import { readFile } from 'node:fs/promises';
-    import { defineHandlers } from '../dispatch/handler.ts';
+    import { defineHandlers } from '${'..'}/dispatch/handler.ts';
     export const handlers = defineHandlers({
       async media_available(event) {
         const number = Number(event.media_id.slice(-3));
@@ -204,8 +222,8 @@ describe('two reports', () => {
     });
     expect(desk().lines('first')[0].reason).toContain("open 'src/handlers/nothing-0.json'");
 
-    const exact = await replayed(two, 'exact', '--exact');
-    expect(desk().lines('exact')[0].reason).toContain(`open '${two}/src/handlers/nothing-0.json'`);
+    const exact = await replayed(one, 'exact', '--exact');
+    expect(desk().lines('exact')[0].reason).toContain(`open '${one}/src/handlers/nothing-0.json'`);
     expect(await compare(first, exact)).toMatchObject({ code: 0 });
     expect((await compare(first, exact, '--exact')).code).toBe(1);
 
