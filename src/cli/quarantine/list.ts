@@ -47,7 +47,8 @@ async function list({ webhook, json }: Flags): Promise<void> {
 async function listJson(store: EventStore, webhook: string | undefined): Promise<void> {
   let isFirst = true;
   for await (const entry of entries(store, webhook)) {
-    await write(`${isFirst ? '[' : ','}\n${JSON.stringify(entry, null, 2).replace(/^/gm, '  ')}`);
+    // By line feeds: a pattern's ^ takes U+2028, which may stand in what strangers sent, for the end of a line too.
+    await write(`${isFirst ? '[' : ','}\n  ${JSON.stringify(entry, null, 2).replaceAll('\n', '\n  ')}`);
     isFirst = false;
   }
   await print(isFirst ? '[]' : '\n]');
