@@ -9,6 +9,6 @@ export function cut(text: string, longest: number): string {
 }
 
 /** The same where the text is itself a part of a longer one, however short it is. */
-export function cutOff(text: string, longest: number): string {
+export function cutOut(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest)).toString();
 }

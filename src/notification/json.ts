@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { cut } from './cut.ts';
 
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
@@ -419,8 +420,11 @@ export function firstDifference(left: unknown, right: unknown): string | undefin
   return other === undefined ? undefined : pointerTo(other);
 }
 
+/** A name may be as long as a body, and is worth a line of a log at most. */
+const LONGEST_NAME = 200;
+
 function pointerTo(name: string): string {
-  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `/${cut(name, LONGEST_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /** The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no spaces. */

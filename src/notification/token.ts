@@ -99,6 +99,14 @@ export function verifySigned(
   return inspectToken(token, body, text);
 }
 
+/** The claims of a token, as they are encoded; undefined where it cannot be one that is signed by HS256. */
+export function claimsOf(token: string): string | undefined {
+  const first = token.indexOf('.');
+  const last = token.length - SIGNATURE_LENGTH - 1;
+  if (first < 1 || last <= first + 1 || token.indexOf('.', first + 1) !== last) return undefined;
+  return token.slice(first + 1, last);
+}
+
 /** Why a token is refused that none of a webhook's keys has signed. */
 export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
   if (token.length <= EXAMINED) {
