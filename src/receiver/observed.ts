@@ -21,7 +21,7 @@ function tell(observer: Observer, res: Response, ms: number): void {
     recorded,
     error,
     refusal,
-    kind: label(claimed?.event),
-    webhookId: label(claimed?.webhookId),
+    kind: label(claimed?.outline.event),
+    webhookId: claimed?.webhookId ?? '',
   });
 }

@@ -10,5 +10,5 @@ export default {
       body: Buffer.from(text),
     };
   },
-  expected: 401,
+  expected: 431,
 } satisfies CorpusRequest;
