@@ -15,6 +15,8 @@ export interface Sizes {
   readonly replayed: number;
   /** events sent over HTTP from a recording */
   readonly sent: number;
+  /** requests of each hostile shape */
+  readonly hostile: number;
   /** how long a service rests before its memory is read */
   readonly restMs: number;
 }
@@ -33,6 +35,7 @@ const FULL: Sizes = {
   stored: 10_000_000,
   replayed: 200_000,
   sent: 100_000,
+  hostile: 1000,
   restMs: 5000,
 };
 
@@ -45,6 +48,7 @@ const QUICK: Sizes = {
   stored: 20_000,
   replayed: 20_000,
   sent: 2000,
+  hostile: 128,
   restMs: 500,
 };
 

@@ -1,3 +1,4 @@
+import { devNull } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { start } from '../../src/cli/start.ts';
@@ -13,18 +14,23 @@ export interface OursOptions {
   readonly handlersMs?: number;
   /** runs the dearest queries all the time */
   readonly queried?: boolean;
+  /** REJECT_LIMIT */
+  readonly rejectLimit?: number;
 }
 
 // The whole service, the admin listener included, as `npm start` runs it.
-const { database, handlersMs, queried }: OursOptions = JSON.parse(process.argv[2] ?? '{}');
+const { database, handlersMs, queried, rejectLimit }: OursOptions = JSON.parse(process.argv[2] ?? '{}');
 const config = parseConfig({
   HOST: '127.0.0.1',
   PORT: '0',
   ADMIN_PORT: '0',
   DATABASE_URL: `sqlite:${database}`,
   WEBHOOK_SECRET: BENCH_SECRET,
+  REJECT_LIMIT: rejectLimit?.toString(),
 });
-const service = await start({ config, handlers: idleHandlers(handlersMs), log: pino({ level: 'warn' }) });
+// Who sends what is refused gets a line for each; it is written, but not between the results.
+const log = pino({ level: 'warn' }, rejectLimit === undefined ? undefined : pino.destination(devNull));
+const service = await start({ config, handlers: idleHandlers(handlersMs), log });
 const { port, store } = service;
 let queries = 0;
 let isStopping = false;

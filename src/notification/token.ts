@@ -1,11 +1,19 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import jwt from 'jsonwebtoken';
+import { cut } from './cut.ts';
 import { firstDifference, type JsonObject, parseJsonObject } from './json.ts';
 
 /** Why a token was refused. For logs and metrics, never for the sender: an answer must not help to forge. */
 export type Refusal =
   | { readonly reason: 'no secret' | 'malformed token' | 'not HS256' | 'critical header' | 'bad signature' }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
+
+/** Header, claims and signature in base64url. */
+const SEGMENTS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
+/** Of 32 bytes in base64url. */
+const SIGNATURE_LENGTH = 43;
+/** A path is made of names that anybody may have written. */
+const LONGEST_PATH = 200;
 
 /** The header of nearly every token. */
 const PLAIN_HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url');
@@ -32,6 +40,11 @@ export function signNotification(body: string | Buffer, key: KeyObject): string 
   return jwt.sign(body.toString('latin1'), key, { algorithm: 'HS256', header, encoding: 'latin1' });
 }
 
+/** Makes the work for a webhook without a secret that of one that has some. Nobody knows it. */
+const DECOY = createSecretKey(randomBytes(32));
+/** A longer token that nobody signed is not looked into for a reason why. */
+const EXAMINED = 4096;
+
 /**
  * Checks a token against a body under each of a webhook's live keys.
  * @param text what the body was read from, by `parseJsonObject`; claims that are the same bytes need not be read again
@@ -43,18 +56,69 @@ export function verifyNotification(
   keys: readonly KeyObject[],
   text?: string,
 ): Refusal | undefined {
-  if (keys.length === 0) return inspectToken(token, body, text) ?? { reason: 'no secret' };
-  let refusal: Refusal = { reason: 'bad signature' };
-  for (const key of keys) {
-    try {
-      // Times are claims like any other here: the provider sends none, and a body may have members of these names.
-      jwt.verify(token, key, { algorithms: ['HS256'], ignoreExpiration: true, ignoreNotBefore: true });
-      return inspectToken(token, body, text);
-    } catch (error) {
-      refusal = refusalOf(error);
-    }
+  const key = signerOf(token, keys);
+  return key ? verifySigned(token, body, key, text) : unsigned(token, keys);
+}
+
+/**
+ * The key that a token is signed with, by HS256 whatever its header says. It looks at nothing else of the token, so that
+ * strangers get no further than this, and it takes the same time for all tokens of one length.
+ * @param rounds for how many keys to work, though there may be fewer
+ */
+export function signerOf(token: string, keys: readonly KeyObject[], rounds = 1): KeyObject | undefined {
+  const dot = token.lastIndexOf('.');
+  const input = dot < 0 ? token : token.slice(0, dot);
+  const signature = Buffer.from(token.slice(-SIGNATURE_LENGTH), 'latin1');
+  const isPlaced = dot === token.length - SIGNATURE_LENGTH - 1;
+  let signer: KeyObject | undefined;
+  for (let round = 0; round < Math.max(rounds, keys.length); round++) {
+    const key = keys[round];
+    const right = createHmac('sha256', key ?? DECOY)
+      .update(input, 'latin1')
+      .digest('base64url');
+    const isRight = signature.length === right.length && timingSafeEqual(signature, Buffer.from(right));
+    if (isRight && isPlaced) signer ??= key;
   }
-  return refusal;
+  return signer;
+}
+
+/** Checks everything else of a token whose signature is right under this key. */
+export function verifySigned(
+  token: string,
+  body: JsonObject,
+  key: KeyObject,
+  text?: string,
+): Refusal | undefined {
+  // Nearly every token. jsonwebtoken takes it too, for ten times as long.
+  if (text !== undefined && token.startsWith(`${PLAIN_HEADER}.${Buffer.from(text).toString('base64url')}.`)) {
+    return undefined;
+  }
+  try {
+    // Times are claims like any other here: the provider sends none, and a body may have members of these names.
+    jwt.verify(token, key, { algorithms: ['HS256'], ignoreExpiration: true, ignoreNotBefore: true });
+  } catch (error) {
+    return refusalOf(error);
+  }
+  return inspectToken(token, body, text);
+}
+
+/** The claims of a token, as they are encoded; undefined where it cannot be one that is signed by HS256. */
+export function claimsOf(token: string): string | undefined {
+  const first = token.indexOf('.');
+  const last = token.length - SIGNATURE_LENGTH - 1;
+  if (first < 1 || last <= first + 1 || token.indexOf('.', first + 1) !== last) return undefined;
+  return token.slice(first + 1, last);
+}
+
+/** Why a token is refused that none of a webhook's keys has signed. */
+export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
+  if (token.length <= EXAMINED) {
+    const head = SEGMENTS.exec(token)?.[1];
+    if (head === undefined) return { reason: 'malformed token' };
+    const refusal = refusalOfHeader(head);
+    if (refusal) return refusal;
+  }
+  return { reason: keys.length === 0 ? 'no secret' : 'bad signature' };
 }
 
 /**
@@ -62,18 +126,24 @@ export function verifyNotification(
  * token is not verified by this; it is only worth keeping until a secret that explains its signature is known.
  */
 export function inspectToken(token: string, body: JsonObject, text?: string): Refusal | undefined {
-  const parts = /^([\w-]+)\.([\w-]+)\.[\w-]{43}$/.exec(token);
-  if (!parts) return { reason: 'malformed token' };
-  const [, head = '', payload = ''] = parts;
-  const isSameText = text !== undefined && bytesOf(payload).equals(Buffer.from(text));
-  if (head === PLAIN_HEADER && isSameText) return undefined;
+  const [, head = '', payload = '', signature = ''] = SEGMENTS.exec(token) ?? [];
+  if (signature.length !== SIGNATURE_LENGTH) return { reason: 'malformed token' };
+  const refusal = refusalOfHeader(head);
+  if (refusal) return refusal;
+  if (text !== undefined && bytesOf(payload).equals(Buffer.from(text))) return undefined;
+  const claims = parseSegment(payload);
+  if (!claims) return { reason: 'malformed token' };
+  const path = firstDifference(claims, body);
+  return path === undefined ? undefined : { reason: 'claims differ', path: cut(path, LONGEST_PATH) };
+}
+
+function refusalOfHeader(head: string): Refusal | undefined {
+  if (head === PLAIN_HEADER) return undefined;
   const header = parseSegment(head);
-  const claims = isSameText ? body : parseSegment(payload);
-  if (!header || !claims) return { reason: 'malformed token' };
+  if (!header) return { reason: 'malformed token' };
   if (header.alg !== 'HS256') return { reason: 'not HS256' };
   if ('crit' in header) return { reason: 'critical header' }; // RFC 7515, 4.1.11: not understood, so refused
-  const path = firstDifference(claims, body);
-  return path === undefined ? undefined : { reason: 'claims differ', path };
+  return undefined;
 }
 
 function bytesOf(segment: string): Buffer {

@@ -18,7 +18,7 @@ export function answerError(res: Response, status: number, error: string): void 
   answer(res, status, { error });
 }
 
-/** 413: more than BODY_LIMIT, as it came or as it was compressed. Closes: the rest, however much it is, is not read. */
+/** 413: more than BODY_LIMIT. Closes: the rest, however much it is, is not read. */
 export function answerTooLarge(res: Response): void {
   res.set('Connection', 'close');
   answerError(res, 413, 'the body is too large');

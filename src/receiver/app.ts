@@ -1,5 +1,6 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import { KitError, messageOf } from '../errors.ts';
+import { cutOut } from '../notification/cut.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
 import { securityHeaders } from './headers.ts';
@@ -22,6 +23,11 @@ export function createReceiver(options: ReceiverOptions): Express {
   app.set('etag', false);
   app.set('query parser', false);
   app.disable('x-powered-by');
+  Object.defineProperty(app.request, 'ip', {
+    get(this: Request) {
+      return addressOf(this, options.trustProxy);
+    },
+  });
   app.use(securityHeaders());
   app.use(requestLog(app, options.log));
   app.all(options.webhookPath, ...webhookRoute(options));
@@ -31,6 +37,31 @@ export function createReceiver(options: ReceiverOptions): Express {
   app.use(lastResort);
   return app;
 }
+
+/** Room for an IPv6 address with its zone. */
+const LONGEST_ADDRESS = 64;
+
+/**
+ * Where a request comes from, as Express works it out: behind so many proxies, the entry of X-Forwarded-For that the first
+ * of them wrote. Express makes a list of all entries, which may be as many as a header has characters, and gives a part of
+ * the header, which keeps all of it in memory for as long as the address is known.
+ */
+function addressOf(req: Request, proxies: number): string {
+  const header = proxies > 0 ? (req.get('x-forwarded-for') ?? '') : '';
+  let address = req.socket.remoteAddress ?? '';
+  let end = header.length;
+  for (let proxy = 0; proxy < proxies; proxy++) {
+    while (end > 0 && isBetween(header.charCodeAt(end - 1))) end--;
+    if (end === 0) break;
+    const comma = header.lastIndexOf(',', end - 1);
+    address = cutOut(header.slice(comma + 1, end).trim(), LONGEST_ADDRESS);
+    end = comma + 1;
+  }
+  return address;
+}
+
+/** A comma or a space, of which there may be many. */
+const isBetween = (code: number) => code === 0x2c || code === 0x20;
 
 const readOnly: RequestHandler = (req, res, next) => {
   if (req.method === 'GET' || req.method === 'HEAD') return next();
@@ -59,7 +90,7 @@ const lastResort: ErrorRequestHandler = (error, req, res, _next) => {
   if (res.headersSent) return void res.destroy();
   const status: unknown = error?.status;
   if (status === 413) return answerTooLarge(res);
-  // What body-parser refuses: a broken compression, an encoding that nobody knows, a body shorter than announced.
+  // What body-parser refuses: a body shorter than announced.
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return answerError(res, 400, 'the body cannot be read');
   }

@@ -26,6 +26,7 @@ export class Keyring {
   readonly #clock: Clock;
   readonly #fallback: readonly KeyObject[];
   #held: ReadonlyMap<string, ReadonlyMap<string, Held>> = new Map();
+  #mostKeys = 1;
   #lastRead = Number.NEGATIVE_INFINITY;
   #next: Promise<void> | undefined;
   #underWay: Promise<void> = Promise.resolve();
@@ -54,10 +55,26 @@ export class Keyring {
 
   /** The keys that verify a webhook's notifications now. */
   keysFor(webhookId: string): readonly KeyObject[] {
+    const live = this.#liveKeysOf(webhookId);
+    return live.length > 0 ? live : this.#fallback;
+  }
+
+  /** Every key that verifies anything now. */
+  everyKey(): readonly KeyObject[] {
+    const webhooks = [...this.#held.keys()];
+    return [...this.#fallback, ...webhooks.flatMap((webhookId) => this.#liveKeysOf(webhookId))];
+  }
+
+  /** How many keys the webhook has that has most of them: to work for so many, whoever is asked for, tells nothing. */
+  get mostKeys(): number {
+    return this.#mostKeys;
+  }
+
+  #liveKeysOf(webhookId: string): readonly KeyObject[] {
     const now = this.#clock.now();
     const held = [...(this.#held.get(webhookId)?.values() ?? [])];
     const live = held.filter(({ retireAt }) => retireAt === undefined || retireAt > now);
-    return live.length > 0 ? live.map(({ key }) => key) : this.#fallback;
+    return live.map(({ key }) => key);
   }
 
   /**
@@ -92,6 +109,7 @@ export class Keyring {
       held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
     }
     this.#held = held;
+    this.#mostKeys = Math.max(1, ...[...held.values()].map((keys) => keys.size));
     if (added.size > 0) this.onAdded([...added]);
   }
 

@@ -1,5 +1,4 @@
 import type { RequestHandler, Response } from 'express';
-import type { JsonObject } from '../notification/json.ts';
 import type { Observer } from '../observer.ts';
 import { label } from './verified.ts';
 
@@ -14,16 +13,15 @@ export function observed(observer: Observer | undefined): RequestHandler {
 }
 
 function tell(observer: Observer, res: Response, ms: number): void {
-  const { recorded, error, refused, body, source = '' } = res.locals;
-  const value: JsonObject = body ?? {};
+  const { recorded, error, refusal, claimed, source = '' } = res.locals;
   observer.answered({
     ms,
     source,
     status: res.statusCode,
     recorded,
     error,
-    refusal: refused?.refusal,
-    kind: label(value.event),
-    webhookId: label(value.webhook_id),
+    refusal,
+    kind: label(claimed?.outline.event),
+    webhookId: claimed?.webhookId ?? '',
   });
 }

@@ -1,16 +1,83 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { type JsonObject, parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { inspectToken, verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import type { Keyring } from './keyring.ts';
+import { toVerified } from './verified.ts';
 
-/** Whether a refused notification may be genuine after all, once the right secret is known. */
-export function deservesQuarantine(token: string, body: JsonObject): boolean {
-  return inspectToken(token, body) === undefined && parsePayload(body).type === 'known';
+/** A notification that was refused, as it came. */
+export interface Refused {
+  readonly token: string;
+  readonly text: string;
+  readonly value: JsonObject;
+  readonly source: string;
 }
+
+interface QuarantineOptions {
+  readonly store: Pick<EventStore, 'quarantine'>;
+  readonly log: Pick<Logger, 'error'>;
+  /** how much is kept; with 0, nothing is */
+  readonly maxBytes: number;
+  /** called with how many notifications there was no room for */
+  readonly onLost?: ((lost: number) => void) | undefined;
+}
+
+/** What waits to be looked at is not to fill the memory, however many are refused at once. */
+const WAITING_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Keeps refused notifications that may be genuine after all, once the right secret is known. It does so after their answer
+ * and one at a time: how long an answer takes tells nothing of what is kept, and a flood is not worked for faster.
+ */
+export class Quarantine {
+  readonly #options: QuarantineOptions;
+  readonly #waiting: Refused[] = [];
+  #bytes = 0;
+  #isWorking = false;
+
+  constructor(options: QuarantineOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at it after what is being answered now. */
+  add(refused: Refused): void {
+    if (this.#options.maxBytes === 0) return;
+    const size = sizeOf(refused);
+    if (this.#bytes + size > WAITING_BYTES) {
+      this.#options.onLost?.(1);
+      return;
+    }
+    this.#bytes += size;
+    this.#waiting.push(refused);
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    void setImmediate().then(() => this.#work());
+  }
+
+  async #work(): Promise<void> {
+    const { log } = this.#options;
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      this.#bytes -= sizeOf(next);
+      await this.#keep(next).catch((error) =>
+        log.error({ error: messageOf(error) }, 'a refused notification could not be kept in quarantine'),
+      );
+    }
+    this.#isWorking = false;
+  }
+
+  async #keep({ token, text, value, source }: Refused): Promise<void> {
+    if (parsePayload(value).type !== 'known' || inspectToken(token, value, text)) return;
+    const { store, maxBytes, onLost } = this.#options;
+    const { lost } = await store.quarantine({ ...toVerified(value, text), token, source }, maxBytes);
+    if (lost > 0) onLost?.(lost);
+  }
+}
+
+const sizeOf = ({ token, text }: Refused) => token.length + text.length;
 
 interface Admission {
   readonly store: Pick<EventStore, 'hasQuarantined' | 'waitingWebhooks' | 'quarantined' | 'admit'>;

@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Express, Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp, startTime } from 'pino-http';
+import { cutOut } from '../notification/cut.ts';
 
 /**
  * Gives each request an id, which its answer carries as `X-Request-Id`, and a `log` that names it. No header is ever
@@ -9,8 +10,6 @@ import { pinoHttp, startTime } from 'pino-http';
  * pino-http took a fifth of an ack's time: it sets to work on a request when its `log` is first asked for.
  */
 export function requestLog(app: Express, log: Logger): RequestHandler {
-  const start = randomBytes(6).toString('hex');
-  let count = 0;
   const http = pinoHttp({
     logger: log,
     quietReqLogger: true,
@@ -18,7 +17,7 @@ export function requestLog(app: Express, log: Logger): RequestHandler {
     customLogLevel: (_req, res, error) => (error || res.statusCode >= 500 ? 'error' : 'debug'),
     wrapSerializers: false,
     serializers: {
-      req: (req) => ({ method: req.method, path: String(req.url).split('?')[0] }),
+      req: (req) => ({ method: req.method, path: pathOf(String(req.url)) }),
       res: (res) => ({ status: res.statusCode }),
     },
   });
@@ -31,12 +30,21 @@ export function requestLog(app: Express, log: Logger): RequestHandler {
     },
   });
   return (req, res, next) => {
-    req.id = `${start}-${(++count).toString(36)}`;
+    // Random, as a number that goes up would tell strangers how many requests there are.
+    const digits = randomUUID().replaceAll('-', ''); // Node draws these ahead
+    req.id = `${digits.slice(20)}-${digits.slice(0, 12)}`;
     res.setHeader('X-Request-Id', req.id);
     res[startTime] = Date.now();
     if (log.isLevelEnabled('debug')) logOutcome(req);
     next();
   };
+}
+
+const LONGEST_PATH = 200;
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return cutOut(url, Math.min(LONGEST_PATH, end < 0 ? url.length : end));
 }
 
 /** Has the request's status logged once it is answered. */

@@ -1,3 +1,4 @@
+import { cut } from '../notification/cut.ts';
 import { digestOf } from '../notification/digest.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';
@@ -24,5 +25,5 @@ export function toVerified(body: JsonObject, text: string): VerifiedNotification
 /** A member as a column: a kind that is not known yet may hold anything, and the body keeps it in full. */
 export function label(member: unknown): string {
   if (typeof member !== 'string') return '';
-  return member.slice(0, LONGEST_LABEL).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD');
+  return cut(member, LONGEST_LABEL).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD');
 }

@@ -1,20 +1,21 @@
+import type { KeyObject } from 'node:crypto';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
+import { ipKeyGenerator, type RateLimitInfo, rateLimit } from 'express-rate-limit';
 import type { Logger } from 'pino';
-import { type JsonObject, parseJsonObject } from '../notification/json.ts';
-import { type Refusal, verifyNotification } from '../notification/token.ts';
+import { decode, type JsonObject, type Outline, outlineOf, parseOutlined } from '../notification/json.ts';
+import { claimsOf, type Refusal, signerOf, unsigned, verifySigned } from '../notification/token.ts';
 import type { Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError, answerTooLarge, answerUnavailable } from './answer.ts';
 import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
-import { deservesQuarantine } from './quarantine.ts';
+import { Quarantine } from './quarantine.ts';
 import { label, toVerified } from './verified.ts';
 
 export interface WebhookRouteOptions {
   readonly store: Pick<EventStore, 'record' | 'quarantine'>;
-  readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
+  readonly keyring: Pick<Keyring, 'keysFor' | 'everyKey' | 'mostKeys' | 'refresh'>;
   /** largest body, in bytes */
   readonly bodyLimit: number;
   /** failed verifications a minute and source, beyond which 429 takes the place of 401 */
@@ -35,10 +36,38 @@ export interface WebhookRouteOptions {
 const MINUTE_MS = 60_000;
 /** Requests at once for which the store is asked whether their secret is there by now; each holds some 30 KB. */
 const MAX_LOOKUPS = 500;
+/** So many keys are tried on a token sooner than its claims are gone through for the webhook that they name. */
+const FEW_KEYS = 2;
+
+/** What the provider sends has eight; making a value of very many takes longer than may be spent on what is not signed. */
+const FEW_PIECES = 500;
+
+/** A body that was read and gone through, with the token that came with it. */
+interface Claimed {
+  readonly token: string;
+  readonly bytes: Buffer;
+  readonly outline: Outline;
+  readonly webhookId: string;
+  /** what it says, where that costs little to know; of the others it is known once their signature is right */
+  readonly read: Read | undefined;
+}
+
+/** A body's text, and the value of it. */
+interface Read {
+  readonly value: JsonObject;
+  readonly text: string;
+}
 
 /** The handlers of the webhook route, in the order of the table of answers. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
-  const { store, keyring, rejectLimit, quarantineMaxBytes, onAccepted } = options;
+  const { store, keyring, rejectLimit, onAccepted } = options;
+  const failures = new Failures(MINUTE_MS, rejectLimit);
+  const quarantine = new Quarantine({
+    store,
+    log: options.log,
+    maxBytes: options.quarantineMaxBytes,
+    onLost: options.onQuarantineLost,
+  });
   let waitingAcks = 0;
   let lookups = 0;
 
@@ -54,65 +83,118 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     next();
   };
 
-  // Every content type: the provider's is not documented.
-  const rawBody = express.raw({ type: () => true, limit: options.bodyLimit });
-
-  /** A body that cannot be read is refused like one that is no JSON: after Authorization, whose turn comes first. */
-  const readBody: RequestHandler = (req, res, next) => {
-    // Said at once: what reads the body would first take in all of it, however long that is.
+  /** What the head of a request tells is enough to refuse most that is refused; its body is not waited for then. */
+  const examineHead: RequestHandler = (req, res, next) => {
     if (Number(req.headers['content-length']) > options.bodyLimit) return answerTooLarge(res);
+    const token = bearerOf(req);
+    if (token === undefined) {
+      failures.increment(sourceOf(req));
+      closeIfEndless(req, res);
+      return challenge(res, 'an Authorization header of the form "Bearer TOKEN" is needed');
+    }
+    res.locals.token = token;
+    if (failures.isOver(sourceOf(req)) && !isSigned(token)) {
+      closeIfEndless(req, res);
+      return void limitRejections(req, res, next);
+    }
+    if (isEncoded(req)) {
+      closeIfEndless(req, res);
+      return refuseBody(req, res, 'compressed');
+    }
+    next();
+  };
+
+  /** Whether a token may verify, as far as it tells by itself. */
+  const isSigned = (token: string): boolean => {
+    const claims = claimsOf(token);
+    if (claims === undefined) return false;
+    const every = keyring.everyKey();
+    if (every.length <= FEW_KEYS) return signerOf(token, every, 1) !== undefined;
+    const keys = keyring.keysFor(label(webhookIdIn(Buffer.from(claims, 'base64url'))));
+    return signerOf(token, keys, keyring.mostKeys) !== undefined;
+  };
+
+  // Every content type: the provider's is not documented.
+  const rawBody = express.raw({ type: () => true, limit: options.bodyLimit, inflate: false });
+
+  const readBody: RequestHandler = (req, res, next) => {
     rawBody(req, res, (error?: unknown) => {
-      const status = (error as { status?: number } | undefined)?.status;
-      if (error === undefined || status === 413 || status === undefined || status >= 500) return next(error);
-      res.locals.unreadable = true;
-      next();
+      if (error !== undefined) failures.increment(sourceOf(req));
+      next(error);
     });
   };
 
   const receive = async (req: Request, res: Response, next: () => void): Promise<void> => {
-    const token = bearerOf(req);
-    if (token === undefined)
-      return challenge(res, 'an Authorization header of the form "Bearer TOKEN" is needed');
-    if (res.locals.unreadable) return answerError(res, 400, 'the body cannot be read');
-    const parsed = parse(req.body);
-    if ('problem' in parsed) return answerError(res, 400, `the body is ${parsed.problem}`);
-    const { text, value } = parsed;
-    res.locals.body = value;
-    const refusal = await verify(token, value, text);
-    if (refusal) {
-      res.locals.refused = { token, value, text, refusal } satisfies Refused;
+    const verdict = await judge(req, res);
+    if (verdict === undefined) return;
+    if ('reason' in verdict) {
+      res.locals.refusal = verdict;
       return next();
     }
     // Asked again: many may have come while none was waiting yet.
     if (waitingAcks >= options.maxWaitingAcks) return answerUnavailable(res, 'overloaded');
     waitingAcks++;
-    const recorded = await store.record(toVerified(value, text)).finally(() => waitingAcks--);
+    const recorded = await store.record(toVerified(verdict.value, verdict.text)).finally(() => waitingAcks--);
     res.locals.recorded = recorded;
     if (recorded.status === 'accepted') onAccepted();
     if (options.log.isLevelEnabled('debug')) req.log.debug(recorded, 'notification recorded');
     answer(res, 200, recorded satisfies Recorded);
   };
 
-  const verify = async (token: string, body: JsonObject, text: string): Promise<Refusal | undefined> => {
-    const webhookId = label(body.webhook_id);
+  /** What a request says, if it is verified, or why it is not; undefined where its body was refused. */
+  const judge = async (req: Request, res: Response): Promise<Read | Refusal | undefined> => {
+    const bytes: Buffer = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+    try {
+      const outline = outlineOf(bytes);
+      const claimed: Claimed = {
+        token: res.locals.token,
+        bytes,
+        outline,
+        webhookId: label(outline.webhookId),
+        read: outline.pieces > FEW_PIECES ? undefined : read(bytes, outline),
+      };
+      res.locals.claimed = claimed;
+      return await verify(claimed);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      refuseBody(req, res, error.message);
+      return undefined;
+    }
+  };
+
+  const verify = async (claimed: Claimed): Promise<Read | Refusal> => {
+    const { webhookId } = claimed;
     const keys = keyring.keysFor(webhookId);
-    const refusal = verifyNotification(token, body, keys, text);
-    if (refusal?.reason !== 'bad signature' && refusal?.reason !== 'no secret') return refusal;
+    const verdict = verifyWith(claimed, keys);
+    if (!('reason' in verdict)) return verdict;
     // A flood of forgeries is not to pile up here: what is beyond goes by the secrets known now, at most a second old.
-    if (lookups >= MAX_LOOKUPS) return refusal;
+    if (lookups >= MAX_LOOKUPS) return verdict;
     lookups++;
-    // The secret may have been stored a moment ago by another process.
+    // The secret may have been stored a moment ago by another process. Whatever a refusal is for, it waits for this, so
+    // that the time that it takes does not tell what it was for, nor whether the webhook has a secret.
     await keyring.refresh().finally(() => lookups--);
     const now = keyring.keysFor(webhookId);
     const isAsBefore = now.length === keys.length && now.every((key, index) => key === keys[index]);
-    return isAsBefore ? refusal : verifyNotification(token, body, now, text);
+    return isAsBefore ? verdict : verifyWith(claimed, now);
+  };
+
+  const verifyWith = (
+    { token, bytes, outline, read: known }: Claimed,
+    keys: readonly KeyObject[],
+  ): Read | Refusal => {
+    const signer = signerOf(token, keys, keyring.mostKeys);
+    if (!signer) return unsigned(token, keys);
+    // Nobody without a secret gets as far as here.
+    const { value, text } = known ?? read(bytes, outline);
+    return verifySigned(token, value, signer, text) ?? { value, text };
   };
 
   // Stands behind verification, so that it counts and throttles only what failed.
   const limitRejections = rateLimit({
     windowMs: MINUTE_MS,
     limit: rejectLimit,
-    store: new Failures(MINUTE_MS),
+    store: failures,
+    keyGenerator: sourceOf,
     standardHeaders: false,
     legacyHeaders: false,
     // Anybody may send this header; it counts only where TRUST_PROXY says so.
@@ -125,26 +207,36 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     },
   });
 
-  const reject = async (req: Request, res: Response): Promise<void> => {
-    const { token, value, text, refusal } = res.locals.refused as Refused;
-    req.log.warn({ ...refusal, webhookId: label(value.webhook_id) }, 'notification refused');
-    const unexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
-    if (unexplained && deservesQuarantine(token, value)) {
-      const entry = { ...toVerified(value, text), token, source: req.ip ?? '' };
-      const { lost } = await store.quarantine(entry, quarantineMaxBytes);
-      if (lost > 0) options.onQuarantineLost?.(lost);
-    }
-    challenge(res, 'the notification could not be verified');
+  const refuseBody = (req: Request, res: Response, problem: string): void => {
+    failures.increment(sourceOf(req));
+    answerError(res, 400, `the body is ${problem}`);
   };
 
-  return [observed(options.observer), requirePost, refuseIfBusy, readBody, receive, limitRejections, reject];
+  const reject = (req: Request, res: Response): void => {
+    const refusal: Refusal = res.locals.refusal;
+    const { token, webhookId, read: known }: Claimed = res.locals.claimed;
+    const source = req.ip ?? ''; // gone once the connection is closed
+    challenge(res, 'the notification could not be verified');
+    req.log.warn({ ...refusal, webhookId }, 'notification refused');
+    const isUnexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
+    if (isUnexplained && known) quarantine.add({ token, ...known, source });
+  };
+
+  return [
+    observed(options.observer),
+    requirePost,
+    refuseIfBusy,
+    examineHead,
+    readBody,
+    receive,
+    limitRejections,
+    reject,
+  ];
 }
 
-interface Refused {
-  readonly token: string;
-  readonly value: JsonObject;
-  readonly text: string;
-  readonly refusal: Refusal;
+/** What counts as one source: an address, or the network of an IPv6 address, as one host has all of that. */
+function sourceOf(req: Request): string {
+  return ipKeyGenerator(req.ip ?? '');
 }
 
 /** How often the source of a request has failed, as the limiter counted. */
@@ -152,17 +244,41 @@ function hitsOf(req: Request): number | undefined {
   return (req as Request & { rateLimit?: RateLimitInfo }).rateLimit?.used;
 }
 
+/** What stands behind `Bearer`, where nothing else does. */
 function bearerOf(req: Request): string | undefined {
   const values = req.headersDistinct.authorization ?? [];
+  const value = values[0] ?? '';
   // Two of them and another reader may go by the other one.
-  return values.length === 1 ? /^Bearer +(\S+)$/i.exec(values[0] ?? '')?.[1] : undefined;
+  if (values.length !== 1 || !/^Bearer /i.test(value)) return undefined;
+  let start = BEARER.length;
+  while (value[start] === ' ') start++;
+  const token = value.slice(start);
+  return token === '' || token.includes(' ') || token.includes('\t') ? undefined : token;
 }
 
-function parse(body: unknown): { text: string; value: JsonObject } | { problem: string } {
+const BEARER = 'Bearer ';
+
+/** No provider compresses what is a few hundred bytes long, and a hundred bytes may become the largest body. */
+function isEncoded(req: Request): boolean {
+  const encoding = req.headers['content-encoding'];
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
+}
+
+/** What is left of a body that announced its length is taken off the line; one without a length might never end. */
+function closeIfEndless(req: Request, res: Response): void {
+  if (req.headers['transfer-encoding'] !== undefined) res.set('Connection', 'close');
+}
+
+function read(bytes: Buffer, outline: Outline): Read {
+  const text = decode(bytes);
+  return { text, value: parseOutlined(text, bytes, outline) };
+}
+
+function webhookIdIn(claims: Buffer): string {
   try {
-    return parseJsonObject(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    return outlineOf(claims).webhookId;
   } catch (error) {
-    if (error instanceof SyntaxError) return { problem: error.message };
+    if (error instanceof SyntaxError) return '';
     throw error;
   }
 }

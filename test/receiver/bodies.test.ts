@@ -16,11 +16,6 @@ function chunked(...chunks: readonly string[]): string {
   return [...chunks, ''].map((chunk) => `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`).join('');
 }
 
-/** A gzip file of so many zero bytes. */
-function bomb(bytes: number): Buffer {
-  return gzipSync(Buffer.alloc(bytes));
-}
-
 describe('the content type', () => {
   test.each([
     'application/json',
@@ -59,43 +54,33 @@ describe('a compressed body', () => {
   test.each([
     ['gzip', gzipSync(text)],
     ['GZIP', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
     ['deflate', deflateSync(text)],
     ['br', brotliCompressSync(text)],
     ['zstd', zstdCompressSync(text)],
-    ['identity', Buffer.from(text)],
-  ])('in %s, being genuine, is taken with 200', async (encoding, body) => {
-    expect((await post(encoding, body)).status).toBe(200);
-  });
-
-  test.each([
-    ['that is not gzip', Buffer.from(text)],
-    ['cut off', gzipSync(text).subarray(0, -12)],
-    ['with a changed byte', Buffer.from(gzipSync(text)).fill(0xff, 20, 21)],
-    ['with a wrong checksum', Buffer.from(gzipSync(text)).fill(0, gzipSync(text).length - 8)],
-  ])('in gzip %s is refused with 400', async (_how, body) => {
-    const response = await post('gzip', body);
-    expect([response.status, response.body]).toEqual([400, { error: 'the body cannot be read' }]);
-  });
-
-  test.each(['compress', 'foo', 'gzip, gzip', 'x-gzip'])(
-    'in the unknown encoding %p is refused with 400',
-    async (encoding) => {
-      const response = await post(encoding, gzipSync(text));
-      expect([response.status, response.body]).toEqual([400, { error: 'the body cannot be read' }]);
+    ['gzip, identity', gzipSync(text)],
+    ['compress', Buffer.from(text)],
+    ['foo', Buffer.from(text)],
+    ['', Buffer.from(text)],
+  ])(
+    'said to be in %p, though it is genuine and whatever it really is, is refused with 400',
+    async (encoding, body) => {
+      const response = await post(encoding, body);
+      expect([response.status, response.body]).toEqual([400, { error: 'the body is compressed' }]);
     },
   );
 
-  test('in gzip, small as it comes and over the limit as it is, is refused with 413', async () => {
-    const body = bomb(50 * 1024 * 1024);
-    expect(body.length).toBeLessThan(65_536);
-    const response = await post('gzip', body);
-    expect([response.status, response.body]).toEqual([413, { error: 'the body is too large' }]);
-  });
+  test.each(['identity', 'Identity'])(
+    'that is not compressed, and says so by %s, is taken with 200',
+    async (encoding) => {
+      expect((await post(encoding, Buffer.from(text))).status).toBe(200);
+    },
+  );
 
-  test('in brotli or zstd, over the limit as it is, is refused with 413', async () => {
-    const zeros = Buffer.alloc(5 * 1024 * 1024);
-    expect((await post('br', brotliCompressSync(zeros))).status).toBe(413);
-    expect((await post('zstd', zstdCompressSync(zeros))).status).toBe(413);
+  test('that never comes is not waited for, and is refused with 400', async () => {
+    const headers = [`Authorization: ${authorization}`, 'Content-Encoding: gzip', 'Content-Length: 60000'];
+    const answer = await exchange(shared().app, postText(PATH, headers));
+    expect(statusOf(answer)).toBe(400);
   });
 });
 

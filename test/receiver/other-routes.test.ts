@@ -142,7 +142,17 @@ describe('every answer', () => {
     const ids = (await answers()).map(({ headers }) => headers['x-request-id']);
     expect(new Set(ids).size).toBe(ids.length);
     const given = await request(shared().app).get('/healthz').set('X-Request-Id', 'mine');
-    expect(given.headers['x-request-id']).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/);
+    expect(given.headers['x-request-id']).toMatch(/^[0-9a-f]{12}-[0-9a-f]{12}$/);
+  });
+
+  test('has an X-Request-Id that is random, for one request after the other, so that it tells no number of them', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 40; count++) {
+      ids.push((await request(shared().app).get('/healthz')).headers['x-request-id'] ?? '');
+    }
+    // At each place but the one that is always 4 or of a few, the digits vary as they do by chance.
+    const places = Array.from({ length: 25 }, (_, place) => new Set(ids.map((id) => id[place])).size);
+    expect(places.filter((digits) => digits >= 8).length).toBeGreaterThanOrEqual(24);
   });
 
   test('is JSON with an error and nothing else, for each status from 400 on', async () => {

@@ -54,9 +54,12 @@ describe('a store that cannot commit', () => {
     expect((await deliver(app, notification())).status).toBe(200); // what is known verifies all the same
   });
 
-  test('makes the answer 503, when it cannot keep what belongs into quarantine', async () => {
-    const { app } = await start({ wrap: (store) => storeWith(store, { quarantine: unavailable }) });
-    expect((await deliver(app, notification(), 'not stored yet')).status).toBe(503);
+  test('is named in the log, when it cannot keep what belongs into quarantine, and the answer is 401 as ever', async () => {
+    const { app, log } = await start({ wrap: (store) => storeWith(store, { quarantine: unavailable }) });
+    expect((await deliver(app, notification(), 'not stored yet')).status).toBe(401);
+    const lines = () => log.withMessage('a refused notification could not be kept in quarantine');
+    await eventually('the log says so', () => lines().length === 1);
+    expect(lines()).toMatchObject([{ level: 50, error: expect.any(String) }]);
   });
 
   test('does no lasting harm: once it commits again, the same notification is accepted with 200', async () => {

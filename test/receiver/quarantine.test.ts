@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { admitQuarantined } from '../../src/receiver/quarantine.ts';
 import { toVerified } from '../../src/receiver/verified.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
+import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
+import { eventually } from '../support/eventually.ts';
 import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
@@ -14,25 +15,37 @@ const text = JSON.stringify(body);
 const admit = ({ store, keyring, log }: ReceiverFixture) =>
   admitQuarantined({ store, keyring, log: log.log });
 
+/** What is kept, once all that was refused before is seen to: one after the other, and this one is the last. */
+async function keptIn({ app, store }: ReceiverFixture): Promise<readonly Quarantined[]> {
+  const last = JSON.stringify(notification({ media_id: 'the last' }));
+  await deliver(app, last, 'not stored yet');
+  const isLast = ({ body }: Quarantined) => body === last;
+  await eventually('the last is kept', async () => (await store.quarantined()).some(isLast));
+  return (await store.quarantined()).filter((entry) => !isLast(entry));
+}
+
+const isKept = ({ store }: ReceiverFixture) =>
+  eventually('it is kept', async () => (await store.quarantined()).length === 1);
+
 describe('a refused notification', () => {
   test('is kept, when it is well-formed and no secret of its webhook explains its signature, though the answer is 401', async () => {
-    const { app, store, events } = await start();
-    expect((await deliver(app, text, 'not stored yet')).status).toBe(401);
-    expect(only(await store.quarantined())).toMatchObject({
+    const receiver = await start();
+    expect((await deliver(receiver.app, text, 'not stored yet')).status).toBe(401);
+    expect(only(await keptIn(receiver))).toMatchObject({
       token: tokenOf(text, 'not stored yet'),
       body: text,
       webhookId: body.webhook_id,
       kind: 'media_available',
       source: expect.stringMatching(/127\.0\.0\.1$/),
     });
-    expect(await events()).toEqual([]);
+    expect(await receiver.events()).toEqual([]);
   });
 
   test.each(kindNames)('is kept, when its webhook has no secret at all, for %s too', async (event) => {
-    const { app, store } = await start({ secrets: {} });
+    const receiver = await start({ secrets: {} });
     const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
-    expect((await deliver(app, whole, 'not stored yet')).status).toBe(401);
-    expect(await store.quarantined()).toMatchObject([{ kind: event }]);
+    expect((await deliver(receiver.app, whole, 'not stored yet')).status).toBe(401);
+    expect(await keptIn(receiver)).toMatchObject([{ kind: event }]);
   });
 
   const forged = 'forged';
@@ -62,34 +75,37 @@ describe('a refused notification', () => {
       tokenOf(JSON.stringify(notification({ event_time: 'now' })), forged),
     ],
   ])('is not kept, when %s, with 401', async (_what, sent, token) => {
-    const { app, store } = await start();
-    expect((await sendWithToken(app, sent, token)).status).toBe(401);
-    expect(await store.quarantined()).toEqual([]);
+    const receiver = await start();
+    expect((await sendWithToken(receiver.app, sent, token)).status).toBe(401);
+    expect(await keptIn(receiver)).toEqual([]);
   });
 
   test('is not kept, when it can never verify as its parts are padded, though no secret is known, with 401', async () => {
-    const { app, store } = await start({ secrets: {} });
-    expect((await sendWithToken(app, body, tokenOf(text, forged).replace('.', '=.'))).status).toBe(401);
-    expect(await store.quarantined()).toEqual([]);
+    const receiver = await start({ secrets: {} });
+    expect((await sendWithToken(receiver.app, body, tokenOf(text, forged).replace('.', '=.'))).status).toBe(
+      401,
+    );
+    expect(await keptIn(receiver)).toEqual([]);
   });
 
   test('is not kept, when the right secret signed it and only its claims differ, with 401', async () => {
-    const { app, store } = await start();
-    expect((await sendWithToken(app, body, tokenOf('{}', SECRET))).status).toBe(401);
-    expect(await store.quarantined()).toEqual([]);
+    const receiver = await start();
+    expect((await sendWithToken(receiver.app, body, tokenOf('{}', SECRET))).status).toBe(401);
+    expect(await keptIn(receiver)).toEqual([]);
   });
 
   test('is kept once, when it comes again with the same token', async () => {
-    const { app, store } = await start();
-    await deliver(app, text, forged);
-    await deliver(app, text, forged);
-    expect(await store.quarantined()).toHaveLength(1);
+    const receiver = await start();
+    await deliver(receiver.app, text, forged);
+    await deliver(receiver.app, text, forged);
+    expect(await keptIn(receiver)).toHaveLength(1);
   });
 
   test('is not kept, when its source is over its limit, with 429', async () => {
     const { app, store } = await start({ options: { rejectLimit: 2 } });
     for (let count = 0; count < 5; count++)
       await deliver(app, notification({ media_id: `m${count}` }), forged);
+    await eventually('two are kept', async () => (await store.quarantined()).length === 2);
     expect(await store.quarantined()).toHaveLength(2);
   });
 
@@ -101,6 +117,8 @@ describe('a refused notification', () => {
     for (let count = 0; count < 12; count++) {
       const flood = notification({ media_id: `m${count}` });
       await deliver(app, flood, forged).set('X-Forwarded-For', `203.0.113.${count}`);
+      const isKept = ({ body }: Quarantined) => body === JSON.stringify(flood);
+      await eventually('it is kept', async () => (await store.quarantined()).some(isKept));
       const sizes = (await store.quarantined()).map(({ bytes }) => bytes);
       expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(quarantineMaxBytes);
     }
@@ -111,9 +129,20 @@ describe('a refused notification', () => {
   });
 
   test('is not kept, when the maximum is 0, with 401', async () => {
-    const { app, store } = await start({ options: { quarantineMaxBytes: 0 } });
-    expect((await deliver(app, text, forged)).status).toBe(401);
-    expect(await store.quarantined()).toEqual([]);
+    const asked: string[] = [];
+    const wrap = (store: EventStore) =>
+      storeWith(store, {
+        quarantine(...given) {
+          asked.push(given[0].body);
+          return store.quarantine(...given);
+        },
+      });
+    const none = await start({ options: { quarantineMaxBytes: 0 }, wrap });
+    const some = await start({ options: { quarantineMaxBytes: 100_000 }, wrap });
+    for (const { app } of [none, some]) expect((await deliver(app, text, forged)).status).toBe(401);
+    await eventually('the other keeps it', async () => (await some.store.quarantined()).length === 1);
+    expect(await none.store.quarantined()).toEqual([]);
+    expect(asked).toEqual([text]);
   });
 });
 
@@ -134,6 +163,7 @@ describe('what waits in quarantine', () => {
     const receiver = await start({ secrets: {} });
     const { app, store, keyring, clock, events } = receiver;
     await deliver(app, text, 'late secret');
+    await isKept(receiver);
     const receivedAt = only(await store.quarantined()).receivedAt;
     await clock.advance(3_600_000);
     await store.addSecret('2yW4KmiG', 'late secret');
@@ -148,6 +178,7 @@ describe('what waits in quarantine', () => {
     const receiver = await start({ secrets: {} });
     const { app, store, keyring, events } = receiver;
     await deliver(app, text, 'late secret');
+    await isKept(receiver);
     await store.addSecret('2yW4KmiG', 'another secret');
     await store.addSecret('another webhook', 'late secret');
     await keyring.refresh();
@@ -201,6 +232,7 @@ describe('what waits in quarantine', () => {
     const receiver = await start();
     const { app, store, keyring, events } = receiver;
     await deliver(app, text, 'late secret');
+    await isKept(receiver);
     await deliver(app, text, SECRET);
     await store.addSecret('2yW4KmiG', 'late secret');
     await keyring.refresh();

@@ -12,9 +12,20 @@ const QUERIES_GIVE_WAY = 10;
 
 /** Acks go before queries. Only on Linux is a priority the thread's own, and not its process's. */
 function giveWay(): void {
-  if (mode === 'read' && process.platform === 'linux') {
+  if (mode !== 'read' || process.platform !== 'linux') return;
+  try {
     setPriority(Math.min(getPriority() + QUERIES_GIVE_WAY, 19));
+  } catch (error) {
+    // A sandbox may forbid it, such as systemd's filter of system calls: queries then compete with acks, and still work.
+    if (!isForbidden(error)) throw error;
   }
+}
+
+function isForbidden(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const info = error instanceof Error && 'info' in error ? error.info : undefined;
+  const inner = typeof info === 'object' && info !== null && 'code' in info ? info.code : undefined;
+  return [code, inner].some((one) => one === 'EPERM' || one === 'EACCES' || one === 'ENOSYS');
 }
 
 async function serve(): Promise<void> {
