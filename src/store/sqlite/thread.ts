@@ -21,11 +21,9 @@ function giveWay(): void {
   }
 }
 
+/** What the operating system says no to, in Node's words. */
 function isForbidden(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const info = error instanceof Error && 'info' in error ? error.info : undefined;
-  const inner = typeof info === 'object' && info !== null && 'code' in info ? info.code : undefined;
-  return [code, inner].some((one) => one === 'EPERM' || one === 'EACCES' || one === 'ENOSYS');
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR';
 }
 
 async function serve(): Promise<void> {
