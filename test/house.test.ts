@@ -98,7 +98,7 @@ describe('the rules of the house', () => {
   });
 
   test('print in one place, which makes visible what a terminal would obey: nobody else writes to it', () => {
-    const writes = /\bprocess\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*isTTY)|\bconsole\s*\./;
+    const writes = /\bprocess\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*(isTTY|fd)\b)|\bconsole\s*\./;
     expect(writes.test('process.stdout.write(text)')).toBe(true);
     expect(writes.test('const { isTTY } = process.stderr;')).toBe(true);
     expect(writes.test('if (process.stderr.isTTY) say(text)')).toBe(false);
@@ -110,7 +110,7 @@ describe('the rules of the house', () => {
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),
     );
     expect(loggers.filter((call) => !/visibleLog|'silent'/.test(call))).toEqual([]);
-    expect(loggers.length).toBeGreaterThan(3);
+    expect(loggers.length).toBeGreaterThan(1);
   });
 
   test('let only config.ts read the environment', () => {
