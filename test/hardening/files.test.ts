@@ -170,13 +170,16 @@ describe('what was sealed before', () => {
     const sending = (async () => {
       for (let number = 0; isOn; number++) statuses.push((await deliver(url, bodyOf(number))).status);
     })();
-    for (let round = 0; round < 2; round++) {
-      const before = sealedIn();
-      expect(await rekey()).toMatchObject({ code: 0, stdout: '{"sealed":61,"scrubbed":true}\n' });
-      expect(found(before)).toBe(0);
+    try {
+      for (let round = 0; round < 2; round++) {
+        const before = sealedIn();
+        expect(await rekey()).toMatchObject({ code: 0, stdout: '{"sealed":61,"scrubbed":true}\n' });
+        expect(found(before)).toBe(0);
+      }
+    } finally {
+      isOn = false;
+      await sending;
     }
-    isOn = false;
-    await sending;
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
@@ -187,12 +190,12 @@ describe('what was sealed before', () => {
     }));
     const former = firstVersion(path, Buffer.alloc(32, 1), secrets);
     const before = sealedIn();
-    for (const one of secrets) former.store({ ...one, retireAt: 5 });
+    former.db.exec(`DELETE FROM secrets WHERE webhook_id <> 'hook0'`); // frees pages, with all that is in them
     former.db.pragma('wal_checkpoint(TRUNCATE)');
     former.db.close();
-    expect(found(before)).toBeGreaterThan(0);
-    before.push(...sealedIn());
-    expect(await rekey()).toEqual({ code: 0, stdout: '{"sealed":120,"scrubbed":true}\n', stderr: '' });
+    expect(found(before)).toBeGreaterThan(20);
+    const { stdout, code } = await rekey();
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, sealed: 18, scrubbed: true });
     expect(found(before)).toBe(0);
   });
 
