@@ -10,7 +10,8 @@ type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'> & {
 };
 
 /** Starts the service as every command runs it: on the machine's clock, and watched. */
-export async function start({ config, handlers, log, droppedLogLines }: Options): Promise<Service> {
+export async function start(options: Options): Promise<Service> {
+  const { config, handlers, log } = options;
   let admin: Admin | undefined;
   const store = openStore({
     url: config.DATABASE_URL,
@@ -27,6 +28,6 @@ export async function start({ config, handlers, log, droppedLogLines }: Options)
   store.catch(() => {}); // startService tells
   // Loaded while the store's thread starts.
   const { startService } = await import('../service.ts');
-  admin = (await import('../inspector/index.ts')).createInspector(systemClock, droppedLogLines);
+  admin = (await import('../inspector/index.ts')).createInspector(systemClock, options.droppedLogLines);
   return startService({ config, handlers, log, store, clock: systemClock, random: Math.random, admin });
 }
