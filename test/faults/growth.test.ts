@@ -79,6 +79,14 @@ const shape = fc.record({
   unit: fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 3 }).map((all) => all.join('')),
   end,
 });
+/** Shapes that have been trouble: what looks back over a run for each of its characters. */
+const KNOWN: [{ start: string; unit: string; end: string }][] = [
+  [{ start: '{"n":1', unit: '0', end: '1}' }],
+  [{ start: '{"n":0.', unit: '0', end: '1}' }],
+  [{ start: '{"n":"', unit: '\\\\', end: '"}' }],
+  [{ start: '{"', unit: '~/', end: '":1}' }],
+  [{ start: '', unit: ' ', end: ' x' }],
+];
 const sized = (
   { start: first, unit, end: last }: { start: string; unit: string; end: string },
   size: number,
@@ -125,7 +133,7 @@ describe('the processor time', () => {
           const grows = () => least(3, long) > MOST * least(3, short) + NOISE_MS;
           expect(grows() && grows() && grows()).toBe(false);
         }),
-        { numRuns: 60 },
+        { numRuns: 60, examples: KNOWN },
       );
     },
   );
@@ -186,7 +194,7 @@ describe('the processor time', () => {
             const grows = async () => (await cost(long)) > MOST * (await cost(short)) + 5 * NOISE_MS;
             expect((await grows()) && (await grows()) && (await grows())).toBe(false);
           }),
-          { numRuns: 25 },
+          { numRuns: 25, examples: KNOWN },
         );
       } finally {
         await service.dispose();
