@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, type RateLimitInfo, rateLimit } from 'express-rate-limit';
 import type { Logger } from 'pino';
 import { decode, type JsonObject, type Outline, outlineOf, parseOutlined } from '../notification/json.ts';
@@ -7,6 +7,7 @@ import { claimsOf, type Refusal, signerOf, unsigned, verifySigned } from '../not
 import type { Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError, answerTooLarge, answerUnavailable } from './answer.ts';
+import { collectBody } from './body.ts';
 import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
@@ -115,7 +116,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
   };
 
   // Every content type: the provider's is not documented.
-  const rawBody = express.raw({ type: () => true, limit: options.bodyLimit, inflate: false });
+  const rawBody = collectBody(options.bodyLimit);
 
   const readBody: RequestHandler = (req, res, next) => {
     rawBody(req, res, (error?: unknown) => {
