@@ -12,6 +12,7 @@ import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
 import { Quarantine } from './quarantine.ts';
+import { refusalLog } from './refusal-log.ts';
 import { label, toVerified } from './verified.ts';
 
 export interface WebhookRouteOptions {
@@ -69,6 +70,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     maxBytes: options.quarantineMaxBytes,
     onLost: options.onQuarantineLost,
   });
+  const logRefusal = refusalLog(options.log);
   let waitingAcks = 0;
   let lookups = 0;
 
@@ -202,7 +204,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     validate: false,
     handler: (req, res) => {
       // Once a source and minute: a flood is not to fill the disk with lines about itself.
-      if (hitsOf(req) === rejectLimit + 1) req.log.warn({ source: req.ip }, 'source throttled');
+      if (hitsOf(req) === rejectLimit + 1) logRefusal(req, { source: req.ip }, 'source throttled');
       res.set('Retry-After', String(MINUTE_MS / 1000));
       answerError(res, 429, 'too many notifications that cannot be verified');
     },
@@ -218,7 +220,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     const { token, webhookId, read: known }: Claimed = res.locals.claimed;
     const source = req.ip ?? ''; // gone once the connection is closed
     challenge(res, 'the notification could not be verified');
-    req.log.warn({ ...refusal, webhookId }, 'notification refused');
+    logRefusal(req, { ...refusal, webhookId }, 'notification refused');
     const isUnexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
     if (isUnexplained && known) quarantine.add({ token, ...known, source });
   };
