@@ -60,6 +60,8 @@ const STEP = 1024 * 1024;
 const MOST_A_TURN = 1024 * 1024;
 /** Requests begun in one turn of the event loop on connections whose last answer was a refusal. */
 const REFUSED_A_TURN = 8;
+/** Connections that are read again in one turn of the event loop. */
+const READ_ON_A_TURN = 64;
 /** For so long after an acknowledgement a connection counts as one of somebody who can sign. */
 const TRUSTED_MS = 10_000;
 
@@ -78,6 +80,8 @@ export class InFlight {
   readonly #most: number;
   readonly #connections = new Map<Socket, Connection>();
   readonly #refused: Connection[] = [];
+  /** connections that are not read for now, in the order in which they go on */
+  readonly #stopped = new Set<Connection>();
   #held = 0;
   #lookAt: number;
   #isFull = false;
@@ -118,7 +122,7 @@ export class InFlight {
     socket.removeAllListeners('data');
     socket.on('data', (chunk) => this.#came(connection, chunk));
     socket.on('close', () => this.#remove(connection));
-    if (this.#isReadingStopped) socket.pause();
+    if (this.#isReadingStopped) this.#stop(connection);
   }
 
   /** Has a request answered when its turn comes. */
@@ -141,12 +145,7 @@ export class InFlight {
     this.#parse(connection);
     if (this.#held > this.#lookAt) this.#relieve();
     this.#cameThisTurn += chunk.length;
-    if (this.#isReadingStopped) {
-      // Last in the order in which reading goes on, so that each has its turn.
-      this.#connections.delete(connection.socket);
-      if (!connection.socket.destroyed) this.#connections.set(connection.socket, connection);
-      this.#stopReading();
-    }
+    if (this.#isReadingStopped) this.#stopReading();
     this.#awaitTurn();
   }
 
@@ -236,7 +235,7 @@ export class InFlight {
     if (!this.#isFull || this.#held > RELIEVED * this.#most) return;
     this.#isFull = false;
     this.#lookAt = this.#most;
-    for (const connection of this.#connections.values()) this.#readOn(connection);
+    this.#awaitTurn();
   }
 
   get #isReadingStopped(): boolean {
@@ -246,15 +245,35 @@ export class InFlight {
   /** Lets wait in the clients what they have to send. What the app reads just now goes on for a packet or two. */
   #stopReading(): void {
     for (const connection of this.#connections.values()) {
-      if (this.#isFull || !isTrusted(connection)) connection.socket.pause();
+      if (this.#isFull || !isTrusted(connection)) this.#stop(connection);
     }
   }
 
-  #readOn({ socket, current, rest }: Connection): void {
-    if (this.#isReadingStopped) return;
+  #stop(connection: Connection): void {
+    this.#stopped.add(connection);
+    connection.socket.pause();
+  }
+
+  #readOn(connection: Connection): void {
+    const { socket, current, rest } = connection;
+    if (this.#stopped.has(connection)) return;
     const isAppBehind =
       current !== undefined && current.req.readableLength >= current.req.readableHighWaterMark;
     if (!isAppBehind && !(current?.req.complete && rest.length > 0)) socket.resume();
+  }
+
+  /** Not all at once: each takes calls of the kernel, and few of them can be read before all are stopped again. */
+  #readOnStopped(): void {
+    if (this.#isReadingStopped) return;
+    let count = 0;
+    for (const connection of this.#stopped) {
+      if (++count > READ_ON_A_TURN) {
+        this.#awaitTurn();
+        return;
+      }
+      this.#stopped.delete(connection);
+      this.#readOn(connection);
+    }
   }
 
   /** At the end of this turn of the event loop: reading goes on, and some of what was refused has its turn. */
@@ -262,13 +281,12 @@ export class InFlight {
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
     setImmediate(() => {
-      const wasStopped = this.#isReadingStopped;
       this.#isTurnAwaited = false;
       this.#cameThisTurn = 0;
       this.#begunThisTurn = 0;
       while (this.#begunThisTurn < REFUSED_A_TURN && this.#refused.length > 0) this.#beginRefused();
       if (this.#refused.length > 0) this.#awaitTurn();
-      if (wasStopped) for (const connection of this.#connections.values()) this.#readOn(connection);
+      this.#readOnStopped();
     });
   }
 
@@ -309,6 +327,7 @@ export class InFlight {
 
   #remove(connection: Connection): void {
     this.#connections.delete(connection.socket);
+    this.#stopped.delete(connection);
     connection.rest.clear();
     this.#hold(connection, -connection.held);
     this.#openIfRelieved();
