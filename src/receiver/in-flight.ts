@@ -35,7 +35,7 @@ interface Connection {
 }
 
 export interface InFlightOptions {
-  /** bytes that all clients together may have sent of requests that they do not send to their end */
+  /** bytes that stay at most of what clients do not send to its end, once all bounds together are reached */
   readonly mostUnfinished: number;
   /** bytes of requests that wait for their answer, beyond which nothing more is read */
   readonly mostUnanswered: number;

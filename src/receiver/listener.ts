@@ -24,7 +24,7 @@ const FAREWELL_MS = 500;
 const OTHER_HEADERS = 16_384;
 
 const MIB = 1024 * 1024;
-/** Bytes of requests that clients have not sent to their end, of all connections together. */
+/** Bytes of requests that clients have not sent to their end, of all connections together; more, while little else is held. */
 const MOST_UNFINISHED = 16 * MIB;
 /** Bytes of requests that wait for their answer, of all connections together. */
 const MOST_UNANSWERED = 16 * MIB;
