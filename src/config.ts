@@ -45,6 +45,7 @@ const variables = {
   HEADERS_TIMEOUT_MS: ms(100, 600_000, 'a time').default(10_000),
   REQUEST_TIMEOUT_MS: ms(100, 600_000, 'a time').default(15_000),
   KEEP_ALIVE_TIMEOUT_MS: ms(100, 600_000, 'a time').default(65_000),
+  MAX_CONNECTIONS: whole(1, 1_000_000, 'connections').default(5000),
   MAX_WAITING_ACKS: whole(1, 1_000_000, 'requests').default(10_000),
 
   WEBHOOK_SECRET: secret(/^.+$/, 'the secret of a webhook').optional(),

@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KitError, messageOf } from '../errors.ts';
 import { http } from '../node-http.ts';
+import { InFlight } from './in-flight.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -12,6 +13,8 @@ export interface ListenerOptions {
   readonly keepAliveTimeoutMs: number;
   /** largest body that a request may have, in bytes */
   readonly bodyLimit: number;
+  /** connections held open at once; beyond, those go that were of no use for longest */
+  readonly maxConnections: number;
 }
 
 /** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
@@ -19,6 +22,16 @@ const FAREWELL_MS = 500;
 
 /** Room for headers other than the token. */
 const OTHER_HEADERS = 16_384;
+
+const MIB = 1024 * 1024;
+/** Bytes of requests that clients have not sent to their end, of all connections together; more, while little else is held. */
+const MOST_UNFINISHED = 16 * MIB;
+/** Bytes of requests that wait for their answer, of all connections together. */
+const MOST_UNANSWERED = 16 * MIB;
+
+const refuseExpectation: RequestListener = (_req, res) => {
+  res.writeHead(417).end();
+};
 
 /** An HTTP server that drops clients that are too slow, and cuts no request off when it closes. */
 export class Listener {
@@ -30,17 +43,28 @@ export class Listener {
 
   /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
   static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
+    // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
+    const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;
+    const wholeRequest = maxHeaderSize + options.bodyLimit;
+    const inFlight = new InFlight({
+      mostUnfinished: Math.max(MOST_UNFINISHED, wholeRequest),
+      mostUnanswered: MOST_UNANSWERED,
+      mostConnections: options.maxConnections,
+      mostHeaders: maxHeaderSize,
+    });
     const server = http.createServer(
       {
         headersTimeout: options.headersTimeoutMs,
         requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
         keepAliveTimeout: options.keepAliveTimeoutMs,
-        // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
-        maxHeaderSize: Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS,
+        maxHeaderSize,
         connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       },
-      app,
+      (req, res) => inFlight.take(req, res, app),
     );
+    server.on('connection', (socket) => inFlight.add(socket));
+    // Answered here and not by node:http, so that these wait for their turn like all others.
+    server.on('checkExpectation', (req, res) => inFlight.take(req, res, refuseExpectation));
     server.listen(options.port, options.host);
     try {
       await once(server, 'listening');

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, type RateLimitInfo, rateLimit } from 'express-rate-limit';
 import type { Logger } from 'pino';
 import { decode, type JsonObject, type Outline, outlineOf, parseOutlined } from '../notification/json.ts';
@@ -7,10 +7,12 @@ import { claimsOf, type Refusal, signerOf, unsigned, verifySigned } from '../not
 import type { Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError, answerTooLarge, answerUnavailable } from './answer.ts';
+import { collectBody } from './body.ts';
 import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
 import { Quarantine } from './quarantine.ts';
+import { refusalLog } from './refusal-log.ts';
 import { label, toVerified } from './verified.ts';
 
 export interface WebhookRouteOptions {
@@ -68,6 +70,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     maxBytes: options.quarantineMaxBytes,
     onLost: options.onQuarantineLost,
   });
+  const logRefusal = refusalLog(options.log);
   let waitingAcks = 0;
   let lookups = 0;
 
@@ -115,7 +118,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
   };
 
   // Every content type: the provider's is not documented.
-  const rawBody = express.raw({ type: () => true, limit: options.bodyLimit, inflate: false });
+  const rawBody = collectBody(options.bodyLimit);
 
   const readBody: RequestHandler = (req, res, next) => {
     rawBody(req, res, (error?: unknown) => {
@@ -201,7 +204,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     validate: false,
     handler: (req, res) => {
       // Once a source and minute: a flood is not to fill the disk with lines about itself.
-      if (hitsOf(req) === rejectLimit + 1) req.log.warn({ source: req.ip }, 'source throttled');
+      if (hitsOf(req) === rejectLimit + 1) logRefusal(req, { source: req.ip }, 'source throttled');
       res.set('Retry-After', String(MINUTE_MS / 1000));
       answerError(res, 429, 'too many notifications that cannot be verified');
     },
@@ -217,7 +220,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     const { token, webhookId, read: known }: Claimed = res.locals.claimed;
     const source = req.ip ?? ''; // gone once the connection is closed
     challenge(res, 'the notification could not be verified');
-    req.log.warn({ ...refusal, webhookId }, 'notification refused');
+    logRefusal(req, { ...refusal, webhookId }, 'notification refused');
     const isUnexplained = refusal.reason === 'bad signature' || refusal.reason === 'no secret';
     if (isUnexplained && known) quarantine.add({ token, ...known, source });
   };

@@ -18,6 +18,7 @@ const options = {
   headersTimeoutMs: 150,
   requestTimeoutMs: 300,
   keepAliveTimeoutMs: 200,
+  maxConnections: 5000,
 };
 
 let receiver: ReceiverFixture;
