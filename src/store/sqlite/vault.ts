@@ -8,6 +8,9 @@ import type { SealedSecret } from './operations/secrets.ts';
 
 type Writer = Calls<typeof writes>;
 
+/** How many keys a call meets at most, where others change it all the time. */
+const MOST_KEYS = 8;
+
 /** Where the key is: given, or in the key file. */
 interface KeySource {
   /** 32 bytes */
@@ -127,14 +130,14 @@ export class Vault {
 
   /** Calls `use` again, with the key of now, where it gives nothing back: another process has changed the key. */
   async #withKey<T>(use: (held: Held) => Promise<{ readonly value: T } | undefined>): Promise<T> {
-    const first = await use(this.#held);
-    if (first) return first.value;
-    this.#held = await unlock(this.#write, this.#source).catch((cause) => {
-      // Not for good: what the keyring has in memory serves on until the process is started with the new key.
-      throw unavailable(`the secrets were sealed under another key: ${messageOf(cause)}`);
-    });
-    const second = await use(this.#held);
-    if (second) return second.value;
+    for (let tries = MOST_KEYS; tries > 0; tries--) {
+      const result = await use(this.#held);
+      if (result) return result.value;
+      this.#held = await unlock(this.#write, this.#source).catch((cause) => {
+        // Not for good: what the keyring has in memory serves on until the process is started with the new key.
+        throw unavailable(`the secrets were sealed under another key: ${messageOf(cause)}`);
+      });
+    }
     throw unavailable('the secrets are being sealed under other keys all the time');
   }
 }
@@ -155,6 +158,15 @@ async function unlock(write: Writer, source: KeySource): Promise<Held> {
   const keyCheck = check ?? (await write.call('metaOrSet', { name: KEY_CHECK, value }));
   const key = given ?? fitting(found, keyCheck, file);
   const sealer = new Sealer(key);
+  if (!sealer.isKeyOf(keyCheck)) {
+    // Another process may have changed the key between the one reading and the other.
+    const [checkNow, keyNow] = [
+      await write.call('meta', KEY_CHECK),
+      given ?? readOrMakeKeyFile(file, { mayMake: false }),
+    ];
+    const isMoved = !Buffer.from(checkNow ?? []).equals(keyCheck) || !keyNow.equals(found);
+    if (isMoved) return unlock(write, source);
+  }
   if (sealer.versionOf(keyCheck) === 'current') return { key, sealer, keyCheck };
   await write.call('bindToRows', { key, keyCheck }); // unless another process has just done so
   return unlock(write, source);
