@@ -123,9 +123,12 @@ export class LogDestination {
   async flush(): Promise<void> {
     if (this.#held === 0) return;
     await new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
       // Not the clock's, whose timers do not keep the process alive: this one is all that does.
-      setTimeout(resolve, LAST_LINES_MS);
+      const timer = setTimeout(resolve, LAST_LINES_MS);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
     this.#hasGivenUp = this.#held > 0;
   }
