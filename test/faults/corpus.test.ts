@@ -39,7 +39,9 @@ test.each(LIMITS)(
     for (const { name, bytes, expected } of requests) {
       const sent = bytes(limit);
       const status = await firstStatus(port, sent);
-      if (status !== expected) wrong.push(`${name}: ${status} and not ${expected}`);
+      // Headers that are not read to their end: the reset may overtake the answer.
+      const isCutOff = status === 0 && expected === 431;
+      if (status !== expected && !isCutOff) wrong.push(`${name}: ${status} and not ${expected}`);
       const cost = await costOf(sent, ROUNDS);
       const most = MOST_TIMES_PLAIN * plain + (sent.length * MOST_MICROSECONDS_A_BYTE) / 1000;
       process.stdout.write(
