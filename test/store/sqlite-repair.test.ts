@@ -4,8 +4,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import { attemptJson, eventJson } from '../../src/store/event-json.ts';
-import { migrations } from '../../src/store/sqlite/migrations.ts';
+import { record } from '../../src/store/sqlite/operations/record.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { firstVersion } from '../support/first-version.ts';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -25,12 +26,9 @@ let path: string;
 beforeEach(async () => {
   directory = await temporaryDirectory();
   path = join(directory, 'receiver.db');
-  const store = await SqliteStore.open({ path, clock: systemClock });
-  for (const media_id of [...Object.keys(PUT_OFF), 'right', 'bytes', 'long']) {
-    await store.record(verified({ media_id }));
-  }
-  await store.close();
 });
+
+const EVENTS = [...Object.keys(PUT_OFF), 'right', 'bytes', 'long'].map((media_id) => verified({ media_id }));
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
@@ -46,18 +44,19 @@ function store(db: Database.Database, media: string, status: string, next: unkno
   db.prepare('DELETE FROM lanes WHERE resource = ?').run(resource);
 }
 
-function spoil(version: number): void {
-  const db = new Database(path);
+function spoil(db: Database.Database): void {
   for (const [media, next] of Object.entries(PUT_OFF)) store(db, media, 'pending', next, 'not yet');
   store(db, 'right', 'pending', SOON, 'not yet');
   store(db, 'bytes', 'dead', null, Buffer.from('as bytes'));
   store(db, 'long', 'skipped', null, 'x'.repeat(1_000_000));
-  db.pragma(`user_version = ${version}`);
   db.close();
 }
 
 test('events whose pause is no time are due, and texts are texts of 4,000 characters, when the first version stored them', async () => {
-  spoil(1);
+  const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
+  const recordIn = record(db);
+  for (const event of EVENTS) recordIn({ ...event, receivedAt: Date.now() });
+  spoil(db);
   const opened = await SqliteStore.open({ path, clock: systemClock });
   const { claims } = await opened.claim({ owner: 'test', limit: 50, leaseMs: 1000, maxAttempts: 9 });
   expect(claims.map(({ resource }) => resource.slice(6)).toSorted()).toEqual(Object.keys(PUT_OFF).toSorted());
@@ -72,7 +71,10 @@ test('events whose pause is no time are due, and texts are texts of 4,000 charac
 });
 
 test('events are shown, when a program of the first version still writes beside this one', async () => {
-  spoil(migrations.length);
+  const current = await SqliteStore.open({ path, clock: systemClock });
+  for (const event of EVENTS) await current.record(event);
+  await current.close();
+  spoil(new Database(path));
   const opened = await SqliteStore.open({ path, clock: systemClock });
   const events = await opened.events({}, { limit: 50 });
   expect(events).toHaveLength(7);
