@@ -12,7 +12,7 @@ import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { observed } from './observed.ts';
 import { Quarantine } from './quarantine.ts';
-import { refusalLog } from './refusal-log.ts';
+import { REFUSAL_LINES, refusalLog } from './refusal-log.ts';
 import { label, toVerified } from './verified.ts';
 
 export interface WebhookRouteOptions {
@@ -27,6 +27,8 @@ export interface WebhookRouteOptions {
   readonly onQuarantineLost?: ((lost: number) => void) | undefined;
   /** requests that may wait for their commit at once */
   readonly maxWaitingAcks: number;
+  /** lines a second about what is refused, 10 unless told otherwise */
+  readonly refusalLines?: number | undefined;
   /** whether the service is shutting down */
   readonly isDraining: () => boolean;
   /** called when a new event is on disk */
@@ -70,7 +72,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler[] {
     maxBytes: options.quarantineMaxBytes,
     onLost: options.onQuarantineLost,
   });
-  const logRefusal = refusalLog(options.log);
+  const logRefusal = refusalLog(options.log, options.refusalLines ?? REFUSAL_LINES);
   let waitingAcks = 0;
   let lookups = 0;
 

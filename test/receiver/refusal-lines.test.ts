@@ -7,7 +7,7 @@ const start = receiversForEachTest();
 const REFUSED = 60;
 
 test('refusals leave few lines and one on how many were left out, when they come from as many sources as there are', async () => {
-  const { app, log } = await start({ options: { rejectLimit: 1, trustProxy: 1 } });
+  const { app, log } = await start({ options: { rejectLimit: 1, trustProxy: 1, refusalLines: 10 } });
   const sources = Array.from({ length: REFUSED }, (_, number) => `198.51.100.${number}`);
   const answers = await Promise.all(
     sources.map((source) => deliver(app, notification(), 'not the secret').set('X-Forwarded-For', source)),
