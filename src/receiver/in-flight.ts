@@ -174,8 +174,8 @@ export class InFlight {
     const { rest, socket, isBegun, searched } = connection;
     if (!isBegun) rest.skip(CR, LF); // may stand before a request
     const { bytes } = rest;
-    const end = bytes.indexOf(END_OF_HEADERS, searched, 'latin1');
-    const length = end < 0 ? bytes.length : end + END_OF_HEADERS.length;
+    const end = endOfHeaders(bytes, searched);
+    const length = end < 0 ? bytes.length : end;
     if (length > this.#options.mostHeaders) {
       rest.clear();
       socket.end(HEADERS_TOO_LARGE, () => socket.destroy());
@@ -332,6 +332,14 @@ export class InFlight {
     this.#hold(connection, -connection.held);
     this.#openIfRelieved();
   }
+}
+
+/** Where headers end; or where lines do not end as they must, for the parser to refuse them at once. */
+function endOfHeaders(bytes: Buffer, from: number): number {
+  const end = bytes.indexOf(END_OF_HEADERS, from, 'latin1');
+  if (end >= 0) return end + END_OF_HEADERS.length;
+  const wrong = bytes.indexOf('\n\n', from, 'latin1');
+  return wrong < 0 ? -1 : wrong + 2;
 }
 
 function isTrusted({ acknowledgedAt }: Connection): boolean {
