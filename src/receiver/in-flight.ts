@@ -42,6 +42,8 @@ export interface InFlightOptions {
   /** bytes that the headers of one request may have */
   readonly mostHeaders: number;
   readonly mostConnections: number;
+  /** told when much begins to be held, and when little is held again */
+  readonly onPressure: (isPressed: boolean) => void;
 }
 
 const END_OF_HEADERS = '\r\n\r\n';
@@ -62,6 +64,9 @@ const MOST_A_TURN = 1024 * 1024;
 const REFUSED_A_TURN = 8;
 /** Connections that are read again in one turn of the event loop. */
 const READ_ON_A_TURN = 64;
+/** Held bytes that are much, and that are little again; usual traffic is far below both. */
+const MUCH = 4 * 1024 * 1024;
+const LITTLE = 2 * 1024 * 1024;
 /** For so long after an acknowledgement a connection counts as one of somebody who can sign. */
 const TRUSTED_MS = 10_000;
 
@@ -85,6 +90,7 @@ export class InFlight {
   #held = 0;
   #lookAt: number;
   #isFull = false;
+  #isPressed = false;
   #cameThisTurn = 0;
   #begunThisTurn = 0;
   #isTurnAwaited = false;
@@ -293,6 +299,10 @@ export class InFlight {
   #hold(connection: Connection, bytes: number): void {
     connection.held += bytes;
     this.#held += bytes;
+    if (this.#isPressed ? this.#held < LITTLE : this.#held > MUCH) {
+      this.#isPressed = !this.#isPressed;
+      this.#options.onPressure(this.#isPressed);
+    }
   }
 
   #relieve(): void {
