@@ -60,5 +60,8 @@ function told(cause: unknown): string {
     .split('\n')
     .filter((line) => !/^ {4}at .*node:internal/.test(line));
   const here = lines.findIndex((line) => /^ {4}at .*load-handlers\.ts/.test(line));
-  return lines.slice(0, here === -1 ? undefined : here).join('\n').trimEnd();
+  return lines
+    .slice(0, here === -1 ? undefined : here)
+    .join('\n')
+    .trimEnd();
 }
