@@ -4,7 +4,7 @@ import { KitError } from '../errors.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';
-import { line, write } from './print.ts';
+import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
 
 /** How often something new happens in the demo that goes on. */
@@ -70,11 +70,11 @@ async function beat({ mock, settled, service }: Stage): Promise<void> {
   const fresh = mock.deliveries().slice(before);
   for (const { notification, attempts } of fresh) {
     const answer = attempts.at(-1)?.answer;
-    await write(
+    await writeWhileRead(
       `${line(String(notification.event)).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
     );
   }
-  await write(
+  await writeWhileRead(
     `${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`,
   );
   await new Promise((resolve) => setTimeout(resolve, BEAT_MS));

@@ -49,10 +49,19 @@ function nameOf(file: string): string {
   return (path.startsWith('..') ? file : path).replace(/(?<=\/)index\.\w+$/, '');
 }
 
-/** What Node says about it, which begins with the line for mistakes in the language; without what led there. */
+/**
+ * What Node says about it, which begins with the line for mistakes in the language; without what led there. A module that is
+ * not there is told with who asked for it: that is this file, and so HANDLERS.
+ */
 function told(cause: unknown): string {
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-  const lines = text.split('\n').filter((line) => !/^ {4}at .*node:internal/.test(line));
-  const here = lines.findIndex((line) => line.includes('load-handlers.ts'));
-  return lines.slice(0, here === -1 ? undefined : here).join('\n');
+  const lines = text
+    .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
+    .split('\n')
+    .filter((line) => !/^ {4}at .*node:internal/.test(line));
+  const here = lines.findIndex((line) => /^ {4}at .*load-handlers\.ts/.test(line));
+  return lines
+    .slice(0, here === -1 ? undefined : here)
+    .join('\n')
+    .trimEnd();
 }

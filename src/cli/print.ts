@@ -4,7 +4,7 @@ import { visible } from '../visible.ts';
 /** Text of others within a line of ours. */
 export { visibleLine as line } from '../visible.ts';
 
-/** Thrown when nobody reads stdout any more, as after `| head`: there is nothing left to do, and nothing wrong. */
+/** Thrown when nobody reads what a command is there to print, as after `| head`: nothing is left to do, and nothing wrong. */
 export class NobodyReads extends Error {}
 
 /** Logs and messages that nobody reads any more end nothing; whoever writes data is told by the write itself. */
@@ -13,14 +13,27 @@ export function outliveReaders(): void {
 }
 
 /**
- * Data goes to stdout. Resolves when there is room for more. Nothing reaches a terminal that it would obey.
+ * Data goes to stdout. Resolves when there is room for more, or nobody reads it any more: what a command is to do, and the exit
+ * code that tells how it came out, are the same whoever reads. Nothing reaches a terminal that it would obey.
+ */
+export async function write(text: string): Promise<void> {
+  await written(text);
+}
+
+/**
+ * The same for a command that does nothing but print, and has much of it.
  * @throws NobodyReads if the other end of the pipe is closed; main.ts ends the command quietly then
  */
-export function write(text: string): Promise<void> {
+export async function writeWhileRead(text: string): Promise<void> {
+  if (!(await written(text))) throw new NobodyReads();
+}
+
+/** Whether somebody reads it. */
+function written(text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     process.stdout.write(visible(text), (error) => {
-      if (!error) resolve();
-      else if ('code' in error && error.code === 'EPIPE') reject(new NobodyReads());
+      if (!error) resolve(true);
+      else if ('code' in error && error.code === 'EPIPE') resolve(false);
       else
         reject(new KitError('OUTPUT_FAILED', `cannot write to stdout: ${error.message}`, { cause: error }));
     });

@@ -24,8 +24,20 @@ export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId
 
 function serialise(step: string, result: unknown): string | null {
   if (result === undefined) return null;
-  const json = JSON.stringify(result);
-  if (json === undefined)
-    throw new TypeError(`the result of step "${step}" is not JSON: return data, or nothing`);
+  const json = jsonOf(step, result);
+  if (json === undefined) throw noJson(step);
   return json;
+}
+
+/** What JSON.stringify makes of it: nothing of functions and symbols, and it throws where there is a BigInt or a circle. */
+function jsonOf(step: string, result: unknown): string | undefined {
+  try {
+    return JSON.stringify(result);
+  } catch (cause) {
+    throw noJson(step, { cause });
+  }
+}
+
+function noJson(step: string, options?: ErrorOptions): TypeError {
+  return new TypeError(`the result of step "${step}" is not JSON: return data, or nothing`, options);
 }

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
@@ -58,4 +60,33 @@ test('does all that it is to, when nobody reads what it prints of it', async () 
   await desk().fill(3);
   await pipeTo('true', ['events', 'replay', '--all']);
   expect(await (await desk().store()).count({ status: 'pending' })).toBe(3);
+});
+
+test('a report is there whole, when nobody reads what is printed beside it', async () => {
+  await desk().fill(3);
+  const report = join(desk().directory, 'report.ndjson');
+  const { stderr } = await pipeTo('true', ['events', 'replay', '--all', '--run', '--report', report]);
+  expect(stderr).toMatch(/\ncode 0\n$/);
+  expect(readFileSync(report, 'utf8').trimEnd().split('\n')).toHaveLength(3);
+});
+
+const outcome = (end: string) =>
+  `{"v":1,"id":"x","kind":"media_created","resource":"media:m","outcome":"${end}"}\n`;
+
+test.each([
+  [['doctor', '--offline', '--json'], 'checks failed'],
+  [['doctor', '--offline'], 'checks failed'],
+  [['events', 'replay', '--all', '--run', '--expect', 'dead'], 'did not end as dead'],
+  [['events', 'replay', '--to', 'http://127.0.0.1:1/', '--all'], 'were not answered with 200'],
+  [['events', 'replay', '--dry-run', '--since', '2999-01-01'], 'no event matches'],
+  [['events', 'send', '--to', 'http://127.0.0.1:1/', '--kind', 'media_created', '--media', 'm'], 'no answer'],
+  [['events', 'compare', 'a.ndjson', 'b.ndjson'], '0 events ended alike, 1 differently'],
+])('fails all the same, when nobody reads what %j prints', async (args, why) => {
+  await desk().fill(3);
+  writeFileSync(join(desk().directory, 'a.ndjson'), outcome('handled'));
+  writeFileSync(join(desk().directory, 'b.ndjson'), outcome('dead'));
+  writeFileSync(join(desk().directory, '.env'), args[0] === 'doctor' ? 'RETENTION_DAYS=never\n' : '');
+  const { stderr } = await pipeTo('true', args);
+  expect(stderr).toContain(why);
+  expect(stderr).toMatch(/\ncode 1\n$/);
 });

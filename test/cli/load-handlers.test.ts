@@ -64,3 +64,16 @@ test('a module that is not there is named, when HANDLERS leads to none', async (
   const HANDLERS = join(directory, 'none.ts');
   await expect(loadHandlers({ HANDLERS })).rejects.toThrow(`${HANDLERS} does not load:`);
 });
+
+test.each([
+  [
+    'none.ts',
+    /^hookkit: none\.ts does not load:\n.*Cannot find module '.*none\.ts' \(HANDLERS names it\)\n$/,
+  ],
+  ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
+  ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
+])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
+  const run = await runCli(['handlers'], { cwd: directory, env: { HANDLERS } });
+  expect(run.code).toBe(1);
+  expect(run.stderr).toMatch(told);
+});

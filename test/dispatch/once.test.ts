@@ -77,7 +77,7 @@ describe('once', () => {
     expect(runs).toBe(1);
   });
 
-  test.each([() => {}, Symbol('no data')])(
+  test.each([() => {}, Symbol('no data'), 1n, circle()])(
     'refuses a result, when it is not data, and names the step',
     async (result) => {
       const { once, steps } = onceInMemory();
@@ -86,3 +86,9 @@ describe('once', () => {
     },
   );
 });
+
+function circle(): object {
+  const made: { self?: object } = {};
+  made.self = made;
+  return made;
+}

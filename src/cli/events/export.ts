@@ -6,7 +6,7 @@ import { type Recorded, toLine } from '../../recording/recorded.ts';
 import { redactor } from '../../recording/redact.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { interruptible } from '../interruptible.ts';
-import { say, write } from '../print.ts';
+import { say, writeWhileRead } from '../print.ts';
 import { DraftFile } from './draft-file.ts';
 import { receivedPagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
@@ -58,7 +58,11 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
       if (out === undefined)
-        return tell(await writeAll({ store, filter, change, signal, write }), signal, 'stdout');
+        return tell(
+          await writeAll({ store, filter, change, signal, write: writeWhileRead }),
+          signal,
+          'stdout',
+        );
       const draft = await DraftFile.create(out);
       try {
         const written = await writeAll({ store, filter, change, signal, write: (text) => draft.write(text) });

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { eventId } from '../../store/event-id.ts';
 import type { EventStore, Unproven } from '../../store/event-store.ts';
-import { line, print, write } from '../print.ts';
+import { line, print, writeWhileRead } from '../print.ts';
 import { tableLines } from '../table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -39,7 +39,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
     }
     if (rows.length === 0) return print('nothing is in quarantine');
     const head = ['received', 'webhook', 'kind', 'resource', 'event time', 'from'];
-    for (const text of tableLines(head, () => rows)) await write(text);
+    for (const text of tableLines(head, () => rows)) await writeWhileRead(text);
   });
 }
 
@@ -48,7 +48,9 @@ async function listJson(store: EventStore, webhook: string | undefined): Promise
   let isFirst = true;
   for await (const entry of entries(store, webhook)) {
     // By line feeds: a pattern's ^ takes U+2028, which may stand in what strangers sent, for the end of a line too.
-    await write(`${isFirst ? '[' : ','}\n  ${JSON.stringify(entry, null, 2).replaceAll('\n', '\n  ')}`);
+    await writeWhileRead(
+      `${isFirst ? '[' : ','}\n  ${JSON.stringify(entry, null, 2).replaceAll('\n', '\n  ')}`,
+    );
     isFirst = false;
   }
   await print(isFirst ? '[]' : '\n]');
