@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KitError, messageOf } from '../errors.ts';
-import { http } from '../node-http.ts';
+import { boundedServer } from '../receiver/listener.ts';
 
 export interface AdminListener {
   /** as a browser on this machine asks for it */
@@ -11,12 +11,21 @@ export interface AdminListener {
   stop(): Promise<void>;
 }
 
+/** Anybody who reaches the listener may connect and ask, before a token is looked at. */
+const BOUNDS = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 5000,
+  bodyLimit: 16_384,
+  maxConnections: 500,
+} as const;
+
 /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
 export async function listen(
   app: RequestListener,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<AdminListener> {
-  const server = http.createServer(app).listen(port, host);
+  const server = boundedServer(app, BOUNDS).listen(port, host);
   try {
     await once(server, 'listening');
   } catch (cause) {

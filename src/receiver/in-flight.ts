@@ -22,6 +22,8 @@ interface Connection {
   current: Exchange | undefined;
   /** requests that were parsed along with its end: only where its body came in chunks */
   readonly behind: Exchange[];
+  /** whether the next slice of its body, in chunks, is about to be parsed */
+  isSliceAwaited: boolean;
   /** bytes of its body still to be parsed; without end where they come in chunks */
   bodyLeft: number;
   /** bytes that came and were not answered, with what requests cost beside their bytes */
@@ -49,7 +51,7 @@ export interface InFlightOptions {
 const END_OF_HEADERS = '\r\n\r\n';
 const CR = 0x0d;
 const LF = 0x0a;
-/** Bytes of a body in chunks that are parsed at once, as nobody knows yet where it ends. */
+/** Bytes of a body in chunks that are parsed in a turn of the event loop, as nobody knows yet where it ends. */
 const SLICE = 1024;
 const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
 /** What a request costs beside its bytes: objects of Node's and Express's. */
@@ -117,6 +119,7 @@ export class InFlight {
       isBegun: false,
       current: undefined,
       behind: [],
+      isSliceAwaited: false,
       bodyLeft: 0,
       held: 0,
       since: performance.now(),
@@ -165,14 +168,34 @@ export class InFlight {
         return;
       }
       const { bodyLeft } = connection;
-      const isChunked = bodyLeft === Number.POSITIVE_INFINITY;
-      const length = current
-        ? Math.min(isChunked ? SLICE : bodyLeft, rest.length)
-        : this.#headersIn(connection);
+      if (current && bodyLeft === Number.POSITIVE_INFINITY) {
+        this.#parseSliceLater(connection);
+        return;
+      }
+      const length = current ? Math.min(bodyLeft, rest.length) : this.#headersIn(connection);
       if (length === 0) return;
       if (current) connection.bodyLeft -= length;
       rest.take(length, connection.parse);
     }
+  }
+
+  /**
+   * Gives the parser a slice of a body in chunks, in a turn of its own: tiny chunks take much more time than their bytes
+   * are worth, and by then the headers may have been refused, or the slice before.
+   */
+  #parseSliceLater(connection: Connection): void {
+    connection.socket.pause();
+    if (connection.isSliceAwaited) return;
+    connection.isSliceAwaited = true;
+    setImmediate(() => {
+      connection.isSliceAwaited = false;
+      const { socket, rest, current } = connection;
+      // Answered before its end, it is closed as soon as the answer is on its way.
+      if (socket.destroyed || !current || current.res.writableEnded) return;
+      rest.take(Math.min(SLICE, rest.length), connection.parse);
+      this.#parse(connection);
+      if (rest.length === 0) this.#readOn(connection);
+    });
   }
 
   /** How many of the bytes that came are for the parser, where headers are to come: all of them to their end, or none. */

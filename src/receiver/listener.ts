@@ -6,9 +6,7 @@ import { KitError, messageOf } from '../errors.ts';
 import { http } from '../node-http.ts';
 import { InFlight } from './in-flight.ts';
 
-export interface ListenerOptions {
-  readonly host: string;
-  readonly port: number;
+export interface BoundedServerOptions {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -16,6 +14,11 @@ export interface ListenerOptions {
   readonly bodyLimit: number;
   /** connections held open at once; beyond, those go that were of no use for longest */
   readonly maxConnections: number;
+}
+
+export interface ListenerOptions extends BoundedServerOptions {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
@@ -42,7 +45,35 @@ const refuseExpectation: RequestListener = (_req, res) => {
   res.writeHead(417).end();
 };
 
-/** An HTTP server that drops clients that are too slow, and cuts no request off when it closes. */
+/** An HTTP server that drops clients that are too slow, and bounds what all of them together make it hold. */
+export function boundedServer(app: RequestListener, options: BoundedServerOptions): Server {
+  // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
+  const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;
+  const wholeRequest = maxHeaderSize + options.bodyLimit;
+  const inFlight = new InFlight({
+    mostUnfinished: Math.max(MOST_UNFINISHED, wholeRequest),
+    mostUnanswered: MOST_UNANSWERED,
+    mostConnections: options.maxConnections,
+    mostHeaders: maxHeaderSize,
+    onPressure: keepYoungSpaceSmall,
+  });
+  const server = http.createServer(
+    {
+      headersTimeout: options.headersTimeoutMs,
+      requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      maxHeaderSize,
+      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+    },
+    (req, res) => inFlight.take(req, res, app),
+  );
+  server.on('connection', (socket) => inFlight.add(socket));
+  // Answered here and not by node:http, so that these wait for their turn like all others.
+  server.on('checkExpectation', (req, res) => inFlight.take(req, res, refuseExpectation));
+  return server;
+}
+
+/** A bounded server that cuts no request off when it closes. */
 export class Listener {
   readonly #server: Server;
 
@@ -52,29 +83,7 @@ export class Listener {
 
   /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
   static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
-    // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
-    const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;
-    const wholeRequest = maxHeaderSize + options.bodyLimit;
-    const inFlight = new InFlight({
-      mostUnfinished: Math.max(MOST_UNFINISHED, wholeRequest),
-      mostUnanswered: MOST_UNANSWERED,
-      mostConnections: options.maxConnections,
-      mostHeaders: maxHeaderSize,
-      onPressure: keepYoungSpaceSmall,
-    });
-    const server = http.createServer(
-      {
-        headersTimeout: options.headersTimeoutMs,
-        requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
-        keepAliveTimeout: options.keepAliveTimeoutMs,
-        maxHeaderSize,
-        connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      },
-      (req, res) => inFlight.take(req, res, app),
-    );
-    server.on('connection', (socket) => inFlight.add(socket));
-    // Answered here and not by node:http, so that these wait for their turn like all others.
-    server.on('checkExpectation', (req, res) => inFlight.take(req, res, refuseExpectation));
+    const server = boundedServer(app, options);
     server.listen(options.port, options.host);
     try {
       await once(server, 'listening');

@@ -88,6 +88,29 @@ describe('a connection', () => {
     connection.write(postText('/', ['Content-Length: 1000000'], 'x', 'keep-alive'));
     expect(statusOf(await connection.closed)).toBe(401);
   });
+
+  test('is read no further, when a body in tiny chunks is refused after its headers, however many chunks came along', async () => {
+    let pieces = 0;
+    const listener = await start((req, res) => {
+      req.on('data', () => pieces++);
+      queueMicrotask(() => res.writeHead(401).end());
+    });
+    const connection = await connected(listener);
+    connection.write(
+      postText('/', ['Transfer-Encoding: chunked'], '1\r\na\r\n'.repeat(10_000), 'keep-alive'),
+    );
+    expect(statusOf(await connection.closed)).toBe(401);
+    expect(pieces).toBe(0);
+  });
+
+  test('gets a body in chunks to the app, and what comes behind it, when they come in one piece', async () => {
+    const connection = await connected(await start(counting));
+    const chunks = '5\r\nxxxxx\r\n'.repeat(1000);
+    const chunked = postText('/', ['Transfer-Encoding: chunked'], `${chunks}0\r\n\r\n`, 'keep-alive');
+    connection.write(chunked + chunked + postText('/', ['Content-Length: 3'], 'xxx'));
+    const answers = await connection.closed;
+    expect(answers.match(/\d+ bytes/g)).toEqual(['5000 bytes', '5000 bytes', '3 bytes']);
+  });
 });
 
 describe('connections together', () => {
