@@ -34,6 +34,8 @@ interface Connection {
   acknowledgedAt: number;
   /** whether its last answer was a refusal */
   isRefused: boolean;
+  /** whether its last answer was one that anybody gets: a refusal, or that the process lives */
+  takesTurns: boolean;
 }
 
 export interface InFlightOptions {
@@ -62,8 +64,8 @@ const RELIEVED = 0.75;
 const STEP = 1024 * 1024;
 /** Bytes read in one turn of the event loop: what is closed in it is let go only at its end. */
 const MOST_A_TURN = 1024 * 1024;
-/** Requests begun in one turn of the event loop on connections whose last answer was a refusal. */
-const REFUSED_A_TURN = 8;
+/** Requests begun in one turn of the event loop on connections whose last answer was one that anybody gets. */
+const BEGUN_A_TURN = 8;
 /** Connections that are read again in one turn of the event loop. */
 const READ_ON_A_TURN = 64;
 /** Held bytes that are much, and that are little again; usual traffic is far below both. */
@@ -79,14 +81,14 @@ const TRUSTED_MS = 10_000;
  * - What clients have not sent to its end is bounded for all together. Beyond it, connections are closed, first those that
  *   hold much for long. A notification comes in a packet or a few and is gone in a moment.
  * - While much waits for its answer, nothing more is read: it waits in the clients.
- * - Connections whose last answer was a refusal take turns, a few in each turn of the event loop, so that a notification
- *   on another connection never waits for all of them.
+ * - Connections whose last answer was one that anybody gets take turns, a few in each turn of the event loop, so that a
+ *   notification on another connection never waits for all of them.
  */
 export class InFlight {
   readonly #options: InFlightOptions;
   readonly #most: number;
   readonly #connections = new Map<Socket, Connection>();
-  readonly #refused: Connection[] = [];
+  readonly #inTurn: Connection[] = [];
   /** connections that are not read for now, in the order in which they go on */
   readonly #stopped = new Set<Connection>();
   #held = 0;
@@ -125,6 +127,7 @@ export class InFlight {
       since: performance.now(),
       acknowledgedAt: Number.NEGATIVE_INFINITY,
       isRefused: false,
+      takesTurns: false,
     };
     if (this.#connections.size >= this.#options.mostConnections) this.#closeIdlest();
     this.#connections.set(socket, connection);
@@ -223,17 +226,17 @@ export class InFlight {
     const isChunked = req.headers['transfer-encoding'] !== undefined;
     connection.bodyLeft = isChunked ? Number.POSITIVE_INFINITY : Number(req.headers['content-length'] ?? 0);
     res.once('close', () => this.#ended(connection, exchange));
-    if (!connection.isRefused || isTrusted(connection)) {
+    if (!connection.takesTurns || isTrusted(connection)) {
       answer(req, res);
       return;
     }
-    this.#refused.push(connection);
-    if (this.#refused.length === 1 && this.#begunThisTurn < REFUSED_A_TURN) this.#beginRefused();
+    this.#inTurn.push(connection);
+    if (this.#inTurn.length === 1 && this.#begunThisTurn < BEGUN_A_TURN) this.#beginNext();
     this.#awaitTurn();
   }
 
-  #beginRefused(): void {
-    const current = this.#refused.shift()?.current;
+  #beginNext(): void {
+    const current = this.#inTurn.shift()?.current;
     if (!current || current.res.destroyed) return;
     this.#begunThisTurn++;
     current.answer(current.req, current.res);
@@ -248,7 +251,9 @@ export class InFlight {
       socket.destroy();
       return;
     }
-    if (req.method === 'POST' && res.statusCode === 200) connection.acknowledgedAt = performance.now();
+    const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
+    if (isAcknowledged) connection.acknowledgedAt = performance.now();
+    connection.takesTurns = !isAcknowledged && res.statusCode < 500;
     connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
     connection.since = performance.now();
     // All of it but what is not parsed yet, and the objects of what is.
@@ -305,7 +310,7 @@ export class InFlight {
     }
   }
 
-  /** At the end of this turn of the event loop: reading goes on, and some of what was refused has its turn. */
+  /** At the end of this turn of the event loop: reading goes on, and some of those that take turns have theirs. */
   #awaitTurn(): void {
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
@@ -313,8 +318,8 @@ export class InFlight {
       this.#isTurnAwaited = false;
       this.#cameThisTurn = 0;
       this.#begunThisTurn = 0;
-      while (this.#begunThisTurn < REFUSED_A_TURN && this.#refused.length > 0) this.#beginRefused();
-      if (this.#refused.length > 0) this.#awaitTurn();
+      while (this.#begunThisTurn < BEGUN_A_TURN && this.#inTurn.length > 0) this.#beginNext();
+      if (this.#inTurn.length > 0) this.#awaitTurn();
       this.#readOnStopped();
     });
   }

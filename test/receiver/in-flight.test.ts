@@ -142,4 +142,31 @@ describe('connections together', () => {
     useful.write(postText('/', ['Content-Length: 2'], 'xx'));
     expect(await useful.closed).toContain('2 x');
   });
+
+  test.each([
+    ['a refusal', 'POST', 401],
+    ['that the process lives', 'GET', 200],
+    ['that there is nothing', 'GET', 404],
+  ])('take turns, when the last answer of each was %s', async (_what, method, status) => {
+    let begun = 0;
+    let most = 0;
+    const listener = await start((_req, res) => {
+      if (begun++ === 0) {
+        setImmediate(() => {
+          most = Math.max(most, begun);
+          begun = 0;
+        });
+      }
+      res.writeHead(status, { 'Content-Length': 0 }).end();
+    });
+    const request = `${method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`;
+    const clients = await Promise.all(Array.from({ length: 200 }, () => connected(listener)));
+    const answers = () => clients.map((client) => client.received().split('HTTP/1.1 ').length - 1);
+    for (const client of clients) client.write(request);
+    await eventually('each has an answer', () => answers().every((count) => count === 1));
+    most = 0;
+    for (const client of clients) client.write(request);
+    await eventually('each has another one', () => answers().every((count) => count === 2));
+    expect(most).toBeLessThanOrEqual(16);
+  });
 });
