@@ -20,5 +20,7 @@ export default {
       },
     ],
   },
+  // Jest leaves one core to itself, which has nothing to do meanwhile.
+  maxWorkers: '100%',
   testTimeout: 120_000,
 };

@@ -6,6 +6,7 @@ import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo
 import { SITE, type Stage, setStage } from './demo/stage.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
+import { UNCAUGHT } from './uncaught.ts';
 
 /** How often something new happens in the demo that goes on. */
 const BEAT_MS = 2000;
@@ -24,7 +25,8 @@ async function demo({ once }: { once?: true }): Promise<void> {
     closed ??= stage.close();
     return closed;
   };
-  if (!once) closeWithGrace({ logger: false }, close);
+  // An error that nobody catches ends it as it ends any program: not in order, and not with 0.
+  if (!once) closeWithGrace({ logger: false, skip: UNCAUGHT }, close);
   try {
     await write(
       `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,

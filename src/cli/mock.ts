@@ -8,6 +8,7 @@ import { hostOf } from '../request-origin.ts';
 import { visible } from '../visible.ts';
 import { introduction } from './mock/introduction.ts';
 import { line, say } from './print.ts';
+import { UNCAUGHT } from './uncaught.ts';
 
 interface Flags {
   readonly port?: number;
@@ -60,8 +61,8 @@ async function run({
     ...(virtualClock && { clock: new VirtualClock() }),
     onAttempt: (delivery) => lines.write(visible(`${summaryOf(delivery)}\n`)),
   });
-  closeWithGrace({ delay: CLOSING_MS, logger: false }, async ({ err }) => {
-    if (err) say(`hookkit: ${err.message}`);
+  // An error that nobody catches ends it as it ends any program: not in order, and not with 0.
+  closeWithGrace({ delay: CLOSING_MS, logger: false, skip: UNCAUGHT }, async () => {
     await mock.close();
     await lines.flush();
   });
