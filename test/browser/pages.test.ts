@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describeInBrowser, tabs } from '../support/browser.ts';
+import { WEBHOOK } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
-import { inspect } from '../support/inspected-service.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 const PAGES = [
   ['Overview', '/'],
@@ -95,6 +96,48 @@ describeInBrowser('a page', () => {
       }
     } finally {
       await empty.dispose();
+    }
+  });
+});
+
+const LONG = 'W'.repeat(2000);
+
+describeInBrowser('a page on which senders have put words of 2,000 characters', () => {
+  let inspected: Inspected;
+  const openTab = tabs();
+  beforeAll(async () => {
+    inspected = await inspect({
+      media_available() {
+        throw new Error(LONG);
+      },
+    });
+    const body = { event: 'media_available', webhook_id: WEBHOOK, site_id: LONG, media_id: LONG };
+    const times = { event_time: '2026-01-01T00:00:00+00:00' };
+    await inspected.deliver({ ...body, ...times });
+    await inspected.deliver({ ...body, ...times, event: LONG });
+    await inspected.deliver({ ...body, ...times, event: 'channel_active', channel_id: LONG });
+    await inspected.deliver({ ...body, ...times, event: LONG }, 'another secret');
+    await inspected.deliver({ ...body, ...times, webhook_id: LONG, [LONG]: 1 }, 'another secret');
+    await inspected.settled();
+  });
+  afterAll(() => inspected.dispose());
+
+  test.each([
+    '/',
+    '/events',
+    '/events/ID',
+    '/events/replay?status=dead',
+    '/channels',
+    '/rejections',
+    '/quarantine',
+    '/webhooks',
+  ])('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
+    const [{ id }] = (await inspected.api('/events?status=dead')).events;
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}${path.replace('ID', id)}`);
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     }
   });
 });
