@@ -104,7 +104,8 @@ export function decode(bytes: Uint8Array): string {
  */
 export function parseOutlined(text: string, bytes: Uint8Array, outline: Outline): JsonObject {
   const value = parse(text);
-  if (outline.members !== countMembers(value)) throw new SyntaxError('a member appears twice in one object');
+  if (outline.members !== countMembers(value))
+    throw new SyntaxError('ambiguous: a member appears twice in one object');
   for (let index = 0; index < outline.hardNumerals.length; index += 2) {
     const numeral = bytes.subarray(outline.hardNumerals[index], outline.hardNumerals[index + 1]);
     if (!isExact(decode(numeral))) throw beyondPrecision();
@@ -121,7 +122,7 @@ function parse(text: string): JsonObject {
 }
 
 const invalid = () => new SyntaxError('not valid JSON');
-const beyondPrecision = () => new SyntaxError('a number is beyond double precision');
+const beyondPrecision = () => new SyntaxError('inexact: a number is beyond double precision');
 
 /**
  * Goes through bytes once, whatever they are, and makes nothing of them: for 64 KiB it takes a tenth of a millisecond, where

@@ -76,7 +76,9 @@ describe('a text with two readings', () => {
     '{"":1,"":2}',
     '{"a":{"x":1},"a":1}',
   ])('such as %s, having a member twice, is refused', (text) => {
-    expect(() => parseJsonText(text)).toThrow(new SyntaxError('a member appears twice in one object'));
+    expect(() => parseJsonText(text)).toThrow(
+      new SyntaxError('ambiguous: a member appears twice in one object'),
+    );
   });
 
   test.each([
@@ -90,7 +92,7 @@ describe('a text with two readings', () => {
     '1e99999999999999999999',
     '3.14159265358979323846264338327950288',
   ])('with the number %s, which a double cannot hold, is refused', (number) => {
-    const refused = new SyntaxError('a number is beyond double precision');
+    const refused = new SyntaxError('inexact: a number is beyond double precision');
     expect(() => parseJsonText(`{"n":${number}}`)).toThrow(refused);
     expect(() => parseJsonText(`{"n":[1,{"m":[${number}]}]}`)).toThrow(refused);
   });

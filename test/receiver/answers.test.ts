@@ -96,8 +96,8 @@ describe('the webhook path', () => {
     ['null', 'the body is not a JSON object'],
     ['"text"', 'the body is not a JSON object'],
     ['1', 'the body is not a JSON object'],
-    ['{"event":"a","event":"b"}', 'the body is a member appears twice in one object'],
-    ['{"n":9007199254740993}', 'the body is a number is beyond double precision'],
+    ['{"event":"a","event":"b"}', 'the body is ambiguous: a member appears twice in one object'],
+    ['{"n":9007199254740993}', 'the body is inexact: a number is beyond double precision'],
     [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'the body is nested deeper than 64 levels'],
   ])('refuses a notification, when its body is %j, with 400 and why', async (body, error) => {
     const { app, events } = shared();

@@ -27,9 +27,10 @@ export function simpleJsonText(text: string): JsonObject {
   }
   const { depth, members, hasNumbers } = skim(text);
   if (depth > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
-  if (members !== countMembers(value)) throw new SyntaxError('a member appears twice in one object');
+  if (members !== countMembers(value))
+    throw new SyntaxError('ambiguous: a member appears twice in one object');
   if (hasNumbers && !numeralsOf(text).every(isExact)) {
-    throw new SyntaxError('a number is beyond double precision');
+    throw new SyntaxError('inexact: a number is beyond double precision');
   }
   return value as JsonObject;
 }

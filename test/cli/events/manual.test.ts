@@ -211,7 +211,7 @@ test(
     for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);
     await qa.type(writeFile);
     const refused = await qa.type(asIs.replace(' --as-is', ''), { code: 2 });
-    expect(refused.stderr).toContain('with 400 (a member appears twice in one object)');
+    expect(refused.stderr).toContain('with 400 (ambiguous: a member appears twice in one object)');
     expect((await qa.type(asIs, { code: 1 })).stdout).toMatch(/^400 /);
     expect((await store.events({}, { limit: 10 })).map(({ kind }) => kind)).toEqual([
       'thumbnail_created',

@@ -57,9 +57,17 @@ const sound = '{"event":"media_renamed","webhook_id":"webhook1"}';
 const refusable: readonly (readonly [what: string, body: Buffer, problem: string])[] = [
   ['a byte that is no UTF-8', Buffer.from('{"event":"\xff"}', 'latin1'), '400 (not valid UTF-8)'],
   ['a byte order mark', Buffer.from(`\uFEFF${sound}`), '400 (it begins with a byte order mark)'],
-  ['a numeral beyond a double', Buffer.from('{"n":1e400}'), '400 (a number is beyond double precision)'],
-  ['too many digits', Buffer.from('{"n":9007199254740993}'), '400 (a number is beyond double precision)'],
-  ['a member twice', Buffer.from('{"n":1,"n":2}'), '400 (a member appears twice in one object)'],
+  [
+    'a numeral beyond a double',
+    Buffer.from('{"n":1e400}'),
+    '400 (inexact: a number is beyond double precision)',
+  ],
+  [
+    'too many digits',
+    Buffer.from('{"n":9007199254740993}'),
+    '400 (inexact: a number is beyond double precision)',
+  ],
+  ['a member twice', Buffer.from('{"n":1,"n":2}'), '400 (ambiguous: a member appears twice in one object)'],
   ['nesting', Buffer.from(`{"n":${'['.repeat(64)}${']'.repeat(64)}}`), '400 (nested deeper than 64 levels)'],
   ['an array', Buffer.from('[]'), '400 (not a JSON object)'],
   ['half an object', Buffer.from('{"n":'), '400 (not valid JSON)'],
