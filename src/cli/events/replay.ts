@@ -130,6 +130,8 @@ async function replay(flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', '--all and a filter contradict each other: give one of them');
   if (!flags.all && !flags.dryRun && flags.from === undefined && !isRestricted(filter))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all to mean that');
+  if (flags.dryRun && flags.report !== undefined)
+    throw new KitError('INPUT_INVALID', '--dry-run replays nothing to report on: leave --report out');
   if (flags.exact && flags.report === undefined)
     throw new KitError('INPUT_INVALID', '--exact is for --report: give both');
   if (flags.wait !== undefined && flags.timeout !== undefined)

@@ -106,6 +106,10 @@ test.each([
   [['replay'], 'this would replay everything: give a filter, or --all to mean that'],
   [['replay', '--all', '--status', 'dead'], '--all and a filter contradict each other: give one of them'],
   [['replay', '--all', '--shuffle'], '--shuffle needs --to'],
+  [
+    ['replay', '--all', '--dry-run', '--report', 'x'],
+    '--dry-run replays nothing to report on: leave --report out',
+  ],
   [['replay', '--all', '--secret-file', 'x'], '--secret-file needs --to'],
   [['replay', '--to', 'http://127.0.0.1:1/', '--run'], '--run cannot be given with --to'],
 ])('says what is wrong, when called as events %j, and ends with 2', async (args, message) => {
