@@ -23,25 +23,26 @@ export interface EventRow {
   body: string | null;
 }
 
+/** Whatever stands in a row, it can be shown: SQLite keeps any type in any column, and one row is not to break a list. */
 export function toEvent(row: EventRow): StoredEvent {
   return {
-    id: eventId(row.event_time, row.digest),
+    id: eventId(timeOf(row.event_time) ?? 0, row.digest),
     digest: row.digest.toString('hex'),
-    kind: row.kind,
-    webhookId: row.webhook_id,
-    siteId: row.site_id,
-    resource: row.resource,
-    eventTime: row.event_time,
-    body: row.body ?? undefined,
-    receivedAt: row.received_at,
+    kind: String(row.kind),
+    webhookId: String(row.webhook_id),
+    siteId: String(row.site_id),
+    resource: String(row.resource),
+    eventTime: timeOf(row.event_time) ?? 0,
+    body: row.body === null ? undefined : String(row.body),
+    receivedAt: timeOf(row.received_at) ?? 0,
     deliveries: row.deliveries,
-    lastDeliveryAt: row.last_delivery_at,
+    lastDeliveryAt: timeOf(row.last_delivery_at) ?? 0,
     status: row.status,
     attempts: row.attempts,
     replays: row.replays,
     nextAttemptAt: timeOf(row.next_attempt_at),
     lastError: row.last_error?.toString(),
-    handledAt: row.handled_at ?? undefined,
+    handledAt: timeOf(row.handled_at),
   };
 }
 
@@ -50,5 +51,5 @@ const LAST_TIME = 8_640_000_000_000_000;
 
 /** A former version stored whatever handlers gave it: what is no time counts as none, so that its event can be shown. */
 function timeOf(stored: number | null): number | undefined {
-  return stored !== null && Number.isInteger(stored) && stored <= LAST_TIME ? stored : undefined;
+  return stored !== null && Number.isInteger(stored) && Math.abs(stored) <= LAST_TIME ? stored : undefined;
 }
