@@ -1,17 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { KitError, messageOf } from '../../errors.ts';
+import { KitError } from '../../errors.ts';
+import { readInput } from '../read-input.ts';
 
 const SHORTEST = 16;
+const LONGEST = 65_536;
 
 /**
  * The key for redacting: whatever is in a file, white space at its ends left out.
  * @throws KitError INPUT_INVALID if it cannot be read or is too short to protect anything
  */
 export async function readKey(file: string): Promise<Uint8Array> {
-  const text = await readFile(file, 'utf8').catch((cause) => {
-    throw new KitError('INPUT_INVALID', `cannot read the redaction key: ${messageOf(cause)}`, { cause });
-  });
-  const key = Buffer.from(text.trim());
+  const given = await readInput({ file, what: 'the redaction key', limit: LONGEST });
+  const key = Buffer.from(given.toString('utf8').trim());
   if (key.length >= SHORTEST) return key;
   throw new KitError(
     'INPUT_INVALID',

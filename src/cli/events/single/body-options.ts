@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../../clock.ts';
-import { KitError, messageOf } from '../../../errors.ts';
+import { KitError } from '../../../errors.ts';
 import { type JsonObject, parseJsonObject } from '../../../notification/json.ts';
 import { isKind, kindNames } from '../../../notification/kinds.ts';
+import { readInput } from '../../read-input.ts';
 import { moment, TIME_HELP } from '../when.ts';
 import { compose } from './compose.ts';
 
@@ -21,6 +20,8 @@ export interface BodyFlags {
   readonly body?: string;
 }
 
+/** Four times what a receiver can be told to take. */
+const LONGEST = 64 * 1024 * 1024;
 const SITE = 'site0001';
 /** In a notification whose webhook nobody names; WEBHOOK_SECRET serves it. */
 export const WEBHOOK = 'webhook1';
@@ -60,10 +61,7 @@ export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<
     const option = member === 'eventTime' ? 'event-time' : member;
     throw new KitError('INPUT_INVALID', `--body is the whole notification: leave --${option} out`);
   }
-  if (body === '-') return buffer(process.stdin);
-  return readFile(body ?? '').catch((cause) => {
-    throw new KitError('INPUT_INVALID', `cannot read the body: ${messageOf(cause)}`, { cause });
-  });
+  return readInput({ file: body === '-' ? undefined : body, what: 'the body', limit: LONGEST });
 }
 
 /** What a receiver reads in a body; or why it refuses to, without quoting it. */

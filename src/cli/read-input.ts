@@ -1,0 +1,31 @@
+import { createReadStream } from 'node:fs';
+import { KitError, messageOf } from '../errors.ts';
+
+interface Input {
+  /** a file; without one, stdin */
+  readonly file: string | undefined;
+  /** what it is, for errors */
+  readonly what: string;
+  /** bytes that it may have at most: a device or a pipe may have no end */
+  readonly limit: number;
+}
+
+/**
+ * Reads a whole file, or all of stdin.
+ * @throws KitError INPUT_INVALID if it cannot be read, or is longer than it may be
+ */
+export async function readInput({ file, what, limit }: Input): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const piece of file === undefined ? process.stdin : createReadStream(file)) {
+      pieces.push(Buffer.from(piece));
+      length += piece.length;
+      if (length > limit) break;
+    }
+  } catch (cause) {
+    throw new KitError('INPUT_INVALID', `cannot read ${what}: ${messageOf(cause)}`, { cause });
+  }
+  if (length <= limit) return Buffer.concat(pieces, length);
+  throw new KitError('INPUT_INVALID', `${what} is longer than ${limit} bytes: give another file`);
+}
