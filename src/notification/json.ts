@@ -24,18 +24,15 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const PLUS = 0x2b;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const SMALL_A = 0x61;
 const SMALL_E = 0x65;
-const SMALL_F = 0x66;
 const SMALL_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -51,6 +48,14 @@ const WEBHOOK_ID = codesOf('webhook_id');
 /** What may stand behind a backslash, other than `u`. */
 const ESCAPED = new Uint8Array(256);
 for (const code of codesOf('"\\/bfnrt')) ESCAPED[code] = 1;
+ESCAPED[SMALL_U] = 2;
+/** What no plain character of a text is: a quote, a backslash, a control character. */
+const ENDING = Uint8Array.from({ length: 256 }, (_, code) =>
+  code < SPACE || code === QUOTE || code === BACKSLASH ? 1 : 0,
+);
+/** Hexadecimal digits. */
+const HEX = new Uint8Array(256);
+for (const code of codesOf('0123456789abcdefABCDEF')) HEX[code] = 1;
 
 /** Deeper nesting than this is refused: what walks a body recursively must not run out of stack. */
 export const MAX_DEPTH = 64;
@@ -156,7 +161,43 @@ const NAME = 2;
 const NAME_OR_END = 3;
 const COMMA_OR_END = 4;
 
-// One loop over the bytes, with next to no calls: it takes 2 to 5 ns a byte, and four times that with a function for each thing.
+/** What a byte is where it stands. */
+const INVALID = 0;
+const BETWEEN = 1;
+const SEPARATOR = 2;
+const NUMERAL = 3;
+const TEXT = 4;
+const MEMBER = 5;
+const OPENING = 6;
+const CLOSING = 7;
+const LITERAL = 8;
+
+/** What each byte is behind each thing: one look instead of a dozen comparisons for every byte of a body. */
+const MEANINGS = new Uint8Array((COMMA_OR_END + 1) << 8);
+for (const next of [VALUE, VALUE_OR_END, NAME, NAME_OR_END, COMMA_OR_END]) {
+  const means = (characters: string, meaning: number) => {
+    for (const code of codesOf(characters)) MEANINGS[(next << 8) | code] = meaning;
+  };
+  means(' \t\r\n', BETWEEN);
+  if (next === VALUE || next === VALUE_OR_END) {
+    means('-0123456789', NUMERAL);
+    means('"', TEXT);
+    means('[{', OPENING);
+    means('tfn', LITERAL);
+  }
+  if (next === NAME || next === NAME_OR_END) means('"', MEMBER);
+  if (next === VALUE_OR_END) means(']', CLOSING);
+  if (next === NAME_OR_END) means('}', CLOSING);
+  if (next === COMMA_OR_END) {
+    means(',', SEPARATOR);
+    means(']}', CLOSING);
+  }
+}
+
+/** Bytes that four at a time are worth looking at: fewer are gone through sooner one by one. */
+const LONG_TEXT = 32;
+
+// One loop over the bytes, with next to no calls: it takes four times as long with a function for each thing.
 function draftOf(bytes: Uint8Array): Draft {
   const { length } = bytes;
   const draft: Draft = {
@@ -167,64 +208,82 @@ function draftOf(bytes: Uint8Array): Draft {
     eventAt: length,
     webhookIdAt: length,
   };
+  const words = wordsOf(bytes);
   /** what closes each open bracket */
   const closing = new Uint8Array(MAX_DEPTH + 1);
   let close = 0;
   let depth = 0;
   let pieces = 0;
+  let members = 0;
   let next = VALUE;
   let at = 0;
   while (at < length) {
     const code = bytes[at] ?? 0;
-    if (code <= SPACE) {
-      if (!isSpace(code)) throw invalid();
+    const meaning = MEANINGS[(next << 8) | code] ?? INVALID;
+    if (meaning === BETWEEN) {
       at++;
-    } else if (next === COMMA_OR_END) {
-      if (code === close) close = closing[--depth] ?? 0;
-      else if (code === COMMA && depth > 0) next = close === CLOSE_BRACE ? NAME : VALUE;
-      else throw invalid();
+    } else if (meaning === SEPARATOR) {
+      if (depth === 0) throw invalid();
+      next = close === CLOSE_BRACE ? NAME : VALUE;
       pieces++;
       at++;
-    } else if (code === QUOTE) {
-      const end = endOfString(bytes, at);
-      if (next === VALUE || next === VALUE_OR_END) {
-        next = COMMA_OR_END;
-        at = end;
-      } else {
-        const value = valueAfter(bytes, end);
-        draft.members++;
+    } else if (meaning === NUMERAL) {
+      next = COMMA_OR_END;
+      // A whole number of few digits is most of what there is, and needs no more than this.
+      let end = at + 1;
+      while (end < length && isDigit(bytes[end] ?? 0)) end++;
+      const isPlain = code !== MINUS && (code !== ZERO || end === at + 1) && end - at <= SURELY_EXACT;
+      if (isPlain && (end === length || !goesOn(bytes[end] ?? 0))) at = end;
+      else at = endOfNumeral(bytes, at, draft);
+    } else if (meaning === TEXT) {
+      next = COMMA_OR_END;
+      at = endOfString(bytes, at, words);
+    } else if (meaning === MEMBER) {
+      const end = endOfString(bytes, at, words);
+      const value = bytes[end] === COLON ? end + 1 : valueAfter(bytes, end);
+      members++;
+      if (depth === 1) {
         // A name that is given twice counts as JSON.parse has it, by its last value.
-        if (depth === 1 && isName(bytes, at, end, EVENT)) draft.eventAt = value;
-        if (depth === 1 && isName(bytes, at, end, WEBHOOK_ID)) draft.webhookIdAt = value;
-        next = VALUE;
-        at = value;
+        if (isName(bytes, at, end, EVENT)) draft.eventAt = skipSpaces(bytes, value);
+        else if (isName(bytes, at, end, WEBHOOK_ID)) draft.webhookIdAt = skipSpaces(bytes, value);
       }
-    } else if (code === close && (next === VALUE_OR_END || next === NAME_OR_END)) {
+      next = VALUE;
+      at = value;
+    } else if (meaning === CLOSING) {
+      if (code !== close) throw invalid();
+      if (next === COMMA_OR_END) pieces++;
       close = closing[--depth] ?? 0;
       next = COMMA_OR_END;
       at++;
-    } else if (next === NAME || next === NAME_OR_END) {
-      throw invalid();
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+    } else if (meaning === OPENING) {
       if (++depth > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
       close = code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
       closing[depth] = close;
       next = code === OPEN_BRACE ? NAME_OR_END : VALUE_OR_END;
       at++;
-    } else {
+    } else if (meaning === LITERAL) {
       next = COMMA_OR_END;
-      // A whole number of few digits is most of what there is, and needs no more than this.
-      let end = at;
-      while (end < length && isDigit(bytes[end] ?? 0)) end++;
-      const isPlain = end > at && (code !== ZERO || end === at + 1) && end - at <= SURELY_EXACT;
-      if (isPlain && (end === length || !goesOn(bytes[end] ?? 0))) at = end;
-      else if (end > at || code === MINUS) at = endOfNumeral(bytes, at, draft);
-      else at = endOfLiteral(bytes, at);
+      at = endOfLiteral(bytes, at);
+    } else {
+      throw invalid();
     }
   }
   if (depth > 0 || next !== COMMA_OR_END) throw invalid();
   draft.pieces = pieces;
+  draft.members = members;
   return draft;
+}
+
+/** The same memory four bytes at a time; of what lies there the first are those at `first`. */
+interface Words {
+  readonly four: Int32Array;
+  /** how many bytes stand before them */
+  readonly first: number;
+}
+
+function wordsOf({ buffer, byteOffset, length }: Uint8Array): Words {
+  const first = -byteOffset & 3;
+  return { four: new Int32Array(buffer, byteOffset + first, Math.max(0, (length - first) >> 2)), first };
 }
 
 /** Whether this makes more than a whole number of the digits before it. */
@@ -239,11 +298,11 @@ function skipSpaces(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Where a value must begin, as its name has ended here. */
+/** Where a value may begin, as its name has ended here. */
 function valueAfter(bytes: Uint8Array, name: number): number {
-  const colon = bytes[name] === COLON ? name : skipSpaces(bytes, name);
+  const colon = skipSpaces(bytes, name);
   if (bytes[colon] !== COLON) throw invalid();
-  return skipSpaces(bytes, colon + 1);
+  return colon + 1;
 }
 
 /** Whether the string from one quote to behind the other is this name, by whatever escapes. */
@@ -286,30 +345,59 @@ function endOfLiteral(bytes: Uint8Array, from: number): number {
   return from + literal.length;
 }
 
-function endOfString(bytes: Uint8Array, from: number): number {
+function endOfString(bytes: Uint8Array, from: number, words: Words): number {
   const { length } = bytes;
   let at = from + 1;
+  /** where so many plain bytes have passed that looking at four at once may be worth it */
+  let long = at + LONG_TEXT;
   while (at < length) {
     const code = bytes[at] ?? 0;
-    if (code === QUOTE) return at + 1;
-    if (code < SPACE) throw invalid();
-    if (code !== BACKSLASH) at++;
-    else if (at + 1 >= length) throw invalid();
-    else if (ESCAPED[bytes[at + 1] ?? 0] === 1) at += 2;
-    else if (bytes[at + 1] === SMALL_U && isHex(bytes, at + 2)) at += 6;
-    else throw invalid();
+    const ends = ENDING[code];
+    if (ends === 0) {
+      at++;
+      if (at < long || ((at - words.first) & 3) !== 0) continue;
+      at = plainUpTo(words, at);
+      long = at + LONG_TEXT;
+    } else if (code === QUOTE) {
+      return at + 1;
+    } else if (code !== BACKSLASH) {
+      throw invalid();
+    } else {
+      const escaped = ESCAPED[at + 1 < length ? (bytes[at + 1] ?? 0) : 0];
+      if (escaped === 1) at += 2;
+      else if (escaped === 2 && isHex(bytes, at + 2)) at += 6;
+      else throw invalid();
+      long = at + LONG_TEXT;
+    }
   }
   throw invalid();
 }
 
+/**
+ * How far nothing but plain characters of a text stands, or up to three bytes less: for long texts in a third of the time.
+ * It begins where four bytes do.
+ */
+function plainUpTo({ four, first }: Words, from: number): number {
+  let index = (from - first) >> 2;
+  for (; index < four.length; index++) {
+    const word = four[index] ?? 0;
+    const quote = word ^ 0x22222222;
+    const backslash = word ^ 0x5c5c5c5c;
+    // The highest bit of a byte is set here where it was 0 before, or below a space. (Hacker's Delight, 6-1)
+    const found =
+      ((quote - 0x01010101) & ~quote) |
+      ((backslash - 0x01010101) & ~backslash) |
+      ((word - 0x20202020) & ~word);
+    if ((found & 0x80808080) !== 0) break;
+  }
+  return first + index * 4;
+}
+
 function isHex(bytes: Uint8Array, from: number): boolean {
   if (from + 4 > bytes.length) return false;
-  for (let at = from; at < from + 4; at++) {
-    const code = bytes[at] ?? 0;
-    const letter = code | SMALL;
-    if (!isDigit(code) && !(letter >= SMALL_A && letter <= SMALL_F)) return false;
-  }
-  return true;
+  const [one, two] = [HEX[bytes[from] ?? 0] ?? 0, HEX[bytes[from + 1] ?? 0] ?? 0];
+  const [three, four] = [HEX[bytes[from + 2] ?? 0] ?? 0, HEX[bytes[from + 3] ?? 0] ?? 0];
+  return (one & two & three & four) === 1;
 }
 
 const isDigit = (code: number) => code >= ZERO && code <= NINE;

@@ -24,8 +24,10 @@ interface Connection {
   readonly behind: Exchange[];
   /** whether the next slice of its body, in chunks, is about to be parsed */
   isSliceAwaited: boolean;
-  /** bytes of its body still to be parsed; without end where they come in chunks */
+  /** bytes of its body still to be parsed; where they come in chunks, without end, and none before the app has begun */
   bodyLeft: number;
+  /** whether its answer went out before all of its body came */
+  isAnswered: boolean;
   /** bytes that came and were not answered, with what requests cost beside their bytes */
   held: number;
   /** when the first of them came, or the last answer went */
@@ -55,6 +57,8 @@ const CR = 0x0d;
 const LF = 0x0a;
 /** Bytes of a body in chunks that are parsed in a turn of the event loop, as nobody knows yet where it ends. */
 const SLICE = 1024;
+/** What is left of a body that nobody wants is read and dropped up to here: a connection anew costs more for both sides. */
+const WORTH_READING = 65_536;
 const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
 /** What a request costs beside its bytes: objects of Node's and Express's. */
 const REQUEST_COST = 4096;
@@ -123,6 +127,7 @@ export class InFlight {
       behind: [],
       isSliceAwaited: false,
       bodyLeft: 0,
+      isAnswered: false,
       held: 0,
       since: performance.now(),
       acknowledgedAt: Number.NEGATIVE_INFINITY,
@@ -170,7 +175,7 @@ export class InFlight {
         socket.pause();
         return;
       }
-      const { bodyLeft } = connection;
+      const { bodyLeft, isAnswered } = connection;
       if (current && bodyLeft === Number.POSITIVE_INFINITY) {
         this.#parseSliceLater(connection);
         return;
@@ -179,6 +184,12 @@ export class InFlight {
       if (length === 0) return;
       if (current) connection.bodyLeft -= length;
       rest.take(length, connection.parse);
+      if (!isAnswered) continue;
+      this.#hold(connection, -length);
+      if (current?.req.complete) {
+        this.#done(connection, current);
+        return;
+      }
     }
   }
 
@@ -221,13 +232,13 @@ export class InFlight {
   }
 
   #start(connection: Connection, exchange: Exchange): void {
-    const { req, res, answer } = exchange;
+    const { req, res } = exchange;
     connection.current = exchange;
-    const isChunked = req.headers['transfer-encoding'] !== undefined;
-    connection.bodyLeft = isChunked ? Number.POSITIVE_INFINITY : Number(req.headers['content-length'] ?? 0);
+    connection.isAnswered = false;
+    connection.bodyLeft = isChunked(req) ? 0 : Number(req.headers['content-length'] ?? 0);
     res.once('close', () => this.#ended(connection, exchange));
     if (!connection.takesTurns || isTrusted(connection)) {
-      answer(req, res);
+      this.#begin(connection, exchange);
       return;
     }
     this.#inTurn.push(connection);
@@ -236,21 +247,43 @@ export class InFlight {
   }
 
   #beginNext(): void {
-    const current = this.#inTurn.shift()?.current;
-    if (!current || current.res.destroyed) return;
+    const connection = this.#inTurn.shift();
+    if (!connection?.current || connection.current.res.destroyed) return;
     this.#begunThisTurn++;
-    current.answer(current.req, current.res);
+    this.#begin(connection, connection.current);
   }
 
-  #ended(connection: Connection, { req, res }: Exchange): void {
-    const { socket, behind } = connection;
-    connection.current = undefined;
-    if (socket.destroyed) return;
-    // The rest of a body that nobody wants would be read for nothing, however long it is.
-    if (!req.complete) {
+  #begin(connection: Connection, { req, res, answer }: Exchange): void {
+    answer(req, res);
+    if (!isChunked(req)) return;
+    connection.bodyLeft = Number.POSITIVE_INFINITY;
+    this.#parse(connection);
+  }
+
+  #ended(connection: Connection, exchange: Exchange): void {
+    const { socket, rest } = connection;
+    if (socket.destroyed) {
+      connection.current = undefined;
+    } else if (exchange.req.complete) {
+      this.#done(connection, exchange);
+    } else if (connection.bodyLeft > WORTH_READING) {
+      // The rest of a body that nobody wants would be read for nothing, however long it is.
+      connection.current = undefined;
       socket.destroy();
-      return;
+    } else {
+      connection.isAnswered = true;
+      connection.since = performance.now();
+      this.#hold(connection, rest.length - connection.held);
+      this.#parse(connection);
+      this.#readOn(connection);
+      this.#openIfRelieved();
     }
+  }
+
+  /** Goes on to what came behind a request that is answered, and all of it read. */
+  #done(connection: Connection, { req, res }: Exchange): void {
+    const { behind } = connection;
+    connection.current = undefined;
     const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
     if (isAcknowledged) connection.acknowledgedAt = performance.now();
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
@@ -378,6 +411,10 @@ function endOfHeaders(bytes: Buffer, from: number): number {
   if (end >= 0) return end + END_OF_HEADERS.length;
   const wrong = bytes.indexOf('\n\n', from, 'latin1');
   return wrong < 0 ? -1 : wrong + 2;
+}
+
+function isChunked(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined;
 }
 
 function isTrusted({ acknowledgedAt }: Connection): boolean {

@@ -251,10 +251,9 @@ function hitsOf(req: Request): number | undefined {
 
 /** What stands behind `Bearer`, where nothing else does. */
 function bearerOf(req: Request): string | undefined {
-  const values = req.headersDistinct.authorization ?? [];
-  const value = values[0] ?? '';
+  const value = req.headers.authorization ?? '';
   // Two of them and another reader may go by the other one.
-  if (values.length !== 1 || !/^Bearer /i.test(value)) return undefined;
+  if (!/^Bearer /i.test(value) || countOf(req, 'authorization') !== 1) return undefined;
   let start = BEARER.length;
   while (value[start] === ' ') start++;
   const token = value.slice(start);
@@ -262,6 +261,16 @@ function bearerOf(req: Request): string | undefined {
 }
 
 const BEARER = 'Bearer ';
+
+/** How often a header of this name came. Node's own `headersDistinct` makes a list for each of a thousand other names. */
+function countOf({ rawHeaders }: Request, name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) count++;
+  }
+  return count;
+}
 
 /** No provider compresses what is a few hundred bytes long, and a hundred bytes may become the largest body. */
 function isEncoded(req: Request): boolean {

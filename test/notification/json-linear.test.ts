@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { outlineOf, parseJsonText } from '../../src/notification/json.ts';
+import { outlineOf, parseJsonObject, parseJsonText } from '../../src/notification/json.ts';
 import { jsonObject, spaced } from '../support/json-values.ts';
 import { simpleJsonText } from '../support/simple-json.ts';
 
@@ -116,6 +116,42 @@ describe('a text that is gone through once', () => {
         expect(verdict(parseJsonText, changed)).toEqual(verdict(simpleJsonText, changed));
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  test('is taken and refused as by the plain reader, when one byte of a long text is another, wherever it lies in memory', () => {
+    const change = fc.record({
+      length: fc.integer({ min: 20, max: 120 }),
+      place: fc.double({ min: 0, max: 1, noNaN: true }),
+      put: fc.constantFrom(
+        '"',
+        '\\',
+        '\\"',
+        '\\u00e9',
+        '\\u00eg',
+        '\u0000',
+        '\u001f',
+        '\n',
+        ' ',
+        '!',
+        '#',
+        '[',
+        ']',
+        '\u007f',
+      ),
+      fill: fc.constantFrom('x', ' ', '#', '!', '\u00e9', '\u20ac', '\u{1f600}', '\u007f'),
+      shift: fc.integer({ min: 0, max: 7 }),
+      isName: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(change, ({ length, place, put, fill, shift, isName }) => {
+        const before = fill.repeat(Math.floor(place * length));
+        const inner = `"${before}${put}${fill.repeat(length)}"`;
+        const text = isName ? `{${inner}:1}` : `{"a":${inner}}`;
+        const bytes = Buffer.from(`${'"'.repeat(shift)}${text}`).subarray(shift);
+        expect(verdict(() => parseJsonObject(bytes).value, text)).toEqual(verdict(simpleJsonText, text));
+      }),
+      { numRuns: 5000 },
     );
   });
 

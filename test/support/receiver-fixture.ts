@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { Express } from 'express';
 import { createReceiver, type ReceiverOptions } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
@@ -24,7 +24,7 @@ export interface ReceiverSetup {
 
 /** The real app on a real database of its own. */
 export interface ReceiverFixture {
-  readonly app: Express;
+  readonly app: RequestListener;
   readonly store: EventStore;
   readonly keyring: Keyring;
   readonly clock: JumpingClock;
