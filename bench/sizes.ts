@@ -15,8 +15,8 @@ export interface Sizes {
   readonly replayed: number;
   /** events sent over HTTP from a recording */
   readonly sent: number;
-  /** requests of each hostile shape */
-  readonly hostile: number;
+  /** for how long each hostile shape is sent, in milliseconds */
+  readonly hostileMs: number;
   /** how long a service rests before its memory is read */
   readonly restMs: number;
 }
@@ -35,7 +35,7 @@ const FULL: Sizes = {
   stored: 10_000_000,
   replayed: 200_000,
   sent: 100_000,
-  hostile: 1000,
+  hostileMs: 500,
   restMs: 5000,
 };
 
@@ -48,7 +48,7 @@ const QUICK: Sizes = {
   stored: 20_000,
   replayed: 20_000,
   sent: 2000,
-  hostile: 128,
+  hostileMs: 200,
   restMs: 500,
 };
 

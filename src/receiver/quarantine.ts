@@ -26,6 +26,13 @@ interface QuarantineOptions {
   readonly onLost?: ((lost: number) => void) | undefined;
 }
 
+/**
+ * A token this much longer than the body cannot say the same, unless it is mostly spaces: a character takes six where it is
+ * escaped, and a third more in base64. To look into one takes as long as into a large notification.
+ */
+const MOST_TIMES = 8;
+const OTHER_PARTS = 1024;
+
 /** What waits to be looked at is not to fill the memory, however many are refused at once. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
@@ -70,6 +77,7 @@ export class Quarantine {
   }
 
   async #keep({ token, text, value, source }: Refused): Promise<void> {
+    if (token.length > MOST_TIMES * text.length + OTHER_PARTS) return;
     if (parsePayload(value).type !== 'known' || inspectToken(token, value, text)) return;
     const { store, maxBytes, onLost } = this.#options;
     const { lost } = await store.quarantine({ ...toVerified(value, text), token, source }, maxBytes);
