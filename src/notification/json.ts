@@ -130,8 +130,8 @@ const invalid = () => new SyntaxError('not valid JSON');
 const beyondPrecision = () => new SyntaxError('inexact: a number is beyond double precision');
 
 /**
- * Goes through bytes once, whatever they are, and makes nothing of them: for 64 KiB it takes a tenth of a millisecond, where
- * JSON.parse takes up to three. It is all that is done with a body before its signature is known to be right.
+ * Goes through bytes once, whatever they are, and makes nothing of them: for 64 KiB it takes less than a millisecond, where
+ * JSON.parse takes up to five. It is all that is done with a body before its signature is known to be right.
  * @throws SyntaxError if they are not one JSON object in UTF-8, nest too deep, or have a numeral too long for any double
  */
 export function outlineOf(bytes: Uint8Array): Outline {
@@ -197,7 +197,7 @@ for (const next of [VALUE, VALUE_OR_END, NAME, NAME_OR_END, COMMA_OR_END]) {
 /** Bytes that four at a time are worth looking at: fewer are gone through sooner one by one. */
 const LONG_TEXT = 32;
 
-// One loop over the bytes, with next to no calls: it takes four times as long with a function for each thing.
+// One loop over the bytes with next to no calls, as strangers can make every second byte begin something else.
 function draftOf(bytes: Uint8Array): Draft {
   const { length } = bytes;
   const draft: Draft = {
