@@ -26,8 +26,6 @@ interface Connection {
   isSliceAwaited: boolean;
   /** bytes of its body still to be parsed; where they come in chunks, without end, and none before the app has begun */
   bodyLeft: number;
-  /** whether its answer went out before all of its body came */
-  isAnswered: boolean;
   /** bytes that came and were not answered, with what requests cost beside their bytes */
   held: number;
   /** when the first of them came, or the last answer went */
@@ -57,8 +55,6 @@ const CR = 0x0d;
 const LF = 0x0a;
 /** Bytes of a body in chunks that are parsed in a turn of the event loop, as nobody knows yet where it ends. */
 const SLICE = 1024;
-/** What is left of a body that nobody wants is read and dropped up to here: a connection anew costs more for both sides. */
-const WORTH_READING = 65_536;
 const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
 /** What a request costs beside its bytes: objects of Node's and Express's. */
 const REQUEST_COST = 4096;
@@ -127,7 +123,6 @@ export class InFlight {
       behind: [],
       isSliceAwaited: false,
       bodyLeft: 0,
-      isAnswered: false,
       held: 0,
       since: performance.now(),
       acknowledgedAt: Number.NEGATIVE_INFINITY,
@@ -175,7 +170,7 @@ export class InFlight {
         socket.pause();
         return;
       }
-      const { bodyLeft, isAnswered } = connection;
+      const { bodyLeft } = connection;
       if (current && bodyLeft === Number.POSITIVE_INFINITY) {
         this.#parseSliceLater(connection);
         return;
@@ -184,12 +179,6 @@ export class InFlight {
       if (length === 0) return;
       if (current) connection.bodyLeft -= length;
       rest.take(length, connection.parse);
-      if (!isAnswered) continue;
-      this.#hold(connection, -length);
-      if (current?.req.complete) {
-        this.#done(connection, current);
-        return;
-      }
     }
   }
 
@@ -234,7 +223,6 @@ export class InFlight {
   #start(connection: Connection, exchange: Exchange): void {
     const { req, res } = exchange;
     connection.current = exchange;
-    connection.isAnswered = false;
     connection.bodyLeft = isChunked(req) ? 0 : Number(req.headers['content-length'] ?? 0);
     res.once('close', () => this.#ended(connection, exchange));
     if (!connection.takesTurns || isTrusted(connection)) {
@@ -260,30 +248,16 @@ export class InFlight {
     this.#parse(connection);
   }
 
-  #ended(connection: Connection, exchange: Exchange): void {
-    const { socket, rest } = connection;
-    if (socket.destroyed) {
-      connection.current = undefined;
-    } else if (exchange.req.complete) {
-      this.#done(connection, exchange);
-    } else if (connection.bodyLeft > WORTH_READING) {
-      // The rest of a body that nobody wants would be read for nothing, however long it is.
-      connection.current = undefined;
-      socket.destroy();
-    } else {
-      connection.isAnswered = true;
-      connection.since = performance.now();
-      this.#hold(connection, rest.length - connection.held);
-      this.#parse(connection);
-      this.#readOn(connection);
-      this.#openIfRelieved();
-    }
-  }
-
-  /** Goes on to what came behind a request that is answered, and all of it read. */
-  #done(connection: Connection, { req, res }: Exchange): void {
-    const { behind } = connection;
+  /** Goes on to what came behind a request that is answered. */
+  #ended(connection: Connection, { req, res }: Exchange): void {
+    const { socket, behind } = connection;
     connection.current = undefined;
+    if (socket.destroyed) return;
+    // The rest of a body that nobody wants would be read for nothing, and the headers held until it is there.
+    if (!req.complete) {
+      socket.destroy();
+      return;
+    }
     const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
     if (isAcknowledged) connection.acknowledgedAt = performance.now();
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
