@@ -58,7 +58,7 @@ function told(cause: unknown): string {
   const lines = text
     .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
     .split('\n')
-    .filter((line) => !/^ {4}at (.*\()?node:/.test(line));
+    .filter((line) => !/^ {4}at (async )?(.*\()?node:/.test(line));
   const here = lines.findIndex((line) => /^ {4}at .*load-handlers\.ts/.test(line));
   return lines
     .slice(0, here === -1 ? undefined : here)
