@@ -27,7 +27,7 @@ async function statusFor(port: number, head: string, body: Buffer): Promise<numb
   return statusOf(await connection.closed.catch(() => connection.received()));
 }
 
-test('bombs of every compression are refused with 413 and in little memory, when forty come at once, beside genuine traffic', async () => {
+test('bombs of every compression are refused, with 400 or 413 where the head alone says too much, in little memory, when forty come at once, beside genuine traffic', async () => {
   const service = await stage().start();
   const port = Number(new URL(service.url).port);
   await genuineLoad({ url: service.url, requests: 1000 });
@@ -47,7 +47,7 @@ test('bombs of every compression are refused with 413 and in little memory, when
   const seen = await genuine;
   const after = rssOf(service.child.pid);
   process.stdout.write(`${line('beside bombs', seen)}; RSS ${before} MiB before, ${after} MiB after\n`);
-  expect(new Set(statuses)).toEqual(new Set([413]));
+  expect(statuses.filter((status) => status !== 400 && status !== 413)).toEqual([]);
   expect(seen.statuses).toEqual({ 200: 1000 });
   expect(after).toBeLessThan(MOST_MIB);
 }, 120_000);
