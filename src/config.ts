@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { KitError, messageOf } from './errors.ts';
+import { isLoopback } from './request-origin.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -89,11 +90,6 @@ const variables = {
 } as const;
 
 type Variable = keyof typeof variables;
-
-/** Whether a host to listen on is this machine alone. */
-export function isLoopback(host: string): boolean {
-  return /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
-}
 
 const environment = z
   .object(variables)

@@ -24,3 +24,8 @@ function isOriginOf(origin: string, host: string | undefined): boolean {
   const [, authority] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
   return authority !== undefined && authority === host;
 }
+
+/** Whether a name or address, without brackets, is this machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
+}

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { cutOut } from './notification/cut.ts';
 
 /** What is kept of an error, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;
@@ -35,7 +36,7 @@ export function textOf(thrown: unknown): string {
     const text = errors.map((error) => render(error, lines)).join('\n');
     if (text.length <= LONGEST_TEXT) return text;
   }
-  return cut(errors.map((error) => render(error, 0)).join('\n'), LONGEST_TEXT);
+  return cutOut(errors.map((error) => render(error, 0)).join('\n'), LONGEST_TEXT);
 }
 
 /** The text of an error in one line: how it begins, and how each of its causes does. */
@@ -44,16 +45,11 @@ export function headlineOf(text: string): string {
   return [first, ...rest.filter((line) => OF_ANOTHER.test(line)).map((line) => line.trim())].join(' ');
 }
 
-/** The beginning of a text, in one piece of its own, fit for a database and for JSON. */
-export function cut(text: string, longest: number): string {
-  return text.slice(0, longest).toWellFormed();
-}
-
 /** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
 export function shown(value: unknown, longest = 200): string {
   try {
     const text = Error.isError(value) ? `[${headerOf(value, messageOf(value))}]` : inspected(value, longest);
-    return cut(text, longest).replace(/\s*\n\s*/g, ' ');
+    return cutOut(text, longest).replace(/\s*\n\s*/g, ' ');
   } catch {
     return `a value that cannot be shown (${typeof value})`; // even a name can be a getter that throws
   }
@@ -92,7 +88,7 @@ function tell(thrown: unknown, place: Place, errors: Told[], seen: Set<unknown>)
   const parts = partsOf(thrown);
   const isAlone = place.depth === 0 && cause === undefined && parts.length === 0;
   const longest = isAlone ? LONGEST_MESSAGE : LONGEST_OF_SEVERAL;
-  errors.push({ ...place, header: headerOf(thrown, cut(text, longest)), stack: stackOf(thrown, text) });
+  errors.push({ ...place, header: headerOf(thrown, cutOut(text, longest)), stack: stackOf(thrown, text) });
   for (const [index, part] of parts.entries()) {
     tell(part, { label: `error ${index + 1}: `, depth: place.depth + 1 }, errors, seen);
   }
@@ -149,7 +145,7 @@ function stackOf(error: object, message: string): string[] {
     .slice(after, after + LONGEST_STACK)
     .split('\n')
     .filter((line) => STACK_LINE.test(line) && !INSIDE_NODE.test(line))
-    .map((line) => cut(line, LONGEST_LINE));
+    .map((line) => cutOut(line, LONGEST_LINE));
   const own = lines.findIndex(isInUsersFiles);
   return own === -1 ? lines : [...lines.splice(own, 1), ...lines];
 }
@@ -172,11 +168,11 @@ function isErrorLike(value: object): boolean {
 
 /** What was thrown and is no error: a text as it is, anything else as it is shown. */
 function plain(thrown: unknown): string {
-  return typeof thrown === 'string' ? cut(thrown, LONGEST_MESSAGE) : shown(thrown, LONGEST_OF_SEVERAL);
+  return typeof thrown === 'string' ? cutOut(thrown, LONGEST_MESSAGE) : shown(thrown, LONGEST_OF_SEVERAL);
 }
 
 function oneLine(text: string): string {
-  return cut(text, 100).replaceAll('\n', ' ');
+  return cutOut(text, 100).replaceAll('\n', ' ');
 }
 
 function isObject(value: unknown): value is object {

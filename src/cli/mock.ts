@@ -1,10 +1,10 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
 import { VirtualClock } from '../clock.ts';
-import { isLoopback, loadConfig } from '../config.ts';
+import { loadConfig } from '../config.ts';
 import { openDestination } from '../log.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
-import { hostOf } from '../request-origin.ts';
+import { hostOf, isLoopback } from '../request-origin.ts';
 import { visible } from '../visible.ts';
 import { introduction } from './mock/introduction.ts';
 import { line, say } from './print.ts';

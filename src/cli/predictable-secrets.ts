@@ -1,5 +1,6 @@
-import { type Config, isLoopback } from '../config.ts';
+import type { Config } from '../config.ts';
 import { KitError } from '../errors.ts';
+import { isLoopback } from '../request-origin.ts';
 import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../seeded-random.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 

@@ -1,4 +1,5 @@
-import { cut, LONGEST_TEXT, shown } from '../thrown.ts';
+import { cutOut } from '../notification/cut.ts';
+import { LONGEST_TEXT, shown } from '../thrown.ts';
 
 /** What a handler may return; nothing means that the event is handled. */
 export type Outcome =
@@ -65,15 +66,15 @@ export type Returned =
 export function parseReturned(value: unknown): Returned {
   if (value === undefined) return { type: 'handled' };
   const candidate = membersOf(value);
-  const problem = candidate ? problemOf(candidate) : undefined;
-  if (!candidate || !isOutcome(candidate) || problem !== undefined) {
+  if (!candidate || !isOutcome(candidate)) {
+    const problem = candidate && problemOf(candidate);
     const expected = 'a handler returns nothing, or what skip(), retry() or fail() gave it';
     return {
       type: 'error',
       reason: `TypeError: ${problem ?? `${expected}; this one returned ${shown(value)}`}`,
     };
   }
-  const reason = cut(candidate.reason, LONGEST_TEXT);
+  const reason = cutOut(candidate.reason, LONGEST_TEXT);
   return candidate.type === 'retry'
     ? { type: 'retry', reason, after: candidate.after }
     : { type: candidate.type, reason };

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { hostOf, isForeign } from '../request-origin.ts';
+import { hostOf, isForeign, isLoopback } from '../request-origin.ts';
 
 export interface GuardOptions {
   /** where the mock listens */
@@ -8,7 +8,6 @@ export interface GuardOptions {
   readonly names: readonly string[];
 }
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 const ANY_PORT = undefined;
 
 /**
@@ -30,7 +29,7 @@ export function guard(
     const { localAddress = '', localPort } = request.socket;
     if ((asked.port ?? 80) !== localPort) return false;
     const address = localAddress.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
-    return LOOPBACK.test(asked.name) || asked.name === host.toLowerCase() || asked.name === address;
+    return isLoopback(asked.name) || asked.name === host.toLowerCase() || asked.name === address;
   };
   return (request, response, next) => {
     if (!isOwn(request)) {

@@ -8,7 +8,7 @@ export function cut(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest)).toString();
 }
 
-/** The same where the text is itself a part of a longer one, however short it is. */
+/** The same where the text is itself a part of a longer one, or may have half a surrogate pair within, however short it is. */
 export function cutOut(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest)).toString();
 }

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Request, type RequestHandler } 
 import { KitError, messageOf } from '../errors.ts';
 import { cutOut } from '../notification/cut.ts';
 import type { EventStore } from '../store/event-store.ts';
+import { Probe } from '../store/probe.ts';
 import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
 import { securityHeaders } from './headers.ts';
 import { requestLog } from './request-log.ts';
@@ -14,8 +15,6 @@ export interface ReceiverOptions extends WebhookRouteOptions {
   /** how many proxies' X-Forwarded-For entries are believed */
   readonly trustProxy: number;
 }
-
-const READY_TIMEOUT_MS = 1000;
 
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(options: ReceiverOptions): RequestListener {
@@ -83,18 +82,10 @@ const readOnly: RequestHandler = (req, res, next) => {
 };
 
 function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
-  let probe: Promise<void> | undefined;
+  const probe = new Probe();
   return async (_req, res) => {
     if (isDraining()) return answerUnavailable(res, 'shutting down');
-    // One for all who ask meanwhile: anybody may ask, and it costs a commit.
-    probe ??= store.ping().finally(() => {
-      probe = undefined;
-    });
-    const answered = await Promise.race([
-      probe.then(() => true),
-      new Promise((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
-    ]);
-    if (!answered) return answerUnavailable(res, 'the store is busy');
+    if (!(await probe.commits(store))) return answerUnavailable(res, 'the store is busy');
     res.json({ status: 'ready' });
   };
 }

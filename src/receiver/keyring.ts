@@ -59,10 +59,14 @@ export class Keyring {
     return live.length > 0 ? live : this.#fallback;
   }
 
-  /** Every key that verifies anything now. */
-  everyKey(): readonly KeyObject[] {
-    const webhooks = [...this.#held.keys()];
-    return [...this.#fallback, ...webhooks.flatMap((webhookId) => this.#liveKeysOf(webhookId))];
+  /** Every key that verifies anything now; undefined where there are more than so many, which are not gone through. */
+  everyKey(most: number): readonly KeyObject[] | undefined {
+    const every = [...this.#fallback];
+    for (const webhookId of this.#held.keys()) {
+      every.push(...this.#liveKeysOf(webhookId));
+      if (every.length > most) return undefined;
+    }
+    return every;
   }
 
   /** How many keys the webhook has that has most of them: to work for so many, whoever is asked for, tells nothing. */

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/clock.ts';
 import { concernsOf } from '../../src/inspector/pages/attention.ts';
-import { Probe } from '../../src/inspector/watch/probe.ts';
 import { RefusedWebhooks } from '../../src/inspector/watch/refused-webhooks.ts';
+import { Probe } from '../../src/store/probe.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';

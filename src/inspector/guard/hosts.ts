@@ -1,9 +1,8 @@
 import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
-import { hostOf, isForeign } from '../../request-origin.ts';
+import { hostOf, isForeign, isLoopback } from '../../request-origin.ts';
 import { refuse } from './refuse.ts';
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 const ANY = /^(0\.0\.0\.0|::)$/;
 
 export interface HostOptions {
@@ -20,7 +19,7 @@ export interface HostOptions {
 export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
   const name = hostOf(header)?.name;
   if (name === undefined) return false;
-  if (LOOPBACK.test(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
+  if (isLoopback(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
   // Bound to all addresses it may be asked for by any of them; nobody can rebind an address.
   return ANY.test(adminHost) && isIP(name) !== 0;
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
+import { Probe } from '../../store/probe.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
-import { Probe } from './probe.ts';
 import { Rates } from './rates.ts';
 import { RefusedWebhooks } from './refused-webhooks.ts';
 import { Rejections } from './rejections.ts';

@@ -12,6 +12,7 @@ import { eventTable } from '../event-rows.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
+import { refuseEmpty } from '../refuse-empty.ts';
 import { withReport } from '../with-report.ts';
 import { awaitEnds, type End, type Tally } from './await-ends.ts';
 import { preview, standingOf } from './dry-run.ts';
@@ -60,7 +61,7 @@ async function showPreview(store: EventStore, replay: HandlerReplay): Promise<vo
     if (underWay > 0) say(`${underWay} more are pending or running: they are handled anyway`);
     if (pruned > 0) say(`${pruned} more cannot be replayed: their bodies were pruned`);
   }
-  if (replayable + underWay === 0) refuseEmpty(replay, pruned);
+  if (replayable + underWay === 0) refuseEmpty(replay.allowEmpty, { pruned, done: 'replayed' });
 }
 
 async function replayAll(store: EventStore, config: Config, replay: HandlerReplay): Promise<void> {
@@ -72,7 +73,8 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
       const { replayed, underWay, isCut } = await putBack(store, { replay, signal, ids });
       if (isCut) say(`${replayed} events were put back`);
       if (isCut) signal.throwIfAborted();
-      if (replayed + underWay === 0) refuseEmpty(replay, await store.count(filter));
+      if (replayed + underWay === 0)
+        refuseEmpty(replay.allowEmpty, { pruned: await store.count(filter), done: 'replayed' });
       const more = `${underWay} more were pending or running already`;
       if (!isAwaited(replay)) {
         if (underWay > 0) say(`${more}: they are handled anyway`);
@@ -100,13 +102,6 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
 /** Whether the command goes on until the events have ended. */
 function isAwaited({ run, report, timeout, failOn, expect }: HandlerReplay): boolean {
   return Boolean(run) || failOn === 'dead' || [report, timeout, expect].some((given) => given !== undefined);
-}
-
-/** @throws KitError REPLAY_FAILED unless that is allowed */
-function refuseEmpty({ allowEmpty }: HandlerReplay, pruned: number): void {
-  if (allowEmpty) return;
-  const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
-  throw new KitError('REPLAY_FAILED', `${why}: nothing is replayed (--allow-empty makes that a success)`);
 }
 
 /** @throws KitError REPLAY_FAILED if the events did not end as they were to */

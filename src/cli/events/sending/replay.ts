@@ -9,6 +9,7 @@ import { say, write } from '../../print.ts';
 import { withDatabase } from '../open-database.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';
+import { refuseEmpty } from '../refuse-empty.ts';
 import type { Reasons, ReportWriter } from '../report.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { withReport } from '../with-report.ts';
@@ -76,22 +77,18 @@ async function replayUntil(signal: AbortSignal, config: Config, replay: HttpRepl
       answers.addUnsent('broken line');
     },
   };
-  const refuseEmpty = () => {
-    if (replay.allowEmpty) return;
-    const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
-    throw new KitError('REPLAY_FAILED', `${why}: nothing is sent (--allow-empty makes that a success)`);
-  };
+  const refuse = () => refuseEmpty(replay.allowEmpty, { pruned, done: 'sent' });
   await withSource(config, { replay, signal }, async (source) => {
     if (dryRun) {
       const sendable = await showOutgoing(source(unsendable), json);
-      if (sendable === 0 && answers.isEmpty) refuseEmpty();
+      if (sendable === 0 && answers.isEmpty) refuse();
       return;
     }
     const keys = await signingKeys(config, replay.secretFile);
     const items = await reshape(source, { replay, unsendable, signal });
     await withReport({ path: replay.report, reasons: replay.reasons }, async (report) => {
       await sendAll(items, { replay, keys, answers, report, signal });
-      if (answers.isEmpty) refuseEmpty();
+      if (answers.isEmpty) refuse();
     });
   });
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
