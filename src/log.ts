@@ -105,12 +105,13 @@ export class LogDestination {
 
   /** Takes a line, its line break included. What pino calls. */
   write(text: string): void {
-    const line = Buffer.from(text); // as bytes it keeps nothing alive of what it was put together from
-    if (this.#droppedBefore === undefined && this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
-      this.#droppedBefore = this.#dropped;
-    }
     if (this.#droppedBefore !== undefined) {
       this.#dropped++;
+      return;
+    }
+    const line = Buffer.from(text); // as bytes it keeps nothing alive of what it was put together from
+    if (this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
+      this.#droppedBefore = this.#dropped++;
       return;
     }
     this.#waiting.push(line);

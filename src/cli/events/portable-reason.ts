@@ -6,6 +6,8 @@ const LONGEST = 4000;
 const CERTAIN = 1000;
 /** Frames of one stack that are kept: the longer the paths of a checkout, the fewer frames are recorded beyond the first. */
 const FRAMES = 1;
+/** How often a reason is looked through, at most. */
+const MOST_ROUNDS = 8;
 
 /** This project, as a path with slashes that ends with one. */
 const ROOT = new URL('../../../', import.meta.url);
@@ -13,7 +15,7 @@ const PROJECT = slashed(fileURLToPath(ROOT));
 /** As texts name it: taken out first and as a whole, since a path with spaces cannot be told from words. */
 const PROJECT_NAMES = [ROOT.href, fileURLToPath(ROOT)];
 
-const FRAME = /^\s+at (?:(.*) \()?([^()]+?)\)?$/;
+const FRAME = /^\s+at\s+(?:(.*?)\s*\(\s*)?([^()\s](?:[^()]*[^()\s])?)\s*\)?\s*$/;
 /** Line, or line and column, behind a path. */
 const POSITION = /:\d+(?::\d+)?$/;
 const POSITIONS_IN_CODE = /(?<=[\w-]\.(?:[cm]?[jt]s|json)):\d+(?::\d+)?/g;
@@ -78,9 +80,20 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
  */
 export function portable(reason: string): string {
   const isCut = reason.length >= LONGEST;
+  let whole = reason.slice(0, LONGEST);
+  // What stands in place of a path or a frame can make a frame or a path together with what is around it.
+  for (let before = '', round = 0; whole !== before && round < MOST_ROUNDS; round++) {
+    before = whole;
+    whole = withPortableLines(whole, isCut);
+  }
+  return isCut ? whole.slice(0, CERTAIN).trimEnd() : whole;
+}
+
+/** Each line as portable as it is by itself, and of each stack its first frame that stands in a file. */
+function withPortableLines(reason: string, isCut: boolean): string {
   let frames = 0;
   const kept: string[] = [];
-  for (const text of reason.slice(0, LONGEST).split(/\r?\n/)) {
+  for (const text of reason.split(/\r?\n/)) {
     const frame = FRAME.exec(text);
     if (!frame) {
       if (frames > 0 && isCut) break;
@@ -93,8 +106,7 @@ export function portable(reason: string): string {
     const path = relative(place.replace(/^async /, ''));
     kept.push(name === undefined ? `    at ${path}` : `    at ${name} (${path})`);
   }
-  const whole = kept.join('\n').trimEnd();
-  return isCut ? whole.slice(0, CERTAIN).trimEnd() : whole;
+  return kept.join('\n').trimEnd();
 }
 
 /** Frames of Node itself, and of what it runs without a file; which of them stand in a stack varies. */

@@ -154,7 +154,7 @@ caused by: AggregateError (ECONNREFUSED)
         const once = portable(text);
         expect(portable(once)).toBe(once);
       }),
-      { numRuns: 500 },
+      { numRuns: 5_000 },
     );
   });
 });
