@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { parseConfig } from '../src/config.ts';
 import { createInspector } from '../src/inspector/index.ts';
 import { toVerified } from '../src/receiver/verified.ts';

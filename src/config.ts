@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { KitError, messageOf } from './errors.ts';
-import { isLoopback } from './request-origin.ts';
+import { KitError, messageOf } from './base/errors.ts';
+import { isLoopback } from './base/request-origin.ts';
 
 declare module 'zod' {
   interface GlobalMeta {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
+import type { Clock } from './base/clock.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
 import type { EventId } from './store/event-id.ts';

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
+import type { Clock } from './base/clock.ts';
+import { messageOf } from './base/errors.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Handlers } from './dispatch/handler.ts';
-import { messageOf } from './errors.ts';
 import type { Admin } from './observer.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';

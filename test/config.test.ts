@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { KitError } from '../src/base/errors.ts';
 import { type Config, parseConfig, variableNames } from '../src/config.ts';
-import { KitError } from '../src/errors.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 

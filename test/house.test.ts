@@ -69,8 +69,14 @@ describe('the rules of the house', () => {
     expect(breaches(all, (target) => target.startsWith('src/handlers'))).toEqual([]);
   });
 
-  test('keep the notifications below everything: they import no other room', () => {
-    expect(breaches(inRoom('notification'), (target) => /^src\/(?!notification\/)/.test(target))).toEqual([]);
+  test('keep the base below everything: it imports no room', () => {
+    expect(inRoom('base').length).toBeGreaterThan(1);
+    expect(breaches(inRoom('base'), (target) => /^src\/(?!base\/)/.test(target))).toEqual([]);
+  });
+
+  test('keep the notifications next to the base: they import no other room', () => {
+    const isOther = (target: string) => /^src\/(?!notification\/|base\/)/.test(target);
+    expect(breaches(inRoom('notification'), isOther)).toEqual([]);
   });
 
   test('start without what they do not need: nobody imports values of node:http, which would load fetch', () => {

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { configuredDispatcher } from '../../src/dispatch/configured.ts';
 import type { EventStore } from '../../src/store/event-store.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { toVerified } from '../../src/receiver/verified.ts';
 import { openStore } from '../../src/store/open.ts';
 import { mediaId } from '../fill.ts';

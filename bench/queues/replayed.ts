@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
 import { usageOf } from '../targets/usage.ts';
 import { dispatchAll } from './dispatch-all.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import { Keyring } from '../receiver/keyring.ts';
 import { admitQuarantined } from '../receiver/quarantine.ts';

@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { KitError } from '../errors.ts';
+import { KitError } from '../base/errors.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { openLog } from '../log.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { KitError } from '../errors.ts';
+import { KitError } from '../base/errors.ts';
 import { examine } from './doctor/examine.ts';
 import { type Finding, lineOf } from './doctor/finding.ts';
 import { print, printJson } from './print.ts';

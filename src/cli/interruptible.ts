@@ -1,4 +1,4 @@
-import { KitError } from '../errors.ts';
+import { KitError } from '../base/errors.ts';
 
 /**
  * Does something that may stop at any of its steps: Ctrl-C or SIGTERM aborts the signal, with an error that says what

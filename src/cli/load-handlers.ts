@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { KitError } from '../base/errors.ts';
 import type { Config } from '../config.ts';
 import { loading } from '../dispatch/at-work.ts';
 import type { Handlers } from '../dispatch/handler.ts';
-import { KitError } from '../errors.ts';
 import { isKind, kindNames } from '../notification/kinds.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));

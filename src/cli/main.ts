@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { KitError, messageOf } from '../base/errors.ts';
 import { useEnvFile } from '../config.ts';
-import { KitError, messageOf } from '../errors.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */

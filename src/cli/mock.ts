@@ -1,11 +1,11 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
-import { VirtualClock } from '../clock.ts';
+import { VirtualClock } from '../base/clock.ts';
+import { openDestination } from '../base/log.ts';
+import { hostOf, isLoopback } from '../base/request-origin.ts';
+import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
-import { openDestination } from '../log.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
-import { hostOf, isLoopback } from '../request-origin.ts';
-import { visible } from '../visible.ts';
 import { introduction } from './mock/introduction.ts';
 import { line, say } from './print.ts';
 import { UNCAUGHT } from './uncaught.ts';

@@ -1,7 +1,7 @@
+import { KitError } from '../base/errors.ts';
+import { isLoopback } from '../base/request-origin.ts';
+import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../base/seeded-random.ts';
 import type { Config } from '../config.ts';
-import { KitError } from '../errors.ts';
-import { isLoopback } from '../request-origin.ts';
-import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../seeded-random.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 
 /** How many webhooks a former mock is thought to have made. */

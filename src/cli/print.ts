@@ -1,8 +1,8 @@
-import { KitError } from '../errors.ts';
-import { visible } from '../visible.ts';
+import { KitError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 
 /** Text of others within a line of ours. */
-export { visibleLine as line } from '../visible.ts';
+export { visibleLine as line } from '../base/visible.ts';
 
 /** Thrown when nobody reads what a command is there to print, as after `| head`: nothing is left to do, and nothing wrong. */
 export class NobodyReads extends Error {}

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { KitError, messageOf } from '../errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 
 interface Input {
   /** a file; without one, stdin */

@@ -1,4 +1,4 @@
-import { KitError } from '../errors.ts';
+import { KitError } from '../base/errors.ts';
 import { say } from './print.ts';
 import { readInput } from './read-input.ts';
 

@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
+import { messageOf } from '../base/errors.ts';
+import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { messageOf } from '../errors.ts';
-import { openLog } from '../log.ts';
 import { loadHandlers } from './load-handlers.ts';
 import { start } from './start.ts';
 import { guardProcess, UNCAUGHT } from './uncaught.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Admin } from '../observer.ts';
 import type { Service, ServiceOptions } from '../service.ts';
 import { openStore } from '../store/open.ts';

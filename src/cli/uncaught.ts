@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { isFromUsersFiles, textOf } from '../base/thrown.ts';
 import { atWork } from '../dispatch/at-work.ts';
-import { isFromUsersFiles, textOf } from '../thrown.ts';
 
 /** Watches over a process that runs handlers. */
 export interface ProcessGuard {

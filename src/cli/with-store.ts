@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';

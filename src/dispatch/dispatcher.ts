@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
-import { textOf } from '../thrown.ts';
 import type { Handlers } from './handler.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { type RetryPolicy, settlementOf } from './settlement.ts';

@@ -1,6 +1,6 @@
+import { shown } from '../base/thrown.ts';
 import type { EventId } from '../store/event-id.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { shown } from '../thrown.ts';
 
 /** `ctx.once` of one event: steps that are done are remembered in the store. */
 export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId) {

@@ -1,5 +1,5 @@
-import { cutOut } from '../notification/cut.ts';
-import { LONGEST_TEXT, shown } from '../thrown.ts';
+import { cutOut } from '../base/cut.ts';
+import { LONGEST_TEXT, shown } from '../base/thrown.ts';
 
 /** What a handler may return; nothing means that the event is handled. */
 export type Outcome =

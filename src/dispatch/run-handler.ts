@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { textOf } from '../base/thrown.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
-import { textOf } from '../thrown.ts';
 import { atWorkOn } from './at-work.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
 import { onceOf } from './once.ts';

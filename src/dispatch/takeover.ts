@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** A stall this short is no sign of anything, however short leases are. */
 const STALL_MS = 1000;

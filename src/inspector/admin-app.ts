@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../base/errors.ts';
 import { Refused } from './api/endpoint.ts';
 import type { Parts } from './api/reports.ts';
 import { apiRouter } from './api/router.ts';

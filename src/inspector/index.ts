@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Admin, AdminParts } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
 import { listen } from './listen.ts';

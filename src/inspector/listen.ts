@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KitError, messageOf } from '../errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 import { boundedServer } from '../receiver/listener.ts';
 
 export interface AdminListener {

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { hostOf, isForeign, isLoopback } from '../request-origin.ts';
+import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 
 export interface GuardOptions {
   /** where the mock listens */

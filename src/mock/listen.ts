@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
-import { KitError, messageOf } from '../errors.ts';
-import { http } from '../node-http.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import { http } from '../base/node-http.ts';
 
 /** Listens, and says where: `http://127.0.0.1:4010`. @throws KitError LISTEN_FAILED if the port is taken */
 export async function listen(

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Delivery } from './deliveries/delivery.ts';
 
 /** How to start a mock provider. Everything has a default. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { ALPHANUMERIC, seededRandom } from '../seeded-random.ts';
+import { ALPHANUMERIC, seededRandom } from '../base/seeded-random.ts';
 
 /** How many numbers are drawn from: a source's are as fine as those of a seed. */
 const FINENESS = 2 ** 32;

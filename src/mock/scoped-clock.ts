@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** A clock whose timers can be cancelled all at once, and each of which waits for what it has set off. */
 export class ScopedClock implements Clock {

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../clock.ts';
-import { TimerQueue } from '../timer-queue.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { TimerQueue } from '../base/timer-queue.ts';
 
 /** A clock that can be told to go on, as the virtual one can. */
 export interface AdvanceableClock extends Clock {

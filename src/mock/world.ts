@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { Courier } from './deliveries/courier.ts';
 import { DeliveryLog } from './deliveries/log.ts';
 import { Outbox } from './deliveries/outbox.ts';

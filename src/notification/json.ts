@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { cut } from './cut.ts';
+import { cut } from '../base/cut.ts';
 
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };

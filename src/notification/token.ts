@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import jwt from 'jsonwebtoken';
-import { cut } from './cut.ts';
+import { cut } from '../base/cut.ts';
 import { firstDifference, type JsonObject, parseJsonObject } from './json.ts';
 
 /** Why a token was refused. For logs and metrics, never for the sender: an answer must not help to forge. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { AnswerTooLong } from '../answer-body.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { visibleLine } from '../visible.ts';
+import { AnswerTooLong } from '../base/answer-body.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { visibleLine } from '../base/visible.ts';
 import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api.ts';
 import type { ClientOptions } from './options.ts';

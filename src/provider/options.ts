@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { RetryPolicy } from './retry.ts';
 
 /** What both clients can be told. Everything has a default. */

@@ -1,4 +1,4 @@
-import { AnswerTooLong, textOf } from '../answer-body.ts';
+import { AnswerTooLong, textOf } from '../base/answer-body.ts';
 
 /** An answer, read to its end. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
-import { KitError, messageOf } from '../errors.ts';
-import { cutOut } from '../notification/cut.ts';
+import { cutOut } from '../base/cut.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { Probe } from '../store/probe.ts';
 import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';

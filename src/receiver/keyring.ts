@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { keyOf } from '../notification/token.ts';
 import type { EventStore } from '../store/event-store.ts';
 

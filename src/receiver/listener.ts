@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import v8 from 'node:v8';
-import { KitError, messageOf } from '../errors.ts';
-import { http } from '../node-http.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import { http } from '../base/node-http.ts';
 import { InFlight } from './in-flight.ts';
 
 export interface BoundedServerOptions {

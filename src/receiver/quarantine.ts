@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { type JsonObject, parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { inspectToken, verifyNotification } from '../notification/token.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Express, Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp, startTime } from 'pino-http';
-import { cutOut } from '../notification/cut.ts';
+import { cutOut } from '../base/cut.ts';
 
 /**
  * Gives each request an id, which its answer carries as `X-Request-Id`, and a `log` that names it. No header is ever

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { KitError, messageOf } from '../errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 
 /**
  * The 32-byte key in a file beside the database, made with mode 0600 if there is none. Written aside and linked into

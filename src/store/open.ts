@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { KitError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 import { SqliteStore } from './sqlite/store.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 
 export interface RetentionOptions {

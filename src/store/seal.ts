@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { KitError } from '../errors.ts';
+import { KitError } from '../base/errors.ts';
 
 const VERSION = 2;
 const IV_BYTES = 12;

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { predictable, refusePredictable } from '../../src/cli/predictable-secrets.ts';
-import { systemClock } from '../../src/clock.ts';
 import { type MetadataInput, MockProvider } from '../../src/mock/index.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { runCli } from '../support/run-cli.ts';

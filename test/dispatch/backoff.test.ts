@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { seededRandom } from '../../src/base/seeded-random.ts';
 import { backoffMs } from '../../src/dispatch/backoff.ts';
-import { seededRandom } from '../../src/seeded-random.ts';
 
 const ALMOST_ONE = 1 - 2 ** -32;
 const attempts = fc.integer({ min: 1, max: 1000 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { configuredDispatcher } from '../../src/dispatch/configured.ts';
 import { defineHandlers } from '../../src/dispatch/handler.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { KitError } from '../../src/errors.ts';
+import { KitError } from '../../src/base/errors.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';

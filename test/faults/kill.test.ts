@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 
 const STEP = 250_000;

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { toVerified } from '../../src/receiver/verified.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { eventually } from '../support/eventually.ts';

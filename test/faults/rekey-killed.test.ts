@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { runCli } from '../support/run-cli.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { eventually } from '../support/eventually.ts';
 import { firstVersion } from '../support/first-version.ts';

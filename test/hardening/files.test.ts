@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fro
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { systemClock } from '../../src/base/clock.ts';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
 import { DraftFile } from '../../src/cli/events/draft-file.ts';
-import { systemClock } from '../../src/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';

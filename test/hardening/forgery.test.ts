@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { digestOf } from '../../src/notification/digest.ts';
 import { parseJsonText } from '../../src/notification/json.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';

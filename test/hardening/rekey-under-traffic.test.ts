@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isForeign } from '../../src/base/request-origin.ts';
 import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
-import { isForeign } from '../../src/request-origin.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { systemClock, VirtualClock } from '../../src/clock.ts';
+import { systemClock, VirtualClock } from '../../src/base/clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { ask } from './support/api.ts';
 import { type Receiver, startReceiver } from './support/receiver.ts';

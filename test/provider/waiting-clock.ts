@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 /** Longer than any wait in these tests; a timer of more than this is a time-out and fires only when told to. */
 const LONG = 5_000_000;

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
-import { KitError } from '../../src/errors.ts';
+import { KitError } from '../../src/base/errors.ts';
 import { deliver, notification, PATH, SECRET, send, sendWithToken } from '../support/genuine.ts';
 import { partsOf, tokenOf } from '../support/hs256.ts';
 import { exchange, postText } from '../support/raw-http.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { KitError } from '../../src/errors.ts';
+import { KitError } from '../../src/base/errors.ts';
 import { deliver, notification, PATH, send } from '../support/genuine.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { receiverForAllTests, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { KitError } from '../../src/errors.ts';
+import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, PATH, SECRET } from '../support/genuine.ts';

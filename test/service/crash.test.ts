@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { StoredEvent } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { systemClock, VirtualClock } from '../../src/clock.ts';
+import { systemClock, VirtualClock } from '../../src/base/clock.ts';
 import { lossReporter } from '../../src/receiver/quarantine.ts';
 import { networkOf } from '../../src/store/quarantine.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';

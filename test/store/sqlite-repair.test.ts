@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { attemptJson, eventJson } from '../../src/store/event-json.ts';
 import { record } from '../../src/store/sqlite/operations/record.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { VirtualClock } from '../../src/clock.ts';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/seeded-random.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import { seededRandom } from '../../src/seeded-random.ts';
 import type { EventId } from '../../src/store/event-id.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
 import { type LogLines, logLines } from './log-lines.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { claims, HANDLED } from './claiming.ts';

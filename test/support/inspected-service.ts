@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { createInspector } from '../../src/inspector/index.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';

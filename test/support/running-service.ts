@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';

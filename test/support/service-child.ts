@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
+import { systemClock } from '../../src/base/clock.ts';
 import { guardProcess, UNCAUGHT } from '../../src/cli/uncaught.ts';
-import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
 

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 
 /** The machine's clock as somebody puts it forward or back: the time of day jumps, and timers go on as they were. */
 export class SteppedClock implements Clock {

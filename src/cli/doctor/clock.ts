@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 

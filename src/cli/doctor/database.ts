@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

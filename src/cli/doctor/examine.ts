@@ -1,6 +1,6 @@
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import { type Config, loadConfig, settingsSource } from '../../config.ts';
-import { messageOf } from '../../errors.ts';
 import { openStore } from '../../store/open.ts';
 import { predictable } from '../predictable-secrets.ts';
 import { checkClock } from './clock.ts';

@@ -1,5 +1,5 @@
+import { messageOf } from '../../base/errors.ts';
 import type { Config } from '../../config.ts';
-import { messageOf } from '../../errors.ts';
 import { type Webhook, WebhooksClient } from '../../provider/index.ts';
 import { allWebhooks } from '../webhooks/find.ts';
 import { type Finding, findingsOf } from './finding.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { textOf } from '../../answer-body.ts';
+import { textOf } from '../../base/answer-body.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 

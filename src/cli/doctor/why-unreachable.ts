@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 
 const TLS = /CERT|TLS|SSL|SIGNATURE|ISSUER/;
 

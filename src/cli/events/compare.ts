@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
-import { KitError, messageOf } from '../../errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { numberedLines } from '../../recording/lines.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';

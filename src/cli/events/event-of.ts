@@ -1,4 +1,4 @@
-import { KitError } from '../../errors.ts';
+import { KitError } from '../../base/errors.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventStore, StoredEvent } from '../../store/event-store.ts';
 import { line } from '../print.ts';

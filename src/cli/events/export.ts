@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { type Recorded, toLine } from '../../recording/recorded.ts';
 import { redactor } from '../../recording/redact.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { KitError } from '../../errors.ts';
+import { KitError } from '../../base/errors.ts';
 import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';

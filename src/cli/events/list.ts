@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import { eventJson } from '../../store/event-json.ts';
 import { say, write } from '../print.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
+import { KitError } from '../../base/errors.ts';
 import type { Config } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { withStore } from '../with-store.ts';
 

@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 
 export interface ProgressOptions {
   /** what is being done, such as "exported" */

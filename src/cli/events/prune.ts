@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { duration } from '../duration.ts';

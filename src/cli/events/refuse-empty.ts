@@ -1,4 +1,4 @@
-import { KitError } from '../../errors.ts';
+import { KitError } from '../../base/errors.ts';
 
 interface Emptiness {
   /** how many events match whose bodies were pruned */

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { duration } from '../duration.ts';
 import { say } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
-import { headlineOf } from '../../thrown.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf } from './event-of.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   s: 1000,

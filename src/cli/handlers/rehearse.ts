@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import type { Handlers } from '../../dispatch/handler.ts';
 import { type Assignment, type Run, runHandler } from '../../dispatch/run-handler.ts';
 import type { StatusesClient } from '../../provider/index.ts';

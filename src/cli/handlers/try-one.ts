@@ -1,8 +1,8 @@
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
-import { KitError } from '../../errors.ts';
 import { toVerified } from '../../receiver/verified.ts';
 import { eventId } from '../../store/event-id.ts';
 import type { EventStore } from '../../store/event-store.ts';

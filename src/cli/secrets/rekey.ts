@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError, messageOf } from '../../errors.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
 import { withStore } from '../with-store.ts';

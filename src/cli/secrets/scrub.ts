@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import type { Scrubbed } from '../../store/event-store.ts';
 import { withDatabase } from '../events/open-database.ts';
 import { print } from '../print.ts';

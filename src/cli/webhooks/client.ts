@@ -1,5 +1,5 @@
+import { KitError } from '../../base/errors.ts';
 import { type Config, settingsSource } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { WebhooksClient } from '../../provider/index.ts';
 import { say } from '../print.ts';
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError, messageOf } from '../../errors.ts';
 import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { admitWaiting } from '../admit-waiting.ts';

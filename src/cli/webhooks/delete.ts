@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';

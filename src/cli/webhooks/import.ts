@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { admitWaiting } from '../admit-waiting.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { KitError } from '../../errors.ts';
+import { KitError } from '../../base/errors.ts';
 import { type Kind, kindNames } from '../../notification/kinds.ts';
 import type { NewWebhook, WebhookMetadata } from '../../provider/index.ts';
 

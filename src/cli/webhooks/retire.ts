@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { duration } from '../duration.ts';
 

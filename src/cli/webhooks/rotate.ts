@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { KitError } from '../../errors.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
-import { visible } from '../../visible.ts';
+import { visible } from '../../base/visible.ts';
 import { withoutEmpty } from './filters.ts';
 
 /** One route of the API: what checks its requests, what its answers look like, and what it does. */

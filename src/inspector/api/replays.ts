@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { AdminParts } from '../../observer.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { visible } from '../../visible.ts';
+import { visible } from '../../base/visible.ts';
 import type { Feed } from '../watch/feed.ts';
 
 const HEARTBEAT_MS = 15_000;

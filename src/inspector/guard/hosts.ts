@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
-import { hostOf, isForeign, isLoopback } from '../../request-origin.ts';
+import { hostOf, isForeign, isLoopback } from '../../base/request-origin.ts';
 import { refuse } from './refuse.ts';
 
 const ANY = /^(0\.0\.0\.0|::)$/;

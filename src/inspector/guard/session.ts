@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { CookieOptions, Response } from 'express';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 const NAME = 'hookkit_session';
 const LASTS_MS = 12 * 3_600_000;

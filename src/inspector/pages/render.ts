@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Response } from 'express';
-import { visible } from '../../visible.ts';
+import { visible } from '../../base/visible.ts';
 import { timeElement } from './time-element.ts';
 import * as words from './words.ts';
 

@@ -1,4 +1,4 @@
-export { headlineOf } from '../../thrown.ts';
+export { headlineOf } from '../../base/thrown.ts';
 
 const UNITS = [
   ['d', 86_400_000],

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
 import { Probe } from '../../store/probe.ts';
 import { Feed } from './feed.ts';

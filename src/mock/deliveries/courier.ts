@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { JsonObject } from '../../notification/json.ts';
 import { isKind } from '../../notification/kinds.ts';
 import { MockError } from '../mock-error.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Parcel, Postman } from './postman.ts';
 
 /** A parcel that nothing overtakes is sent after this long all the same. */

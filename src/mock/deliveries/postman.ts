@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Pending } from '../pending.ts';
 import type { Attempt, Delivery, DeliveryState } from './delivery.ts';
 import type { Outbox } from './outbox.ts';

@@ -1,7 +1,7 @@
 import https from 'node:https';
-import { beginningOf } from '../../answer-body.ts';
-import { systemClock } from '../../clock.ts';
-import { http } from '../../node-http.ts';
+import { beginningOf } from '../../base/answer-body.ts';
+import { systemClock } from '../../base/clock.ts';
+import { http } from '../../base/node-http.ts';
 
 /** What a receiver answered, or why it did not. */
 export type Outcome =

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { MockError } from '../mock-error.ts';
 import type { Pending } from '../pending.ts';
 import type { Random } from '../random.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** What processing an upload has got to. */
 export type Stage = 'received' | 'thumbnail' | 'indexed' | 'complete';

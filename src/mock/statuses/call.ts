@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
 import type { Caller } from './authorization.ts';

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Token } from './accounts.ts';
 import { authorize, type Caller, requireScope, type Scope, tokenOf } from './authorization.ts';
 import { RateLimit } from './rate-limit.ts';

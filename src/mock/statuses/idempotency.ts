@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
 
 /** How long a key is remembered, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { Router } from 'express';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import { defaultTokens, type Token } from './accounts.ts';
 import { Drafts } from './draft.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { ApiError } from './api-error.ts';
 
 /** Requests that one user, or one address without a token, has in a window. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
 import { recordNotFound } from './api-error.ts';
 import type { Draft } from './draft.ts';

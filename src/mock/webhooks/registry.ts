@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
-import { SEEDED_MARK } from '../../seeded-random.ts';
+import type { Clock } from '../../base/clock.ts';
+import { SEEDED_MARK } from '../../base/seeded-random.ts';
 import { MockError } from '../mock-error.ts';
 import type { Random } from '../random.ts';
 import { microseconds } from '../timestamp.ts';

@@ -1,6 +1,6 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { KitError, messageOf } from '../../errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { advised } from './advice.ts';
 import { type Call, CallQueue } from './call-queue.ts';
 import {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { type Calls, unavailable, unopened } from './channel.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { KitError } from '../../errors.ts';
+import { KitError } from '../../base/errors.ts';
 import { networkOf, tokenDigest } from '../quarantine.ts';
 import { migrations } from './migrations.ts';
 import { markZeroed } from './operations/scrub.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { EventId } from '../event-id.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
 import type { Calls } from './channel.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock } from '../../clock.ts';
-import { KitError, messageOf } from '../../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import type { EventId } from '../event-id.ts';
 import type { ChannelPage, Stretch } from '../event-search.ts';
 import type {

@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import { type Batch, contentOf, type Opened, tagged } from './protocol.ts';
 

@@ -1,4 +1,4 @@
-import { KitError, messageOf } from '../../errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import type { WebhookSecret } from '../event-store.ts';
 import { adoptKey, draftedKeys, draftKey, readOrMakeKeyFile } from '../key-file.ts';
 import { KEY_CHECK, Sealer } from '../seal.ts';

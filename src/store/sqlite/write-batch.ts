@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { FilesMoved, fileGuard } from './files.ts';
 import { alone, relaxed } from './operations/urgency.ts';
 import type { Answers, Batch } from './protocol.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { seededRandom } from '../../../src/base/seeded-random.ts';
 import { type Outgoing, outgoing } from '../../../src/cli/events/sending/outgoing.ts';
 import { asNew, duplicated, newestTime, paced, shuffled } from '../../../src/cli/events/sending/reshape.ts';
-import { seededRandom } from '../../../src/seeded-random.ts';
 import { present } from '../../support/only.ts';
 import { verified } from '../../support/verified-notification.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import express from 'express';
 import supertest from 'supertest';
-import type { Clock } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { Random } from '../../../src/mock/random.ts';
 import { createStatusesApi, defaultTokens } from '../../../src/mock/statuses/index.ts';
 import {

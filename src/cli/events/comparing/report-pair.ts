@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { KitError, messageOf } from '../../../errors.ts';
+import { KitError, messageOf } from '../../../base/errors.ts';
 import type { Outcome } from '../report.ts';
 
 export type Side = 'a' | 'b';

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../clock.ts';
-import { KitError } from '../../../errors.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { KitError } from '../../../base/errors.ts';
 import type { EventStore, Status, StoredEvent } from '../../../store/event-store.ts';
 import { pause } from '../pause.ts';
 import { Progress } from '../progress.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '../../../clock.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { KitError } from '../../../base/errors.ts';
 import type { Config } from '../../../config.ts';
-import { KitError } from '../../../errors.ts';
 import { eventJson } from '../../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';

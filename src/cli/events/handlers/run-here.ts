@@ -1,4 +1,4 @@
-import { systemClock } from '../../../clock.ts';
+import { systemClock } from '../../../base/clock.ts';
 import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import type { Handlers } from '../../../dispatch/handler.ts';

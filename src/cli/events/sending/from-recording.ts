@@ -3,7 +3,7 @@ import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { KitError, messageOf } from '../../../errors.ts';
+import { KitError, messageOf } from '../../../base/errors.ts';
 import { readRecording } from '../../../recording/read.ts';
 import type { EventFilter } from '../../../store/event-store.ts';
 import { type Outgoing, outgoing } from './outgoing.ts';

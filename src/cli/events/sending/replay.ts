@@ -1,8 +1,8 @@
-import { systemClock } from '../../../clock.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { KitError } from '../../../base/errors.ts';
+import { seededRandom } from '../../../base/seeded-random.ts';
 import type { Config } from '../../../config.ts';
-import { KitError } from '../../../errors.ts';
 import { signNotification } from '../../../notification/token.ts';
-import { seededRandom } from '../../../seeded-random.ts';
 import type { EventFilter } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
 import { say, write } from '../../print.ts';

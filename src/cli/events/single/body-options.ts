@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../../../clock.ts';
-import { KitError } from '../../../errors.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { KitError } from '../../../base/errors.ts';
 import { type JsonObject, parseJsonObject } from '../../../notification/json.ts';
 import { isKind, kindNames } from '../../../notification/kinds.ts';
 import { readInput } from '../../read-input.ts';

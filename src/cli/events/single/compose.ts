@@ -1,4 +1,4 @@
-import { KitError } from '../../../errors.ts';
+import { KitError } from '../../../base/errors.ts';
 import { isKind, KINDS } from '../../../notification/kinds.ts';
 
 /** What a notification is made of on the command line. */

@@ -1,6 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
-import { KitError } from '../../../errors.ts';
+import { KitError } from '../../../base/errors.ts';
 import { parseJsonObject } from '../../../notification/json.ts';
 import { keyOf, signNotification } from '../../../notification/token.ts';
 import type { Post } from '../sending/transport.ts';

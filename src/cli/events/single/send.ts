@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { KitError } from '../../../base/errors.ts';
 import { type Config, loadConfig } from '../../../config.ts';
-import { KitError } from '../../../errors.ts';
 import { line, write } from '../../print.ts';
 import type { SendFlags } from '../send.ts';
 import { wordOf } from '../sending/answers.ts';

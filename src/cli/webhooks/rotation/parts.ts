@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { WebhooksClient } from '../../../provider/index.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 

@@ -1,4 +1,4 @@
-import { KitError } from '../../../errors.ts';
+import { KitError } from '../../../base/errors.ts';
 import type { Webhook } from '../../../provider/index.ts';
 import { findWebhook, isNotFound } from '../find.ts';
 import { sentBack } from '../metadata.ts';

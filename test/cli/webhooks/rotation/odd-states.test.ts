@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../../../src/base/clock.ts';
 import { rotate } from '../../../../src/cli/webhooks/rotation/rotate.ts';
-import { systemClock } from '../../../../src/clock.ts';
 import { WebhooksClient } from '../../../../src/provider/index.ts';
 import { openStore } from '../../../../src/store/open.ts';
 import { type Installation, install, SITE } from '../../../support/installation.ts';

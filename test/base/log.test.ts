@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Clock, systemClock } from '../src/clock.ts';
-import { createInspector } from '../src/inspector/index.ts';
-import { Metrics } from '../src/inspector/watch/metrics.ts';
-import { LogDestination } from '../src/log.ts';
-import { listeningOn } from './mock/support/listening.ts';
-import { eventually } from './support/eventually.ts';
-import { bodyOf, deliver, SECRET } from './support/notifications.ts';
-import { mountSmallDisk } from './support/small-disk.ts';
-import { temporaryDirectory } from './support/temporary-directory.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { LogDestination } from '../../src/base/log.ts';
+import { createInspector } from '../../src/inspector/index.ts';
+import { Metrics } from '../../src/inspector/watch/metrics.ts';
+import { listeningOn } from '../mock/support/listening.ts';
+import { eventually } from '../support/eventually.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 let directory: string;
@@ -239,9 +239,9 @@ describe.each(Object.keys(outputs))('with a log that goes to %s', (output) => {
   });
 });
 
-const cli = fileURLToPath(new URL('../bin/hookkit.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 const LOGS = `
-  const { openLog } = await import('${new URL('../src/log.ts', import.meta.url)}');
+  const { openLog } = await import('${new URL('../../src/base/log.ts', import.meta.url)}');
   const { log } = openLog({ LOG_LEVEL: 'info' });
   for (let number = 0; number < 1000; number++) log.fatal({ number }, 'a line of some length')`;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { table } from '../src/cli/table.ts';
-import { visible, visibleLine, visibleLog } from '../src/visible.ts';
-import { everyHostile, HOSTILE, hostileIn } from './support/hostile-text.ts';
-import { jsonObject } from './support/json-values.ts';
+import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
+import { table } from '../../src/cli/table.ts';
+import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
+import { jsonObject } from '../support/json-values.ts';
 
 /** Any text, with many of the characters in question, halves of surrogate pairs among them. */
 const text = fc.string({

@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
-import { type Logger, pino } from 'pino';
+import { type LevelWithSilent, type Logger, pino } from 'pino';
+
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
 import { visibleLog } from './visible.ts';
 
 /** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
@@ -29,7 +29,7 @@ export interface Log {
  * The log, as a JSON object a line. Logging never blocks, throws or fills the memory, whatever stdout leads to.
  * @param fd 1 for a server; 2 for a command whose stdout is for data
  */
-export function openLog({ LOG_LEVEL: level }: Pick<Config, 'LOG_LEVEL'>, fd: 1 | 2 = 1): Log {
+export function openLog({ LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent }, fd: 1 | 2 = 1): Log {
   const destination = openDestination(fd, (lines) => log.warn({ lines }, 'log lines were dropped'));
   const log = pino({ level, ...visibleLog }, destination);
   return { log, dropped: () => destination.dropped, flush: () => destination.flush() };

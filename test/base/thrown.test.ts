@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { headlineOf, shown, textOf } from '../src/thrown.ts';
+import { headlineOf, shown, textOf } from '../../src/base/thrown.ts';
 
 /** An error whose stack lies in these places. */
 function thrownAt(places: readonly string[], message = 'broken'): Error {
@@ -10,7 +10,7 @@ function thrownAt(places: readonly string[], message = 'broken'): Error {
   return error;
 }
 
-const ROOT = new URL('..', import.meta.url).href;
+const ROOT = new URL('../../', import.meta.url).href;
 
 describe('the text of an error', () => {
   test('has its name, code and message, when it has them', () => {

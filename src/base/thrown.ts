@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { cutOut } from './notification/cut.ts';
+import { cutOut } from './cut.ts';
 
 /** What is kept of an error, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;
@@ -150,7 +150,7 @@ function stackOf(error: object, message: string): string[] {
   return own === -1 ? lines : [...lines.splice(own, 1), ...lines];
 }
 
-const ROOT = new URL('..', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 /** As stacks name them: by URL, or by path where a loader says so. */
 const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)];
 
