@@ -1,8 +1,8 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { messageOf } from '../base/errors.ts';
+import { apiRouter } from './api/api-router.ts';
 import { Refused } from './api/endpoint.ts';
-import type { Parts } from './api/reports.ts';
-import { apiRouter } from './api/router.ts';
+import type { Parts } from './api/lookups.ts';
 import { assets } from './assets.ts';
 import { Guesses } from './guard/guesses.ts';
 import { guardHost, guardOrigin } from './guard/hosts.ts';

@@ -1,18 +1,18 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Courier } from './deliveries/courier.ts';
-import { DeliveryLog } from './deliveries/log.ts';
+import { DeliveryLog } from './deliveries/delivery-log.ts';
+import { Transport } from './deliveries/delivery-transport.ts';
 import { Outbox } from './deliveries/outbox.ts';
 import { Postman } from './deliveries/postman.ts';
-import { Transport } from './deliveries/transport.ts';
-import type { MockOptions } from './options.ts';
-import { mockDefaults } from './options.ts';
+import type { MockOptions } from './mock-options.ts';
+import { mockDefaults } from './mock-options.ts';
 import { Pending } from './pending.ts';
 import { RandomStreams } from './random-streams.ts';
 import { ScopedClock } from './scoped-clock.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { SkewedClock } from './skewed-clock.ts';
 import { wholeSeconds } from './timestamp.ts';
-import { WebhookRegistry } from './webhooks/registry.ts';
+import { WebhookRegistry } from './webhooks/webhook-registry.ts';
 
 /** Everything that the mock is made of but HTTP: the account's webhooks, its sites, and the post. */
 export class World {

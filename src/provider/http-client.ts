@@ -3,12 +3,12 @@ import { AnswerTooLong } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/visible.ts';
 import { adviceFor } from './advice.ts';
-import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api.ts';
-import type { ClientOptions } from './options.ts';
-import { type Answer, attempt, type Outcome } from './outcome.ts';
-import { pause } from './pause.ts';
+import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
+import type { ClientOptions } from './client-options.ts';
+import { pause } from './client-pause.ts';
 import { ProviderError, type ProviderFailure } from './provider-error.ts';
 import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
+import { type Answer, attempt, type Outcome } from './send-once.ts';
 
 /** An answer, and whether an attempt before it may have been carried out without our learning of it. */
 interface Reply extends Answer {

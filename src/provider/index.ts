@@ -1,4 +1,4 @@
-export type { CallOptions, ClientOptions, Retry } from './options.ts';
+export type { CallOptions, ClientOptions, Retry } from './client-options.ts';
 export { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
 export type {
   MediaAttachment,
@@ -8,7 +8,7 @@ export type {
   Status,
   StatusParams,
   Visibility,
-} from './status.ts';
+} from './status-schemas.ts';
 export {
   type CreationOptions,
   StatusesClient,
@@ -17,5 +17,5 @@ export {
   type StatusPage,
   type StatusQuery,
 } from './statuses-client.ts';
-export type { CreatedWebhook, NewWebhook, Webhook, WebhookMetadata, WebhookPage } from './webhook.ts';
+export type { CreatedWebhook, NewWebhook, Webhook, WebhookMetadata, WebhookPage } from './webhook-schemas.ts';
 export { type WebhookQuery, WebhooksClient, type WebhooksClientOptions } from './webhooks-client.ts';

@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './send-once.ts';
 
 /** How often and how patiently a call is tried. */
 export interface RetryPolicy {

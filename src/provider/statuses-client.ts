@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Advice } from './advice.ts';
-import type { ApiRequest } from './api.ts';
+import type { ApiRequest } from './api-request.ts';
+import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
 import { type Cursors, cursorsOf } from './link-header.ts';
-import type { CallOptions, ClientOptions } from './options.ts';
 import { resourcePath } from './resource-path.ts';
 import {
   type NewStatus,
@@ -14,7 +14,7 @@ import {
   scheduledStatusesSchema,
   scheduledStatusSchema,
   statusSchema,
-} from './status.ts';
+} from './status-schemas.ts';
 
 /** How to reach the scheduled statuses API. */
 export interface StatusesClientOptions extends ClientOptions {

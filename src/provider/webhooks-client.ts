@@ -1,6 +1,6 @@
 import type { Advice } from './advice.ts';
+import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
-import type { CallOptions, ClientOptions } from './options.ts';
 import { resourcePath } from './resource-path.ts';
 import {
   type CreatedWebhook,
@@ -11,7 +11,7 @@ import {
   type WebhookPage,
   webhookPageSchema,
   webhookSchema,
-} from './webhook.ts';
+} from './webhook-schemas.ts';
 
 /** How to reach the webhooks API. */
 export interface WebhooksClientOptions extends ClientOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
-import { SqliteStore } from './sqlite/store.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
 
 export interface StoreOptions {
   /** `sqlite:PATH` */

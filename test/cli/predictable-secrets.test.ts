@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { predictable, refusePredictable } from '../../src/cli/predictable-secrets.ts';
 import { type MetadataInput, MockProvider } from '../../src/mock/index.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

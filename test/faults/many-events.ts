@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 const STEP = 250_000;
 const MEDIA = 200_000;

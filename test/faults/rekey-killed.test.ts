@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { runCli } from '../support/run-cli.ts';
 import { eachWithService } from './service.ts';
 

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
 import { DraftFile } from '../../src/cli/events/draft-file.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { runCli } from '../support/run-cli.ts';

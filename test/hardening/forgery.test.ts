@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { digestOf } from '../../src/notification/digest.ts';
 import { parseJsonText } from '../../src/notification/json.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { accepted } from './forgery/accepted.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { BulkReplays, type Progress } from '../../src/inspector/api/replays.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
 import { eventually } from '../support/eventually.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isRejection, results } from '../../src/inspector/watch/results.ts';
+import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { MockProvider } from '../../src/mock/provider.ts';
+import { MockProvider } from '../../src/mock/mock-provider.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { closeAll, closing, collect, patient, scripted } from './support.ts';
 

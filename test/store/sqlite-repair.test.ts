@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { attemptJson, eventJson } from '../../src/store/event-json.ts';
 import { record } from '../../src/store/sqlite/operations/record.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -9,7 +9,7 @@ import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const thread = new URL('../../src/store/sqlite/thread.ts', import.meta.url);
+const thread = new URL('../../src/store/sqlite/store-thread.ts', import.meta.url);
 
 test('a message has content, when it is one of ours, and none, when anybody else has posted it', () => {
   fc.assert(

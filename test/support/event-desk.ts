@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
 import { present } from './only.ts';
 import { type CliOptions, type CliRun, runCli } from './run-cli.ts';

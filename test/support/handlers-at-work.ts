@@ -6,7 +6,7 @@ import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { toVerified } from '../../src/receiver/verified.ts';
 import type { StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { notification } from './genuine.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { present } from './only.ts';

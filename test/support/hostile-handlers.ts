@@ -10,7 +10,7 @@ import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { HandlerContext, Handlers, Outcome } from '../../src/dispatch/handler.ts';
 import { attemptJson, eventJson } from '../../src/store/event-json.ts';
 import type { StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from './eventually.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';

@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { PATH } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { createReceiver, type ReceiverOptions } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { SECRET, WEBHOOK } from './genuine.ts';
 import { JumpingClock } from './jumping-clock.ts';
 import { type LogLines, logLines } from './log-lines.ts';

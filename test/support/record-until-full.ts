@@ -1,6 +1,6 @@
 import { argv } from 'node:process';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { verified } from './verified-notification.ts';
 
 /** What `record-until-full.ts PATH` prints, as JSON. */

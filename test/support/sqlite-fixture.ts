@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type SqliteOptions, SqliteStore } from '../../src/store/sqlite/store.ts';
+import { type SqliteOptions, SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreFactory } from './store-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { SqliteStore } from '../../store/sqlite/store.ts';
+import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { PREDICTABLE_ADVICE, predictable } from '../predictable-secrets.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import { isRejection, type Result } from '../watch/results.ts';
+import { isRejection, type Result } from '../watch/request-results.ts';
 
 /** What somebody who runs the receiver can do about a rejection. */
 const ADVICE: Readonly<Partial<Record<Result, string>>> = {

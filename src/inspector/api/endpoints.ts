@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import * as answers from './answers.ts';
+import * as answers from './answer-schemas.ts';
 import { type Endpoint, endpoint, Refused } from './endpoint.ts';
 import { channels, event, events } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
+import { type Parts, quarantine, rejections, stats, webhooks } from './lookups.ts';
 import { countReplay, type Progress, replayOne } from './replays.ts';
-import { type Parts, quarantine, rejections, stats, webhooks } from './reports.ts';
 
 const limit = (byDefault: number, most: number) =>
   z.coerce.number().int().min(1).max(most).default(byDefault);

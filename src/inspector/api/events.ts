@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { attemptJson, eventJson, eventTimeOf, iso } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
-import type { channelsAnswer, eventDetailAnswer, eventsAnswer } from './answers.ts';
+import type { channelsAnswer, eventDetailAnswer, eventsAnswer } from './answer-schemas.ts';
 import { Refused } from './endpoint.ts';
-import type { Parts } from './reports.ts';
+import type { Parts } from './lookups.ts';
 
 /** How many events a search looks at before it says how far it came: at 5 million events, well under 100 ms. */
 const REACH = 20_000;

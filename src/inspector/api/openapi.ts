@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorAnswer } from './answers.ts';
+import { errorAnswer } from './answer-schemas.ts';
 import type { Endpoint } from './endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { statsAnswer } from '../api/answers.ts';
+import type { statsAnswer } from '../api/answer-schemas.ts';
 import { duration, eventsPath, plural } from './words.ts';
 
 /** Something that somebody should look at, and where. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { channels } from '../api/events.ts';
-import type { Parts } from '../api/reports.ts';
+import type { Parts } from '../api/lookups.ts';
+import { readQuery } from './page.ts';
 import type { Page } from './pages.ts';
-import { readQuery } from './read-query.ts';
 
 const LIMIT = 200;
 const query = z.object({

@@ -2,10 +2,10 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { event } from '../api/events.ts';
 import { eventIdText } from '../api/filters.ts';
+import type { Parts } from '../api/lookups.ts';
 import { replayOne } from '../api/replays.ts';
-import type { Parts } from '../api/reports.ts';
+import { readQuery } from './page.ts';
 import type { Page } from './pages.ts';
-import { readQuery } from './read-query.ts';
 
 const path = z.object({ id: eventIdText });
 const form = z.object({ reset_steps: z.literal('on').optional() });

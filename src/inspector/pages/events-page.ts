@@ -3,10 +3,10 @@ import { kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import { events } from '../api/events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
-import type { Parts } from '../api/reports.ts';
+import type { Parts } from '../api/lookups.ts';
 import { statuses } from '../watch/metrics.ts';
+import { readQuery, textsOf } from './page.ts';
 import type { Page } from './pages.ts';
-import { readQuery, textsOf } from './read-query.ts';
 
 const LIMIT = 50;
 const query = z.object({ ...filterShape, before: eventIdText.optional(), replayed: z.string().optional() });

@@ -1,5 +1,5 @@
 import express, { type Request, type Response, Router } from 'express';
-import { type Parts, quarantine, rejections, stats, webhooks } from '../api/reports.ts';
+import { type Parts, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
 import { countOf } from '../watch/metrics.ts';
 import { concernsOf } from './attention.ts';
 import { channelsPage } from './channels-page.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
+import type { Parts } from '../api/lookups.ts';
 import { countReplay, type Progress } from '../api/replays.ts';
-import type { Parts } from '../api/reports.ts';
+import { readQuery, textsOf } from './page.ts';
 import type { Page } from './pages.ts';
-import { readQuery, textsOf } from './read-query.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();

@@ -3,7 +3,7 @@ import { isKind } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
 import type { Overview } from '../../store/event-search.ts';
 import type { Status } from '../../store/event-store.ts';
-import { type Result, results } from './results.ts';
+import { type Result, results } from './request-results.ts';
 
 export const statuses = [
   'pending',

@@ -1,5 +1,5 @@
 import type { Answered } from '../../observer.ts';
-import type { Result } from './results.ts';
+import type { Result } from './request-results.ts';
 
 /** Why a request was refused. It holds nothing of its token. */
 export interface Rejection {

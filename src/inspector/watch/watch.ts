@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
-import { Probe } from '../../store/probe.ts';
+import { Probe } from '../../store/commit-probe.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
 import { Rates } from './rates.ts';
 import { RefusedWebhooks } from './refused-webhooks.ts';
 import { Rejections } from './rejections.ts';
-import { isRejection, resultOf } from './results.ts';
+import { isRejection, resultOf } from './request-results.ts';
 
 /** Everything that the inspector knows from watching, rather than from the store. It is gone when the process ends. */
 export class Watch implements Observer {

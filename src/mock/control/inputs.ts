@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../notification/json.ts';
-import { faultNames } from '../deliveries/faults.ts';
+import { faultNames } from '../deliveries/delivery-faults.ts';
 import { durationSchema } from '../duration.ts';
 
 /** Writing JSON is recursive, so what is nested deeper could not be sent. */

@@ -1,13 +1,13 @@
 import { Router } from 'express';
+import type { MockProvider } from '../mock-provider.ts';
 import { parse } from '../parse.ts';
-import type { MockProvider } from '../provider.ts';
 import {
   channelSchema,
   mediaChangeSchema,
   mediaSchema,
   thumbnailSchema,
   trackSchema,
-} from '../simulation/inputs.ts';
+} from '../simulation/simulation-inputs.ts';
 
 /** What happens on the simulated sites: a route for each verb. */
 export function simulationRoutes(mock: MockProvider): Router {

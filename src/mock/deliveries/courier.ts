@@ -5,12 +5,12 @@ import { MockError } from '../mock-error.ts';
 import type { Pending } from '../pending.ts';
 import type { Random } from '../random.ts';
 import type { Metadata } from '../webhooks/metadata.ts';
-import type { WebhookRegistry } from '../webhooks/registry.ts';
 import type { CreatedWebhook } from '../webhooks/webhook.ts';
+import type { WebhookRegistry } from '../webhooks/webhook-registry.ts';
 import type { Delivery } from './delivery.ts';
-import { drawFaults, type FaultName, type Faults, isSpoiling, noFaults } from './faults.ts';
+import { drawFaults, type FaultName, type Faults, isSpoiling, noFaults } from './delivery-faults.ts';
+import type { DeliveryLog } from './delivery-log.ts';
 import { HeldBack } from './held-back.ts';
-import type { DeliveryLog } from './log.ts';
 import type { Parcel, Postman } from './postman.ts';
 import { genuine, spoiled } from './spoil.ts';
 

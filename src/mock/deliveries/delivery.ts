@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../notification/json.ts';
-import type { FaultName } from './faults.ts';
+import type { FaultName } from './delivery-faults.ts';
 
 /** One try to hand a notification over. */
 export interface Attempt {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Pending } from '../pending.ts';
 import type { Attempt, Delivery, DeliveryState } from './delivery.ts';
+import type { Outcome, Transport } from './delivery-transport.ts';
 import type { Outbox } from './outbox.ts';
 import type { SignedText } from './spoil.ts';
-import type { Outcome, Transport } from './transport.ts';
 
 /** What is handed over, and where. */
 export interface Parcel {

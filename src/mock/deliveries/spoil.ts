@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../notification/json.ts';
 import { keyOf, signNotification } from '../../notification/token.ts';
 import type { Random } from '../random.ts';
-import type { SpoilingFault } from './faults.ts';
+import type { SpoilingFault } from './delivery-faults.ts';
 
 /** A body and the token that goes with it. */
 export interface SignedText {

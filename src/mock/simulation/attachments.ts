@@ -1,8 +1,8 @@
 import { MockError } from '../mock-error.ts';
 import type { Random } from '../random.ts';
 import type { Emit } from './emit.ts';
-import type { ThumbnailInput, TrackInput } from './inputs.ts';
 import type { MediaLibrary } from './media-library.ts';
+import type { ThumbnailInput, TrackInput } from './simulation-inputs.ts';
 
 /** A thumbnail as the control routes show it. */
 export interface ThumbnailView {

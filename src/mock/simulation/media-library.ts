@@ -3,9 +3,9 @@ import { MockError } from '../mock-error.ts';
 import type { Pending } from '../pending.ts';
 import type { Random } from '../random.ts';
 import type { Emit } from './emit.ts';
-import type { MediaChange, MediaInput } from './inputs.ts';
 import { type MediaItem, type MediaView, viewOf } from './media-item.ts';
 import { processUpload, type Stage } from './processing.ts';
+import type { MediaChange, MediaInput } from './simulation-inputs.ts';
 
 /** What a library works with. */
 export interface MediaLibraryParts {

@@ -1,5 +1,5 @@
 import { Attachments } from './attachments.ts';
-import { Channels } from './channels.ts';
+import { Channels } from './live-channels.ts';
 import { MediaLibrary, type MediaLibraryParts } from './media-library.ts';
 
 /** What lives on the simulated sites. A site is no more than its id: it is there as soon as something names it. */

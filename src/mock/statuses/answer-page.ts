@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { linkHeader } from './link-header.ts';
-import { page, readListQuery } from './list-query.ts';
+import { page, readListQuery } from './list-page.ts';
 import type { Parameters } from './nested-parameters.ts';
 import { scalar } from './scalars.ts';
 

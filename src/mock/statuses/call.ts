@@ -3,14 +3,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
 import type { Caller } from './authorization.ts';
-import type { Drafts } from './draft.ts';
 import type { Gate } from './gate.ts';
-import type { IdempotencyKeys } from './idempotency.ts';
-import type { MediaAttachments } from './media.ts';
+import type { IdempotencyKeys } from './idempotency-keys.ts';
+import type { MediaAttachments } from './media-attachments.ts';
 import type { Parameters } from './nested-parameters.ts';
+import type { Drafts } from './new-status.ts';
 import { originOf } from './origin.ts';
+import type { Statuses } from './published-statuses.ts';
 import type { ScheduledStatuses } from './scheduled-statuses.ts';
-import type { Statuses } from './statuses.ts';
 
 /** The parts that the operations work with. */
 export interface Parts {

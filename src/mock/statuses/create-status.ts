@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts';
 import type { Call, Parts } from './call.ts';
-import type { Made } from './idempotency.ts';
+import type { Made } from './idempotency-keys.ts';
 import { isBlank, scalar } from './scalars.ts';
 import { scheduledStatusEntity } from './scheduled-status.ts';
 import { statusEntity } from './status-entity.ts';

@@ -2,13 +2,13 @@ import type { Router } from 'express';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import { defaultTokens, type Token } from './accounts.ts';
-import { Drafts } from './draft.ts';
 import { Gate } from './gate.ts';
-import { IdempotencyKeys } from './idempotency.ts';
-import { MediaAttachments } from './media.ts';
-import { statusesRouter } from './router.ts';
+import { IdempotencyKeys } from './idempotency-keys.ts';
+import { MediaAttachments } from './media-attachments.ts';
+import { Drafts } from './new-status.ts';
+import { Statuses } from './published-statuses.ts';
 import { ScheduledStatuses } from './scheduled-statuses.ts';
-import { Statuses } from './statuses.ts';
+import { statusesRouter } from './statuses-routes.ts';
 
 export { type Account, type Application, defaultTokens, type Token } from './accounts.ts';
 

@@ -1,6 +1,6 @@
-import type { Draft } from './draft.ts';
-import { mediaEntity } from './media.ts';
+import { mediaEntity } from './media-attachments.ts';
 import { dayOf, formatMoment } from './moments.ts';
+import type { Draft } from './new-status.ts';
 
 /** How far ahead a status must be scheduled, in milliseconds: more than this. */
 export const MIN_LEAD = 300_000;

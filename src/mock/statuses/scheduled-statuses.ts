@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
 import { recordNotFound, validationFailed } from './api-error.ts';
-import type { Draft } from './draft.ts';
-import type { MediaAttachments } from './media.ts';
+import type { MediaAttachments } from './media-attachments.ts';
 import { parseMoment } from './moments.ts';
+import type { Draft } from './new-status.ts';
+import type { Statuses } from './published-statuses.ts';
 import { type ScheduledStatus, timeProblems } from './scheduled-status.ts';
-import type { Statuses } from './statuses.ts';
 
 /** The statuses that are to go out. Each is destroyed when its time has come, and published under another id. */
 export class ScheduledStatuses {

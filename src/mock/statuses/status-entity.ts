@@ -1,7 +1,7 @@
 import { accountEntity } from './accounts.ts';
-import type { Draft } from './draft.ts';
-import { mediaEntity } from './media.ts';
+import { mediaEntity } from './media-attachments.ts';
 import { formatMoment } from './moments.ts';
+import type { Draft } from './new-status.ts';
 import { choicesOf, durationOf, type PollParameters } from './poll.ts';
 import { isBlank, truth } from './scalars.ts';
 

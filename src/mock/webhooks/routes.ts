@@ -1,12 +1,12 @@
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import { statusOf } from '../error-status.ts';
-import { jsonBody } from '../json-body.ts';
 import { parse } from '../parse.ts';
+import { jsonBody } from '../request-input.ts';
 import { sendApiError } from './api-errors.ts';
-import { listPage } from './listing.ts';
 import { metadataChangeSchema, metadataSchema } from './metadata.ts';
-import type { WebhookRegistry } from './registry.ts';
+import { listPage } from './webhook-listing.ts';
+import type { WebhookRegistry } from './webhook-registry.ts';
 
 const creation = z.object({ metadata: metadataSchema });
 const update = z.object({ metadata: metadataChangeSchema });

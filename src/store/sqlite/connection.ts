@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { openReader, openWriter } from './open.ts';
+import { openReader, openWriter } from './open-database.ts';
 import type { Answers, Batch, Operations } from './protocol.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 
@@ -19,8 +19,8 @@ export interface Connection {
 export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
   const operations: Operations =
     mode === 'write'
-      ? (await import('./operations/index.ts')).writes
-      : (await import('./queries/index.ts')).reads;
+      ? (await import('./operations/writes.ts')).writes
+      : (await import('./queries/reads.ts')).reads;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
   const call = bind(db, operations);

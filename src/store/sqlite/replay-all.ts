@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { EventId } from '../event-id.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
-import type { Calls } from './channel.ts';
-import type { writes } from './operations/index.ts';
-import type { Holder } from './operations/replay.ts';
-import type { reads } from './queries/index.ts';
+import type { Holder } from './operations/reset.ts';
+import type { writes } from './operations/writes.ts';
+import type { reads } from './queries/reads.ts';
+import type { Calls } from './thread-link.ts';
 
 /** How many events one commit puts back or makes ready, so that acks come through in between. */
 const STEP = 500;

@@ -2,9 +2,9 @@ import { KitError, messageOf } from '../../base/errors.ts';
 import type { WebhookSecret } from '../event-store.ts';
 import { adoptKey, draftedKeys, draftKey, readOrMakeKeyFile } from '../key-file.ts';
 import { KEY_CHECK, Sealer } from '../seal.ts';
-import { type Calls, unavailable } from './channel.ts';
-import type { writes } from './operations/index.ts';
-import type { SealedSecret } from './operations/secrets.ts';
+import type { SealedSecret } from './operations/secret-rows.ts';
+import type { writes } from './operations/writes.ts';
+import { type Calls, unavailable } from './thread-link.ts';
 
 type Writer = Calls<typeof writes>;
 

@@ -11,7 +11,7 @@ import { checkKeyFile } from '../../../src/cli/doctor/key-file.ts';
 import { checkNode } from '../../../src/cli/doctor/node.ts';
 import { reach } from '../../../src/cli/doctor/reach.ts';
 import { whyUnreachable } from '../../../src/cli/doctor/why-unreachable.ts';
-import { SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { listeningOn } from '../../mock/support/listening.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { SqliteStore } from '../../../src/store/sqlite/store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from '../../support/claiming.ts';
 import { ndjson, SECRET } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';

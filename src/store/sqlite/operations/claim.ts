@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
-import { lanesOf } from './lanes.ts';
+import { type EventRow, toEvent } from './event-rows.ts';
 import { recoverLost } from './recover.ts';
-import { type EventRow, toEvent } from './rows.ts';
+import { lanesOf } from './resource-queues.ts';
 import { wakeWaiting } from './waiting.ts';
 
 type Request = ClaimRequest & { readonly now: number };

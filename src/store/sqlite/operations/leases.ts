@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import { attemptWriter } from './attempts.ts';
-import { lanesOf } from './lanes.ts';
+import { lanesOf } from './resource-queues.ts';
 
 interface Held {
   resource: string;

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { eventId } from '../../event-id.ts';
 import type { Recorded, VerifiedNotification } from '../../event-store.ts';
-import { lanesOf } from './lanes.ts';
+import { lanesOf } from './resource-queues.ts';
 
 type Input = VerifiedNotification & { readonly receivedAt: number };
 

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ClaimRequest } from '../../event-store.ts';
 import { attemptWriter } from './attempts.ts';
-import { lanesOf } from './lanes.ts';
+import { lanesOf } from './resource-queues.ts';
 
 interface LostLease {
   resource: string;

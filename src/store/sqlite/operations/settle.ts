@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Claim, Settlement } from '../../event-store.ts';
 import { attemptWriter } from './attempts.ts';
-import { lanesOf } from './lanes.ts';
+import { lanesOf } from './resource-queues.ts';
 import { seqFinder } from './seq.ts';
 
 interface Input {

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { lanesOf } from './lanes.ts';
+import { lanesOf } from './resource-queues.ts';
 
 const STEP = 1000;
 

@@ -1,6 +1,6 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { conditionOf } from '../operations/filter.ts';
+import { conditionOf } from '../operations/filter-sql.ts';
 import { type Driver, type Start, sizeOf } from './driver.ts';
 
 export const OLDEST: Start = { seq: 0, time: Number.MIN_SAFE_INTEGER, digest: Buffer.alloc(0) };

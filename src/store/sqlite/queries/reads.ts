@@ -1,6 +1,12 @@
-import { channels } from './channels.ts';
-import { attempts, count, event, events, eventsAfter, receivedAfter } from './events.ts';
-import { quarantined, quarantineSize, quarantineSummary, unproven, waitingWebhooks } from './quarantine.ts';
+import { channels } from './channel-states.ts';
+import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
+import {
+  quarantined,
+  quarantineSize,
+  quarantineSummary,
+  unproven,
+  waitingWebhooks,
+} from './quarantine-queries.ts';
 import { replayable, search } from './search.ts';
 import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';

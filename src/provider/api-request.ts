@@ -1,5 +1,5 @@
 import type { Advice } from './advice.ts';
-import type { CallOptions } from './options.ts';
+import type { CallOptions } from './client-options.ts';
 
 /** How a client addresses its API. */
 export interface Api {

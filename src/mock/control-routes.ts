@@ -1,12 +1,12 @@
 import { type ErrorRequestHandler, Router } from 'express';
-import { faultsSchema } from '../deliveries/faults.ts';
-import { statusOf } from '../error-status.ts';
-import { type GuardOptions, guard } from '../guard.ts';
-import { jsonBody } from '../json-body.ts';
-import { parse } from '../parse.ts';
-import type { MockProvider } from '../provider.ts';
-import { advanceSchema, deliveryQuerySchema, notificationSchema } from './inputs.ts';
-import { simulationRoutes } from './simulation-routes.ts';
+import { advanceSchema, deliveryQuerySchema, notificationSchema } from './control/inputs.ts';
+import { simulationRoutes } from './control/simulation-routes.ts';
+import { faultsSchema } from './deliveries/delivery-faults.ts';
+import { statusOf } from './error-status.ts';
+import { type GuardOptions, guard } from './guard.ts';
+import type { MockProvider } from './mock-provider.ts';
+import { parse } from './parse.ts';
+import { jsonBody } from './request-input.ts';
 
 /** What steers the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
 export function controlRoutes(mock: MockProvider, own: GuardOptions): Router {

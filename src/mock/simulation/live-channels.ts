@@ -1,7 +1,7 @@
 import { MockError } from '../mock-error.ts';
 import type { Random } from '../random.ts';
 import type { Emit } from './emit.ts';
-import type { ChannelInput } from './inputs.ts';
+import type { ChannelInput } from './simulation-inputs.ts';
 
 /** The states of a live channel. */
 export type ChannelState = 'active' | 'idle';

@@ -7,9 +7,9 @@ import { type Call, callOf, idOf, type Parts } from './call.ts';
 import { openToPages } from './cors.ts';
 import { createStatus } from './create-status.ts';
 import { instanceEntity } from './instance.ts';
-import { mediaEntity } from './media.ts';
+import { mediaEntity } from './media-attachments.ts';
 import { originOf } from './origin.ts';
-import { readParameters } from './read-parameters.ts';
+import { readParameters } from './request-parameters.ts';
 import { scheduledStatusEntity } from './scheduled-status.ts';
 import { statusEntity } from './status-entity.ts';
 

@@ -1,5 +1,5 @@
-import { type Calls, unavailable } from './channel.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
+import { type Calls, unavailable } from './thread-link.ts';
 
 /** Opens the way to a connection when it is first used: a thread takes some 15 MB, and most have no visitors. */
 export class OnDemand<O extends Operations> implements Calls<O> {

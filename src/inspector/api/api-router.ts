@@ -1,8 +1,8 @@
 import express, { Router } from 'express';
 import { mount } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
+import type { Parts } from './lookups.ts';
 import { openApi } from './openapi.ts';
-import type { Parts } from './reports.ts';
 import { stream } from './stream.ts';
 
 /** Everything under `/api`. */

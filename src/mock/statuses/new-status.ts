@@ -1,10 +1,10 @@
 import type { Account, Application } from './accounts.ts';
 import { ApiError, validationFailed } from './api-error.ts';
-import { type Media, type MediaAttachments, tooManyFiles } from './media.ts';
+import { type Media, type MediaAttachments, tooManyFiles } from './media-attachments.ts';
 import type { Parameters } from './nested-parameters.ts';
 import { charactersOf, type PollParameters, pollProblems, readPoll } from './poll.ts';
+import type { Statuses } from './published-statuses.ts';
 import { isBlank, leadingInteger, type Scalar, scalar, scalars } from './scalars.ts';
-import type { Statuses } from './statuses.ts';
 
 /** Characters of text and content warning together; an address counts as 23 of them. */
 export const TEXT_MAX = 500;

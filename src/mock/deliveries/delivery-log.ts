@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryState } from './delivery.ts';
-import type { FaultName } from './faults.ts';
+import type { FaultName } from './delivery-faults.ts';
 
 /** Which deliveries to show; what is absent does not restrict. */
 export interface DeliveryFilter {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
 import { recordNotFound } from './api-error.ts';
-import type { Draft } from './draft.ts';
-import type { MediaAttachments } from './media.ts';
+import type { MediaAttachments } from './media-attachments.ts';
+import type { Draft } from './new-status.ts';
 import { type Status, visibilityOf } from './status-entity.ts';
 
 /** Published statuses count from here, so that none has the id of a scheduled one. */

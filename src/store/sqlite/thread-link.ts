@@ -2,7 +2,6 @@ import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { advised } from './advice.ts';
-import { type Call, CallQueue } from './call-queue.ts';
 import {
   type Answers,
   type Batch,
@@ -13,6 +12,7 @@ import {
   type OutputOf,
   tagged,
 } from './protocol.ts';
+import { type Call, CallQueue } from './request-queue.ts';
 
 /** The way to a connection that does an operation when it is called. */
 export interface Calls<O extends Operations> {
@@ -62,7 +62,7 @@ export class Channel<O extends Operations> implements Calls<O> {
     mode: 'read' | 'write',
     onBatch?: (ms: number) => void,
   ): Promise<Channel<O>> {
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path, mode } });
+    const worker = new Worker(new URL('./store-thread.ts', import.meta.url), { workerData: { path, mode } });
     const opened = await openedBy(worker);
     if (opened.opened) return new Channel<O>(worker, onBatch);
     await worker.terminate();

@@ -1,30 +1,30 @@
 import type { Server } from 'node:http';
 import type { JsonObject } from '../notification/json.ts';
 import { createApp } from './app.ts';
-import { controlRoutes } from './control/routes.ts';
+import { controlRoutes } from './control-routes.ts';
 import type { Delivery } from './deliveries/delivery.ts';
-import { type Faults, type FaultsChange, faultsSchema } from './deliveries/faults.ts';
-import type { DeliveryFilter } from './deliveries/log.ts';
+import { type Faults, type FaultsChange, faultsSchema } from './deliveries/delivery-faults.ts';
+import type { DeliveryFilter } from './deliveries/delivery-log.ts';
 import { listen, stop } from './listen.ts';
 import { MockError } from './mock-error.ts';
-import { type MockOptions, mockDefaults } from './options.ts';
+import { type MockOptions, mockDefaults } from './mock-options.ts';
 import { parse } from './parse.ts';
+import { RateLimit } from './rate-limit.ts';
 import type { ThumbnailView, TrackView } from './simulation/attachments.ts';
-import type { ChannelView } from './simulation/channels.ts';
+import type { ChannelView } from './simulation/live-channels.ts';
+import type { MediaView } from './simulation/media-item.ts';
 import type {
   ChannelInput,
   MediaChange,
   MediaInput,
   ThumbnailInput,
   TrackInput,
-} from './simulation/inputs.ts';
-import type { MediaView } from './simulation/media-item.ts';
+} from './simulation/simulation-inputs.ts';
 import { isAdvanceable } from './skewed-clock.ts';
 import { createStatusesApi, type StatusesApi } from './statuses/index.ts';
-import { webhooksApi } from './webhooks/api.ts';
 import { type MetadataInput, metadataSchema } from './webhooks/metadata.ts';
-import { RateLimit } from './webhooks/rate-limit.ts';
 import type { CreatedWebhook, Webhook } from './webhooks/webhook.ts';
+import { webhooksApi } from './webhooks/webhooks-api.ts';
 import { World } from './world.ts';
 
 /**

@@ -4,7 +4,7 @@ import { eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import type { Watch } from '../watch/watch.ts';
 import { adviceFor } from './advice.ts';
-import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answers.ts';
+import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answer-schemas.ts';
 import type { BulkReplays } from './replays.ts';
 
 export type Parts = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Status } from '../../event-store.ts';
-import { conditionOf } from './filter.ts';
-import { lanesOf } from './lanes.ts';
+import { conditionOf } from './filter-sql.ts';
+import { lanesOf } from './resource-queues.ts';
 
 /** What a replay takes: what is finished or put off, and not pruned. */
 export const REPLAYABLE = `body IS NOT NULL AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)`;

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { conditionOf } from './filter.ts';
+import { conditionOf } from './filter-sql.ts';
 
 interface Step {
   readonly handledBefore: number;

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.ts';
-import { type Calls, unavailable, unopened } from './channel.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
+import { type Calls, unavailable, unopened } from './thread-link.ts';
 
 /** Commands go through events once; a large cache would only make them large. */
 const CACHE_KIB = 2048;

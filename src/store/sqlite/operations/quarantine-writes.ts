@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Kept, Quarantined, Recorded } from '../../event-store.ts';
-import { networkOf, tokenDigest } from '../../quarantine.ts';
+import { networkOf, tokenDigest } from '../../quarantine-keys.ts';
 import { record } from './record.ts';
 
 /** What of the quarantine one webhook was sent by one network. */

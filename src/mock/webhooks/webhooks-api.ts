@@ -1,11 +1,11 @@
 import { type RequestHandler, Router } from 'express';
 import { type GuardOptions, guard } from '../guard.ts';
 import type { Random } from '../random.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import { sendApiError } from './api-errors.ts';
 import { credentialOf } from './credential.ts';
-import type { RateLimit } from './rate-limit.ts';
-import type { WebhookRegistry } from './registry.ts';
 import { webhookRoutes } from './routes.ts';
+import type { WebhookRegistry } from './webhook-registry.ts';
 
 /** What the webhooks API works with. */
 export interface WebhooksApiParts {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { statuses } from '../watch/metrics.ts';
-import { results } from '../watch/results.ts';
+import { results } from '../watch/request-results.ts';
 
 const time = z.iso.datetime();
 const number = z.number();

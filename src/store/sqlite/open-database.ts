@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { networkOf, tokenDigest } from '../quarantine.ts';
+import { networkOf, tokenDigest } from '../quarantine-keys.ts';
 import { migrations } from './migrations.ts';
-import { markZeroed } from './operations/scrub.ts';
+import { markZeroed } from './operations/scrubbing.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -17,13 +17,13 @@ import type {
   Settlement,
   VerifiedNotification,
 } from '../event-store.ts';
-import { type Calls, Channel } from './channel.ts';
 import type { Mode } from './connection.ts';
-import { OnDemand } from './on-demand.ts';
-import type { writes } from './operations/index.ts';
+import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
-import type { reads } from './queries/index.ts';
+import type { reads } from './queries/reads.ts';
 import { replayAll } from './replay-all.ts';
+import { OnDemand } from './store-link.ts';
+import { type Calls, Channel } from './thread-link.ts';
 import { Vault } from './vault.ts';
 
 export interface SqliteOptions {
@@ -71,7 +71,7 @@ export class SqliteStore implements EventStore {
     makeDirectory(dirname(path));
     const openCalls = async <O extends Operations>(mode: Mode): Promise<Calls<O>> => {
       if (threads) return Channel.open<O>(path, mode, mode === 'write' ? onCommit : undefined);
-      const { LocalChannel } = await import('./local-channel.ts'); // a server's main thread needs no SQLite of its own
+      const { LocalChannel } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
       return LocalChannel.open<O>(path, mode);
     };
     const write: Writer = await openCalls('write');
