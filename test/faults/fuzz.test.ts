@@ -26,7 +26,7 @@ test(`random requests, ${CASES} of them, are never answered 5xx, nor 2xx unless 
     REJECT_LIMIT: '1000000',
     LOG_LEVEL: 'fatal',
   };
-  const service = await startProcess(env, new URL('../hardening/handlers/none.ts', import.meta.url));
+  const service = await startProcess(env, new URL('../scenarios/handlers/none.ts', import.meta.url));
   const samples: number[] = [];
   const port = Number(new URL(service.url).port);
   const began = performance.now();

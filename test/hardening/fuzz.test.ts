@@ -19,7 +19,7 @@ test(`random requests, ${CASES} of them, are never answered 5xx, nor 2xx unless 
     REJECT_LIMIT: '1000000',
     LOG_LEVEL: 'error',
   };
-  const service = await startProcess(env, new URL('./handlers/none.ts', import.meta.url));
+  const service = await startProcess(env, new URL('../scenarios/handlers/none.ts', import.meta.url));
   const tally = await campaign({ port: Number(new URL(service.url).port), cases: CASES, seed: SEED });
   process.stdout.write(`answers to random requests: ${JSON.stringify(tally)}\n`);
   expect(tally).toMatchObject({ 200: expect.any(Number), 400: expect.any(Number), 401: expect.any(Number) });

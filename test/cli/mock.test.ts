@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
-import { ask } from './support/api.ts';
-import { startReceiver } from './support/receiver.ts';
+import { ask } from '../mock/support/api.ts';
+import { startReceiver } from '../mock/support/receiver.ts';
 
 const command = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 let child: ChildProcess | undefined;

@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { type RawConnection, rawConnection } from '../support/raw-http.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 
 const TOKEN = 'a-token-for-the-admin-listener';
 let inspected: Inspected;

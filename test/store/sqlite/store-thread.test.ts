@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { contentOf, tagged } from '../../src/store/sqlite/protocol.ts';
-import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
-import { startProcess } from '../support/service-process.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { contentOf, tagged } from '../../../src/store/sqlite/protocol.ts';
+import { bodyOf, deliver, SECRET } from '../../support/notifications.ts';
+import { startProcess } from '../../support/service-process.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const thread = new URL('../../src/store/sqlite/store-thread.ts', import.meta.url);
+const thread = new URL('../../../src/store/sqlite/store-thread.ts', import.meta.url);
 
 test('a message has content, when it is one of ours, and none, when anybody else has posted it', () => {
   fc.assert(

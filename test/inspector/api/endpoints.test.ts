@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
-import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { present } from '../support/only.ts';
+import { defineHandlers, skip } from '../../../src/dispatch/handler.ts';
+import { eventually } from '../../support/eventually.ts';
+import { notification, WEBHOOK } from '../../support/genuine.ts';
+import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { present } from '../../support/only.ts';
 
 let inspected: Inspected;
 // biome-ignore lint/suspicious/noExplicitAny: the description is what is tested

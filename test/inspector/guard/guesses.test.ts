@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { Guesses } from '../../src/inspector/guard/guesses.ts';
-import { inspectedForEachTest } from '../support/inspected-service.ts';
-import { logLines } from '../support/log-lines.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { Guesses } from '../../../src/inspector/guard/guesses.ts';
+import { inspectedForEachTest } from '../../support/inspected-service.ts';
+import { logLines } from '../../support/log-lines.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const inspect = inspectedForEachTest();

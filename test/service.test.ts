@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
-import { bodyOf, deliver } from '../support/notifications.ts';
-import { runCli } from '../support/run-cli.ts';
-import { type RunningService, runService } from '../support/running-service.ts';
+import { bodyOf, deliver } from './support/notifications.ts';
+import { runCli } from './support/run-cli.ts';
+import { type RunningService, runService } from './support/running-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-start-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

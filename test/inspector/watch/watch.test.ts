@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/seeded-random.ts';
-import { Rates } from '../../src/inspector/watch/rates.ts';
-import { Rejections } from '../../src/inspector/watch/rejections.ts';
-import { resultOf } from '../../src/inspector/watch/request-results.ts';
-import { quantileOf, Sample } from '../../src/inspector/watch/sample.ts';
-import { Watch } from '../../src/inspector/watch/watch.ts';
-import type { Answered } from '../../src/observer.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { seededRandom } from '../../../src/base/seeded-random.ts';
+import { Rates } from '../../../src/inspector/watch/rates.ts';
+import { Rejections } from '../../../src/inspector/watch/rejections.ts';
+import { resultOf } from '../../../src/inspector/watch/request-results.ts';
+import { quantileOf, Sample } from '../../../src/inspector/watch/sample.ts';
+import { Watch } from '../../../src/inspector/watch/watch.ts';
+import type { Answered } from '../../../src/observer.ts';
 
 function answered(given: Partial<Answered>): Answered {
   const nothing = { recorded: undefined, error: undefined, refusal: undefined, kind: '', webhookId: '' };

@@ -1,16 +1,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { BulkReplays, type Progress } from '../../src/inspector/api/replays.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { claims, HANDLED } from '../support/claiming.ts';
-import { eventually } from '../support/eventually.ts';
-import { inspectedForEachTest } from '../support/inspected-service.ts';
-import { logLines } from '../support/log-lines.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { BulkReplays, type Progress } from '../../../src/inspector/api/replays.ts';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { claims, HANDLED } from '../../support/claiming.ts';
+import { eventually } from '../../support/eventually.ts';
+import { inspectedForEachTest } from '../../support/inspected-service.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 /** Records so many events and handles them. */
 async function fill(store: EventStore, count: number): Promise<void> {

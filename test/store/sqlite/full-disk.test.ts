@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { FullDisk } from '../support/record-until-full.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { verified } from '../support/verified-notification.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { FullDisk } from '../../support/record-until-full.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verified } from '../../support/verified-notification.ts';
 
-const program = fileURLToPath(new URL('../support/record-until-full.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../support/record-until-full.ts', import.meta.url));
 /** No file grows past so many blocks of 512 bytes: to SQLite, a disk without room. */
 const BLOCKS = 2048;
 

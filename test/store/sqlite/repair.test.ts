@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/base/clock.ts';
-import { attemptJson, eventJson } from '../../src/store/event-json.ts';
-import { record } from '../../src/store/sqlite/operations/record.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { firstVersion } from '../support/first-version.ts';
-import { runCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { verified } from '../support/verified-notification.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { attemptJson, eventJson } from '../../../src/store/event-json.ts';
+import { record } from '../../../src/store/sqlite/operations/record.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { firstVersion } from '../../support/first-version.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verified } from '../../support/verified-notification.ts';
 
 /** What the first version stored where a handler gave retry an `after` of this. */
 const PUT_OFF: Readonly<Record<string, unknown>> = {

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { Feed } from '../../src/inspector/watch/feed.ts';
-import { notification } from '../support/genuine.ts';
-import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { Feed } from '../../../src/inspector/watch/feed.ts';
+import { notification } from '../../support/genuine.ts';
+import { inspectedForEachTest } from '../../support/inspected-service.ts';
 
 const start = inspectedForEachTest();
 

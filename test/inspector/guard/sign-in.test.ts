@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { parseConfig } from '../../src/config.ts';
-import { Sessions } from '../../src/inspector/guard/session.ts';
-import { tokenCheck } from '../../src/inspector/guard/token.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { present } from '../support/only.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { parseConfig } from '../../../src/config.ts';
+import { Sessions } from '../../../src/inspector/guard/session.ts';
+import { tokenCheck } from '../../../src/inspector/guard/token.ts';
+import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { present } from '../../support/only.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };

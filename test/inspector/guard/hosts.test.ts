@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isForeign } from '../../src/base/request-origin.ts';
-import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { isForeign } from '../../../src/base/request-origin.ts';
+import { isOwnHost } from '../../../src/inspector/guard/hosts.ts';
+import { type Inspected, inspect } from '../../support/inspected-service.ts';
 
 let inspected: Inspected;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { controlCatalogue } from '../../../src/mock/index.ts';
-import { ask } from '../support/api.ts';
-import { SITE, useStage } from '../support/stage.ts';
+import { controlCatalogue } from '../../src/mock/index.ts';
+import { ask } from './support/api.ts';
+import { SITE, useStage } from './support/stage.ts';
 
 const stage = useStage({ processingMs: 1000 });
 const control = (method: string, path: string, body?: unknown) =>

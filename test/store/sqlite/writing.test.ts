@@ -2,12 +2,12 @@ import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { VirtualClock } from '../../src/base/clock.ts';
-import type { EventId } from '../../src/store/event-id.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { claims, HANDLED } from '../support/claiming.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { verified } from '../support/verified-notification.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import type { EventId } from '../../../src/store/event-id.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { claims, HANDLED } from '../../support/claiming.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verified } from '../../support/verified-notification.ts';
 
 const NO_EVENT = `0-${'0'.repeat(20)}` as EventId;
 /** A page and its frame header in the write-ahead log. */

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { concernsOf } from '../../src/inspector/pages/attention.ts';
-import { RefusedWebhooks } from '../../src/inspector/watch/refused-webhooks.ts';
-import { Probe } from '../../src/store/commit-probe.ts';
-import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
-import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { concernsOf } from '../../../src/inspector/pages/attention.ts';
+import { RefusedWebhooks } from '../../../src/inspector/watch/refused-webhooks.ts';
+import { Probe } from '../../../src/store/commit-probe.ts';
+import { eventually } from '../../support/eventually.ts';
+import { notification, WEBHOOK } from '../../support/genuine.ts';
+import { type Inspected, inspectedForEachTest } from '../../support/inspected-service.ts';
+import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
 const nothing = { p50: null, p99: null };

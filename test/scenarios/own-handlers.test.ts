@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { type Clone, cloneWithOwnHandlers, isRepository } from './support/clone.ts';
-import { present } from './support/only.ts';
+import { type Clone, cloneWithOwnHandlers, isRepository } from '../support/clone.ts';
+import { present } from '../support/only.ts';
 
 // The whole of the tests in such a clone: test/faults/own-handlers.test.ts.
 jest.setTimeout(300_000); // tests within tests, on a busy machine

@@ -1,4 +1,0 @@
-import { threadlessFixture } from '../support/sqlite-fixture.ts';
-import { describeEventStore } from './conformance.ts';
-
-describeEventStore('SQLite without threads', threadlessFixture);

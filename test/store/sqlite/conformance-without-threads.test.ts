@@ -1,0 +1,4 @@
+import { threadlessFixture } from '../../support/sqlite-fixture.ts';
+import { describeEventStore } from '../conformance.ts';
+
+describeEventStore('SQLite without threads', threadlessFixture);
