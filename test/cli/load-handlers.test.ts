@@ -30,7 +30,7 @@ test('a relative path begins at the folder of the project, wherever the command 
   expect(Object.keys(handlers)).toHaveLength(13);
   const run = await runCli(['handlers', '--json'], {
     cwd: directory,
-    env: { HANDLERS: './test/hardening/handlers/none.ts' },
+    env: { HANDLERS: './test/scenarios/handlers/none.ts' },
   });
   expect(run.code).toBe(0);
   expect(JSON.parse(run.stdout)).toEqual(

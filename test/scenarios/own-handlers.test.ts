@@ -18,7 +18,7 @@ afterAll(() => clone?.dispose());
 const PART = [
   'test/cli/demo',
   'test/cli/handlers',
-  'test/service/start',
+  'test/service.test',
   'test/cli/operating/install',
   'test/house',
 ];
