@@ -1,15 +1,75 @@
 import { type ErrorRequestHandler, Router } from 'express';
-import { advanceSchema, deliveryQuerySchema, notificationSchema } from './control/inputs.ts';
-import { simulationRoutes } from './control/simulation-routes.ts';
-import { faultsSchema } from './deliveries/delivery-faults.ts';
-import { statusOf } from './error-status.ts';
+import { z } from 'zod';
+import type { JsonObject } from '../notification/json.ts';
+import { type Faults, type FaultsChange, faultNames, faultsSchema } from './deliveries/delivery-faults.ts';
+import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
 import { type GuardOptions, guard } from './guard.ts';
-import type { MockProvider } from './mock-provider.ts';
-import { parse } from './parse.ts';
-import { jsonBody } from './request-input.ts';
+import { statusOf } from './mock-error.ts';
+import { jsonBody, parse } from './request-input.ts';
+import type { ThumbnailView, TrackView } from './simulation/attachments.ts';
+import type { ChannelView } from './simulation/live-channels.ts';
+import type { MediaView } from './simulation/media-library.ts';
+import {
+  type ChannelInput,
+  channelSchema,
+  type MediaChange,
+  type MediaInput,
+  mediaChangeSchema,
+  mediaSchema,
+  type ThumbnailInput,
+  type TrackInput,
+  thumbnailSchema,
+  trackSchema,
+} from './simulation/simulation-inputs.ts';
+
+/** Every control route and what it is for: what `hookkit mock` prints, and what the docs and tests are held to. */
+export const controlCatalogue = [
+  ['POST', '/_mock/media', '{"site_id", "media_id"?, "publish_at"?}: a first upload'],
+  ['POST', '/_mock/media/:id/update', '{"publish_at"?}: a media is updated'],
+  ['POST', '/_mock/media/:id/reupload', 'a new original for a media'],
+  ['POST', '/_mock/media/:id/publish', 'its publish start is now'],
+  ['DELETE', '/_mock/media/:id', 'a media is deleted'],
+  ['POST', '/_mock/media/:id/thumbnails', '{"thumbnail_id"?}: a thumbnail is created'],
+  ['DELETE', '/_mock/media/:id/thumbnails/:id', 'a thumbnail is deleted'],
+  ['POST', '/_mock/media/:id/tracks', '{"track_id"?}: a text track is created'],
+  ['DELETE', '/_mock/media/:id/tracks/:id', 'a text track is deleted'],
+  ['POST', '/_mock/channels', '{"site_id", "channel_id"?}: a live channel is created'],
+  ['POST', '/_mock/channels/:id/active', 'a live channel enters the active state'],
+  ['POST', '/_mock/channels/:id/idle', 'a live channel enters the idle state'],
+  ['POST', '/_mock/notifications', 'any payload, sent as it is'],
+  ['GET', '/_mock/deliveries', 'what was sent, and what was answered'],
+  ['POST', '/_mock/deliveries/:id/redeliver', 'sends it once more'],
+  ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of what goes wrong'],
+  ['GET', '/_mock/clock', 'what time it is'],
+  ['POST', '/_mock/clock', '{"advance": "6m"}: puts the clock forward'],
+  ['POST', '/_mock/reset', 'back to the start'],
+] as const;
+
+/** The verbs that the control routes serve, as `MockProvider` has them. */
+export interface ControlVerbs {
+  createMedia(media: MediaInput): MediaView;
+  updateMedia(id: string, change: MediaChange): MediaView;
+  reuploadMedia(id: string): MediaView;
+  publishMedia(id: string): MediaView;
+  deleteMedia(id: string): void;
+  createThumbnail(mediaId: string, thumbnail: ThumbnailInput): ThumbnailView;
+  deleteThumbnail(mediaId: string, id: string): void;
+  createTrack(mediaId: string, track: TrackInput): TrackView;
+  deleteTrack(mediaId: string, id: string): void;
+  createChannel(channel: ChannelInput): ChannelView;
+  activateChannel(id: string): ChannelView;
+  idleChannel(id: string): ChannelView;
+  sendNotification(payload: JsonObject): Delivery[];
+  deliveries(filter: DeliveryFilter): Delivery[];
+  redeliver(id: string): Delivery;
+  setFaults(change: FaultsChange): Faults;
+  now(): number;
+  advance(ms: number): Promise<void>;
+  reset(): void;
+}
 
 /** What steers the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
-export function controlRoutes(mock: MockProvider, own: GuardOptions): Router {
+export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
   const router = Router();
   const forbid = guard(own, (response, error) => response.status(403).json({ error }));
   router.use(forbid, ...jsonBody);
@@ -52,7 +112,104 @@ export function controlRoutes(mock: MockProvider, own: GuardOptions): Router {
   return router;
 }
 
-function timeOf(mock: MockProvider): string {
+/** What happens on the simulated sites: a route for each verb. */
+function simulationRoutes(mock: ControlVerbs): Router {
+  const router = Router();
+  router.post('/media', (request, response) => {
+    response.status(201).json(mock.createMedia(parse(mediaSchema, request.body)));
+  });
+  router.post('/media/:id/update', (request, response) => {
+    response.json(mock.updateMedia(request.params.id, parse(mediaChangeSchema, request.body ?? {})));
+  });
+  router.post('/media/:id/reupload', (request, response) => {
+    response.json(mock.reuploadMedia(request.params.id));
+  });
+  router.post('/media/:id/publish', (request, response) => {
+    response.json(mock.publishMedia(request.params.id));
+  });
+  router.delete('/media/:id', (request, response) => {
+    mock.deleteMedia(request.params.id);
+    response.status(204).end();
+  });
+
+  router.post('/media/:id/thumbnails', (request, response) => {
+    const input = parse(thumbnailSchema, request.body ?? {});
+    response.status(201).json(mock.createThumbnail(request.params.id, input));
+  });
+  router.delete('/media/:id/thumbnails/:thumbnail', (request, response) => {
+    mock.deleteThumbnail(request.params.id, request.params.thumbnail);
+    response.status(204).end();
+  });
+  router.post('/media/:id/tracks', (request, response) => {
+    const input = parse(trackSchema, request.body ?? {});
+    response.status(201).json(mock.createTrack(request.params.id, input));
+  });
+  router.delete('/media/:id/tracks/:track', (request, response) => {
+    mock.deleteTrack(request.params.id, request.params.track);
+    response.status(204).end();
+  });
+
+  router.post('/channels', (request, response) => {
+    response.status(201).json(mock.createChannel(parse(channelSchema, request.body)));
+  });
+  router.post('/channels/:id/active', (request, response) => {
+    response.json(mock.activateChannel(request.params.id));
+  });
+  router.post('/channels/:id/idle', (request, response) => {
+    response.json(mock.idleChannel(request.params.id));
+  });
+  return router;
+}
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A Date cannot be much further away than this. */
+const LONGEST_MS = 100 * 365 * units.d;
+
+/** A length of time such as `6m`, `1.5h` or `250ms`, in milliseconds. */
+const durationSchema = z.string().transform((text, context) => {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  const ms = Math.round(
+    Number(number) * (Object.entries(units).find(([name]) => name === unit)?.[1] ?? Number.NaN),
+  );
+  if (ms <= LONGEST_MS) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a time such as 500ms, 30s, 6m, 2h or 1d' });
+  return z.NEVER;
+});
+
+/** Writing JSON is recursive, so what is nested deeper could not be sent. */
+const DEEPEST = 500;
+
+/** Any JSON object at all: what it says is up to the receiver. */
+const notificationSchema = z
+  .custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .refine((value) => isShallow(value, DEEPEST), `must not be nested deeper than ${DEEPEST} levels`);
+
+/** How far to put the clock forward. */
+const advanceSchema = z.strictObject({ advance: durationSchema });
+
+/** Which deliveries to show: the newest `limit` that match, and only those older than the delivery `before`. */
+const deliveryQuerySchema = z.strictObject({
+  event: z.string().optional(),
+  webhook_id: z.string().optional(),
+  site_id: z.string().optional(),
+  media_id: z.string().optional(),
+  channel_id: z.string().optional(),
+  state: z.enum(['pending', 'delivered', 'failed', 'dropped']).optional(),
+  fault: z.enum(faultNames).optional(),
+  before: z.coerce.number().int().positive().optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
+}
+
+function timeOf(mock: ControlVerbs): string {
   return new Date(mock.now()).toISOString();
 }
 

@@ -1,4 +1,4 @@
-/** A verb of the mock that cannot be done; `message` says what to do about it, `status` is how a control route answers. */
+/** The mock cannot do what a verb asks. `message` says what to do; a control route answers with `status`. */
 export class MockError extends Error {
   override readonly name = 'MockError';
   readonly status: 400 | 404 | 409;
@@ -7,4 +7,9 @@ export class MockError extends Error {
     super(message, options);
     this.status = status;
   }
+}
+
+/** The HTTP status that an error asks for, as those of Express and of the mock do; 500 for any other. */
+export function statusOf(error: unknown): number {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 500;
 }

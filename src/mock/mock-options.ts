@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Delivery } from './deliveries/delivery.ts';
+import type { Delivery } from './deliveries/delivery-log.ts';
 
 /** How to start a mock provider. Everything has a default. */
 export interface MockOptions {

@@ -1,18 +1,17 @@
 import type { Server } from 'node:http';
+import express from 'express';
 import type { JsonObject } from '../notification/json.ts';
-import { createApp } from './app.ts';
 import { controlRoutes } from './control-routes.ts';
-import type { Delivery } from './deliveries/delivery.ts';
 import { type Faults, type FaultsChange, faultsSchema } from './deliveries/delivery-faults.ts';
-import type { DeliveryFilter } from './deliveries/delivery-log.ts';
+import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
 import { listen, stop } from './listen.ts';
 import { MockError } from './mock-error.ts';
 import { type MockOptions, mockDefaults } from './mock-options.ts';
-import { parse } from './parse.ts';
 import { RateLimit } from './rate-limit.ts';
+import { parse } from './request-input.ts';
 import type { ThumbnailView, TrackView } from './simulation/attachments.ts';
 import type { ChannelView } from './simulation/live-channels.ts';
-import type { MediaView } from './simulation/media-item.ts';
+import type { MediaView } from './simulation/media-library.ts';
 import type {
   ChannelInput,
   MediaChange,
@@ -22,8 +21,12 @@ import type {
 } from './simulation/simulation-inputs.ts';
 import { isAdvanceable } from './skewed-clock.ts';
 import { createStatusesApi, type StatusesApi } from './statuses/index.ts';
-import { type MetadataInput, metadataSchema } from './webhooks/metadata.ts';
-import type { CreatedWebhook, Webhook } from './webhooks/webhook.ts';
+import {
+  type CreatedWebhook,
+  type MetadataInput,
+  metadataSchema,
+  type Webhook,
+} from './webhooks/webhook-registry.ts';
 import { webhooksApi } from './webhooks/webhooks-api.ts';
 import { World } from './world.ts';
 
@@ -58,7 +61,12 @@ export class MockProvider {
       requests: random.requests,
       baseUrl: () => this.#url,
     });
-    this.#rateLimit = new RateLimit(clock, options.rateLimit ?? mockDefaults.rateLimit);
+    this.#rateLimit = new RateLimit({
+      clock,
+      limit: options.rateLimit ?? mockDefaults.rateLimit,
+      windowMs: 60_000,
+      begin: 'at first request',
+    });
   }
 
   /** Starts one that listens. @throws KitError LISTEN_FAILED if the port is taken */
@@ -95,62 +103,62 @@ export class MockProvider {
 
   /** A first upload, which is then processed. @throws MockError 400 if the id is taken */
   createMedia(media: MediaInput): MediaView {
-    return this.#world.simulation.media.create(media);
+    return this.#world.media.create(media);
   }
 
   /** @throws MockError 404 */
   updateMedia(id: string, change: MediaChange = {}): MediaView {
-    return this.#world.simulation.media.update(id, change);
+    return this.#world.media.update(id, change);
   }
 
   /** A new original for a media, which is then processed. @throws MockError 404 */
   reuploadMedia(id: string): MediaView {
-    return this.#world.simulation.media.reupload(id);
+    return this.#world.media.reupload(id);
   }
 
   /** Moves the publish start to now. @throws MockError 404 */
   publishMedia(id: string): MediaView {
-    return this.#world.simulation.media.publish(id);
+    return this.#world.media.publish(id);
   }
 
   /** @throws MockError 404 */
   deleteMedia(id: string): void {
-    this.#world.simulation.media.delete(id);
+    this.#world.media.delete(id);
   }
 
   /** @throws MockError 404, 400 */
   createThumbnail(mediaId: string, thumbnail: ThumbnailInput = {}): ThumbnailView {
-    return this.#world.simulation.attachments.createThumbnail(mediaId, thumbnail);
+    return this.#world.attachments.createThumbnail(mediaId, thumbnail);
   }
 
   /** @throws MockError 404 */
   deleteThumbnail(mediaId: string, id: string): void {
-    this.#world.simulation.attachments.deleteThumbnail(mediaId, id);
+    this.#world.attachments.deleteThumbnail(mediaId, id);
   }
 
   /** @throws MockError 404, 400 */
   createTrack(mediaId: string, track: TrackInput = {}): TrackView {
-    return this.#world.simulation.attachments.createTrack(mediaId, track);
+    return this.#world.attachments.createTrack(mediaId, track);
   }
 
   /** @throws MockError 404 */
   deleteTrack(mediaId: string, id: string): void {
-    this.#world.simulation.attachments.deleteTrack(mediaId, id);
+    this.#world.attachments.deleteTrack(mediaId, id);
   }
 
   /** A live channel, idle at first. @throws MockError 400 if the id is taken */
   createChannel(channel: ChannelInput): ChannelView {
-    return this.#world.simulation.channels.create(channel);
+    return this.#world.channels.create(channel);
   }
 
   /** @throws MockError 404 */
   activateChannel(id: string): ChannelView {
-    return this.#world.simulation.channels.enter(id, 'active');
+    return this.#world.channels.enter(id, 'active');
   }
 
   /** @throws MockError 404 */
   idleChannel(id: string): ChannelView {
-    return this.#world.simulation.channels.enter(id, 'idle');
+    return this.#world.channels.enter(id, 'idle');
   }
 
   /**
@@ -215,17 +223,22 @@ export class MockProvider {
   async #listen(port: number, host: string): Promise<void> {
     const { registry, random } = this.#world;
     const own = { host, names: this.#names };
-    const app = createApp({
-      statuses: this.#statuses.router,
-      control: controlRoutes(this, own),
-      webhooks: webhooksApi({
-        own,
-        registry,
-        rateLimit: this.#rateLimit,
-        apiSecret: this.apiSecret,
-        random: random.requests,
-        baseUrl: () => this.#url,
-      }),
+    const webhooks = webhooksApi({
+      own,
+      registry,
+      rateLimit: this.#rateLimit,
+      apiSecret: this.apiSecret,
+      random: random.requests,
+      baseUrl: () => this.#url,
+    });
+    const app = express();
+    app.disable('x-powered-by');
+    app.disable('etag'); // the provider's services know no conditional requests
+    app.use('/_mock', controlRoutes(this, own));
+    app.use('/v2', webhooks);
+    app.use(this.#statuses.router);
+    app.use((_request, response) => {
+      response.status(404).json({ error: 'not found' });
     });
     const { server, url } = await listen(app, port, host);
     this.#server = server;

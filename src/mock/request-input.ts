@@ -1,4 +1,5 @@
 import express, { type RequestHandler } from 'express';
+import type { z } from 'zod';
 import { MockError } from './mock-error.ts';
 
 /**
@@ -20,4 +21,15 @@ function jsonOf(bytes: Buffer): unknown {
   } catch (cause) {
     throw new MockError(400, 'the body is not valid JSON', { cause });
   }
+}
+
+/**
+ * Checks input from outside against a schema.
+ * @throws MockError 400 that names each wrong member
+ */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  throw new MockError(400, problems.join('; '), { cause: parsed.error });
 }

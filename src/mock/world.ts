@@ -2,24 +2,27 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { Courier } from './deliveries/courier.ts';
 import { DeliveryLog } from './deliveries/delivery-log.ts';
 import { Transport } from './deliveries/delivery-transport.ts';
-import { Outbox } from './deliveries/outbox.ts';
-import { Postman } from './deliveries/postman.ts';
+import { Outbox, Postman } from './deliveries/postman.ts';
 import type { MockOptions } from './mock-options.ts';
 import { mockDefaults } from './mock-options.ts';
 import { Pending } from './pending.ts';
-import { RandomStreams } from './random-streams.ts';
+import { RandomStreams } from './random.ts';
 import { ScopedClock } from './scoped-clock.ts';
-import { Simulation } from './simulation/simulation.ts';
+import { Attachments } from './simulation/attachments.ts';
+import type { Emit } from './simulation/emit.ts';
+import { LiveChannels } from './simulation/live-channels.ts';
+import { MediaLibrary } from './simulation/media-library.ts';
 import { SkewedClock } from './skewed-clock.ts';
-import { wholeSeconds } from './timestamp.ts';
 import { WebhookRegistry } from './webhooks/webhook-registry.ts';
 
-/** Everything that the mock is made of but HTTP: the account's webhooks, its sites, and the post. */
+/** All of the mock but its HTTP APIs: the account's webhooks, its simulated sites, and the deliveries. */
 export class World {
   readonly clock: Clock;
   readonly random: RandomStreams;
   readonly registry: WebhookRegistry;
-  readonly simulation: Simulation;
+  readonly media: MediaLibrary;
+  readonly attachments: Attachments;
+  readonly channels: LiveChannels;
   readonly courier: Courier;
   readonly log: DeliveryLog;
   readonly #scope: ScopedClock;
@@ -44,8 +47,8 @@ export class World {
       policy: { timeoutMs, maxAttempts, retryBaseMs },
       outbox: this.#outbox,
       transport: this.#transport,
-      // In real time, a webhook whose receiver is slow does not hold up the others; on a virtual clock, order is all.
-      laneOf: ({ webhook_id }) => (this.#isVirtual ? '' : webhook_id),
+      // In real time, a slow receiver of one webhook must not delay the others; on a virtual clock, one order is kept.
+      queueOf: ({ webhook_id }) => (this.#isVirtual ? '' : webhook_id),
       record: (delivery) => this.log.update(delivery),
       onAttempt: options.onAttempt ?? (() => {}),
     });
@@ -56,18 +59,17 @@ export class World {
       log: this.log,
       postman,
     });
-    this.simulation = new Simulation({
-      ...shared,
-      processingMs,
-      random: this.random.simulation,
-      emit: (event, site_id, ids) => {
-        const event_time = wholeSeconds(this.clock.now());
-        this.courier.publish({ event, ...ids, site_id, event_time });
-      },
-    });
+    const emit: Emit = (event, site_id, ids) => {
+      const event_time = wholeSeconds(this.clock.now());
+      this.courier.publish({ event, ...ids, site_id, event_time });
+    };
+    const simulated = { random: this.random.simulation, emit };
+    this.media = new MediaLibrary({ ...shared, ...simulated, processingMs });
+    this.attachments = new Attachments({ ...simulated, library: this.media });
+    this.channels = new LiveChannels(simulated);
   }
 
-  /** Resolves once every delivery that has begun is through: on a virtual clock, nothing else can happen by itself. */
+  /** Resolves once every delivery has ended; on a virtual clock, once all that are due have been sent. */
   async settled(): Promise<void> {
     await (this.#isVirtual ? this.#outbox.idle() : this.#pending.none());
   }
@@ -75,7 +77,8 @@ export class World {
   reset(): void {
     this.#scope.cancelAll();
     this.courier.reset();
-    this.simulation.clear();
+    this.media.clear();
+    this.channels.clear();
     this.registry.clear();
     this.#pending.clear();
     this.random.reset();
@@ -88,4 +91,9 @@ export class World {
   get #isVirtual(): boolean {
     return !(this.clock instanceof SkewedClock);
   }
+}
+
+/** `2024-08-27T00:20:57+00:00`: whole seconds, as in a notification's `event_time`. */
+function wholeSeconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}+00:00`;
 }

@@ -4,22 +4,20 @@ import { isKind } from '../../notification/kinds.ts';
 import { MockError } from '../mock-error.ts';
 import type { Pending } from '../pending.ts';
 import type { Random } from '../random.ts';
-import type { Metadata } from '../webhooks/metadata.ts';
-import type { CreatedWebhook } from '../webhooks/webhook.ts';
-import type { WebhookRegistry } from '../webhooks/webhook-registry.ts';
-import type { Delivery } from './delivery.ts';
+import type { CreatedWebhook, Metadata, WebhookRegistry } from '../webhooks/webhook-registry.ts';
 import { drawFaults, type FaultName, type Faults, isSpoiling, noFaults } from './delivery-faults.ts';
-import type { DeliveryLog } from './delivery-log.ts';
-import { HeldBack } from './held-back.ts';
+import type { Delivery, DeliveryLog } from './delivery-log.ts';
 import type { Parcel, Postman } from './postman.ts';
 import { genuine, spoiled } from './spoil.ts';
 
 /** A delayed delivery waits from one second to a minute; a duplicate follows within five seconds. */
 const DELAY_MS = { least: 1000, most: 60_000 };
 const DUPLICATE_MS = 5000;
+/** A reordered delivery that no other overtakes is sent after this time. */
+const LONGEST_REORDER_MS = 5000;
 
-/** What a courier works with. */
-export interface CourierParts {
+/** What a courier needs. */
+export interface CourierNeeds {
   readonly clock: Clock;
   readonly random: Random;
   readonly registry: WebhookRegistry;
@@ -28,15 +26,15 @@ export interface CourierParts {
   readonly pending: Pending;
 }
 
-/** Decides who gets a notification, and what befalls it on the way. */
+/** Decides which webhooks get a notification, and which faults each delivery gets. */
 export class Courier {
-  readonly #parts: CourierParts;
-  readonly #heldBack: HeldBack;
+  readonly #needs: CourierNeeds;
+  readonly #reordering: Reordering;
   faults: Faults = noFaults;
 
-  constructor(parts: CourierParts) {
-    this.#parts = parts;
-    this.#heldBack = new HeldBack(parts.clock, parts.postman);
+  constructor(needs: CourierNeeds) {
+    this.#needs = needs;
+    this.#reordering = new Reordering(needs.clock, needs.postman);
   }
 
   /**
@@ -44,7 +42,7 @@ export class Courier {
    * @throws MockError 404 if there is no such webhook
    */
   publish(payload: JsonObject): Delivery[] {
-    const { registry } = this.#parts;
+    const { registry } = this.#needs;
     const { webhook_id } = payload;
     if (webhook_id !== undefined) return this.#send(registry.withSecret(String(webhook_id)), payload);
     return [...registry.matching((metadata) => isWanted(metadata, payload))].flatMap((webhook) =>
@@ -54,23 +52,23 @@ export class Courier {
 
   /** Sends a delivery's genuine notification once more, freshly signed and without faults. @throws MockError 404 */
   redeliver(id: string): Delivery {
-    const earlier = this.#parts.log.get(id);
+    const earlier = this.#needs.log.get(id);
     if (!earlier) throw new MockError(404, `there is no delivery ${id}`);
-    const webhook = this.#parts.registry.withSecret(earlier.webhook_id);
+    const webhook = this.#needs.registry.withSecret(earlier.webhook_id);
     const parcel = this.#pack(webhook, earlier.notification, { redelivery_of: id });
-    this.#parts.postman.deliver(parcel);
+    this.#needs.postman.deliver(parcel);
     return parcel.delivery;
   }
 
   reset(): void {
     this.faults = noFaults;
-    this.#heldBack.clear();
-    this.#parts.postman.recall();
-    this.#parts.log.clear();
+    this.#reordering.clear();
+    this.#needs.postman.recall();
+    this.#needs.log.clear();
   }
 
   #send(webhook: CreatedWebhook, notification: JsonObject): Delivery[] {
-    const faults = drawFaults(this.faults, this.#parts.random);
+    const faults = drawFaults(this.faults, this.#needs.random);
     if (faults.includes('drop')) return [this.#drop(webhook, notification)];
     const parcel = this.#pack(webhook, notification, {
       faults: faults.filter((name) => name !== 'duplicate'),
@@ -81,19 +79,19 @@ export class Courier {
       faults: ['duplicate'],
       duplicate_of: parcel.delivery.id,
     });
-    this.#parts.postman.deliverAfter(this.#parts.random.int(DUPLICATE_MS), copy);
+    this.#needs.postman.deliverAfter(this.#needs.random.int(DUPLICATE_MS), copy);
     return [parcel.delivery, copy.delivery];
   }
 
   #post(parcel: Parcel, faults: readonly FaultName[]): void {
-    const { postman, random } = this.#parts;
+    const { postman, random } = this.#needs;
     if (faults.includes('delay')) {
       postman.deliverAfter(DELAY_MS.least + random.int(DELAY_MS.most - DELAY_MS.least), parcel);
       return;
     }
-    if (faults.includes('reorder') && this.#heldBack.hold(parcel)) return;
+    if (faults.includes('reorder') && this.#reordering.delay(parcel)) return;
     postman.deliver(parcel);
-    this.#heldBack.release(parcel.delivery.webhook_id);
+    this.#reordering.sendDelayed(parcel.delivery.webhook_id);
   }
 
   #drop(webhook: CreatedWebhook, notification: JsonObject): Delivery {
@@ -102,12 +100,12 @@ export class Courier {
       state: 'dropped' as const,
       faults: ['drop' as const],
     };
-    this.#parts.log.add(delivery);
+    this.#needs.log.add(delivery);
     return delivery;
   }
 
   #pack(webhook: CreatedWebhook, notification: JsonObject, details: Partial<Delivery>): Parcel {
-    const { log, pending, random, registry } = this.#parts;
+    const { log, pending, random, registry } = this.#needs;
     const delivery = { ...this.#open(webhook, notification), ...details };
     const spoiling = delivery.faults.find(isSpoiling);
     log.add(delivery);
@@ -124,17 +122,57 @@ export class Courier {
 
   #open(webhook: CreatedWebhook, notification: JsonObject): Delivery {
     return {
-      id: this.#parts.log.nextId(),
+      id: this.#needs.log.nextId(),
       webhook_id: webhook.id,
       state: 'pending',
       faults: [],
       duplicate_of: null,
       redelivery_of: null,
-      created_at: new Date(this.#parts.clock.now()).toISOString(),
+      created_at: new Date(this.#needs.clock.now()).toISOString(),
       next_attempt_at: null,
       notification,
       attempts: [],
     };
+  }
+}
+
+interface Delayed {
+  readonly parcel: Parcel;
+  readonly cancel: () => void;
+}
+
+/** Swaps neighbours: delays a parcel until the next one for the same webhook has gone ahead of it. */
+class Reordering {
+  readonly #clock: Clock;
+  readonly #postman: Postman;
+  readonly #delayed = new Map<string, Delayed>();
+
+  constructor(clock: Clock, postman: Postman) {
+    this.#clock = clock;
+    this.#postman = postman;
+  }
+
+  /** @returns false if a parcel for this webhook is delayed already: the new one may overtake that */
+  delay(parcel: Parcel): boolean {
+    const { webhook_id } = parcel.delivery;
+    if (this.#delayed.has(webhook_id)) return false;
+    const cancel = this.#clock.after(LONGEST_REORDER_MS, () => this.sendDelayed(webhook_id));
+    this.#delayed.set(webhook_id, { parcel, cancel });
+    return true;
+  }
+
+  /** Sends the delayed parcel of a webhook, if it has one. */
+  sendDelayed(webhookId: string): void {
+    const delayed = this.#delayed.get(webhookId);
+    if (!delayed) return;
+    this.#delayed.delete(webhookId);
+    delayed.cancel();
+    this.#postman.deliver(delayed.parcel);
+  }
+
+  clear(): void {
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
   }
 }
 

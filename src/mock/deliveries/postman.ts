@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Pending } from '../pending.ts';
-import type { Attempt, Delivery, DeliveryState } from './delivery.ts';
+import type { Attempt, Delivery, DeliveryState } from './delivery-log.ts';
 import type { Outcome, Transport } from './delivery-transport.ts';
-import type { Outbox } from './outbox.ts';
 import type { SignedText } from './spoil.ts';
 
 /** What is handed over, and where. */
@@ -23,15 +22,15 @@ export interface RetryPolicy {
   readonly retryBaseMs: number;
 }
 
-/** What a postman works with. */
-export interface PostmanParts {
+/** What a postman needs. */
+export interface PostmanNeeds {
   /** Its timers wait for what they set off to be sent. */
   readonly clock: Clock;
   readonly outbox: Outbox;
   readonly transport: Transport;
   readonly pending: Pending;
   readonly policy: RetryPolicy;
-  readonly laneOf: (delivery: Delivery) => string;
+  readonly queueOf: (delivery: Delivery) => string;
   readonly record: (delivery: Delivery) => void;
   /** Told of each attempt, with its delivery as it is afterwards. */
   readonly onAttempt: (delivery: Delivery) => void;
@@ -39,24 +38,24 @@ export interface PostmanParts {
 
 /** Brings parcels to their receivers: tries, records what came of it, and tries again. */
 export class Postman {
-  readonly #parts: PostmanParts;
+  readonly #needs: PostmanNeeds;
   #recall = new AbortController();
   #isClockHeld = false;
 
-  constructor(parts: PostmanParts) {
-    this.#parts = parts;
+  constructor(needs: PostmanNeeds) {
+    this.#needs = needs;
   }
 
-  /** As soon as what is ahead in its lane has been sent. */
+  /** As soon as what is ahead in its queue has been sent. */
   deliver(parcel: Parcel): void {
     const { signal } = this.#recall;
-    this.#parts.outbox.push(this.#parts.laneOf(parcel.delivery), () => this.#attempt(parcel, signal));
+    this.#needs.outbox.push(this.#needs.queueOf(parcel.delivery), () => this.#attempt(parcel, signal));
     this.#holdTheClock();
   }
 
   /** After `ms` on the clock. */
   deliverAfter(ms: number, parcel: Parcel): void {
-    const { clock, record } = this.#parts;
+    const { clock, record } = this.#needs;
     const delivery = { ...parcel.delivery, next_attempt_at: isoTime(clock.now() + ms) };
     record(delivery);
     clock.after(ms, () => this.deliver({ ...parcel, delivery }));
@@ -73,14 +72,14 @@ export class Postman {
   #holdTheClock(): void {
     if (this.#isClockHeld) return;
     this.#isClockHeld = true;
-    this.#parts.clock.after(0, () => {
+    this.#needs.clock.after(0, () => {
       this.#isClockHeld = false;
     });
   }
 
   async #attempt(parcel: Parcel, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { clock, transport, policy } = this.#parts;
+    const { clock, transport, policy } = this.#needs;
     const started = clock.now();
     const request = requestOf(parcel);
     const outcome = await transport.post({ ...request, timeoutMs: policy.timeoutMs, signal });
@@ -99,7 +98,7 @@ export class Postman {
   }
 
   #conclude(parcel: Parcel, attempt: Attempt, behind: number): void {
-    const { policy, record, pending, onAttempt } = this.#parts;
+    const { policy, record, pending, onAttempt } = this.#needs;
     const delivery: Delivery = {
       ...parcel.delivery,
       state: stateAfter(attempt, parcel.once ? 1 : policy.maxAttempts),
@@ -145,4 +144,27 @@ function answerOf(outcome: Outcome, timeoutMs: number): Pick<Attempt, 'answer' |
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** Sends one delivery after the other in each queue, and the queues side by side. */
+export class Outbox {
+  readonly #queues = new Map<string, Promise<void>>();
+
+  /** @param send must not reject */
+  push(queue: string, send: () => Promise<void>): void {
+    const sent = (this.#queues.get(queue) ?? Promise.resolve()).then(send);
+    this.#queues.set(queue, sent);
+    void sent.then(() => {
+      if (this.#queues.get(queue) === sent) this.#queues.delete(queue);
+    });
+  }
+
+  /** Resolves once all queues are empty; undefined if they are empty already. */
+  idle(): Promise<void> | undefined {
+    return this.#queues.size === 0 ? undefined : this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queues.size > 0) await Promise.all(this.#queues.values());
+  }
 }

@@ -16,13 +16,20 @@ export interface TrackView {
   readonly media_id: string;
 }
 
-/** The thumbnails and text tracks of media: each is there from its creation to its deletion, and has no other state. */
+/** What attachments need. */
+export interface AttachmentsNeeds {
+  readonly library: MediaLibrary;
+  readonly random: Random;
+  readonly emit: Emit;
+}
+
+/** The thumbnails and text tracks of media. Each exists from its creation to its deletion and has no other state. */
 export class Attachments {
   readonly #library: MediaLibrary;
   readonly #random: Random;
   readonly #emit: Emit;
 
-  constructor(library: MediaLibrary, random: Random, emit: Emit) {
+  constructor({ library, random, emit }: AttachmentsNeeds) {
     this.#library = library;
     this.#random = random;
     this.#emit = emit;

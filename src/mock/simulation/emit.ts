@@ -1,6 +1,6 @@
 import type { IdOf, Kind } from '../../notification/kinds.ts';
 
-/** Tells the world that something has happened. The ids come in the order of the notification's members. */
+/** Reports an event of a simulated site. The ids come in the order of the notification's members. */
 export type Emit = <K extends Kind>(
   event: K,
   siteId: string,

@@ -13,13 +13,13 @@ export interface ChannelView {
   readonly state: ChannelState;
 }
 
-/** The live channels of all sites. Only a change of state is told; a channel is created idle, which is no change. */
-export class Channels {
+/** The live channels of all sites. Only a change of state sends an event; a channel is idle when it is created. */
+export class LiveChannels {
   readonly #random: Random;
   readonly #emit: Emit;
   readonly #channels = new Map<string, ChannelView>();
 
-  constructor(random: Random, emit: Emit) {
+  constructor({ random, emit }: { readonly random: Random; readonly emit: Emit }) {
     this.#random = random;
     this.#emit = emit;
   }

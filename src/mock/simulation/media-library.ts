@@ -3,12 +3,46 @@ import { MockError } from '../mock-error.ts';
 import type { Pending } from '../pending.ts';
 import type { Random } from '../random.ts';
 import type { Emit } from './emit.ts';
-import { type MediaItem, type MediaView, viewOf } from './media-item.ts';
-import { processUpload, type Stage } from './processing.ts';
 import type { MediaChange, MediaInput } from './simulation-inputs.ts';
 
-/** What a library works with. */
-export interface MediaLibraryParts {
+/** How far an upload has been processed. */
+export type Stage = 'received' | 'thumbnail' | 'indexed' | 'complete';
+
+/** A media as the control routes show it. */
+export interface MediaView {
+  readonly media_id: string;
+  readonly site_id: string;
+  /** How far the latest upload has been processed. */
+  readonly stage: Stage;
+  /** How often an original was uploaded: 1, and one more for each reupload. */
+  readonly uploads: number;
+  /** The publish start, ISO 8601; null where there is none, which is to say at once. */
+  readonly publish_at: string | null;
+  /** Whether media_available has been sent for the latest upload. */
+  readonly available: boolean;
+  readonly thumbnail_ids: readonly string[];
+  readonly track_ids: readonly string[];
+}
+
+/** A media as the simulation keeps it. */
+export interface MediaItem {
+  readonly media_id: string;
+  readonly site_id: string;
+  stage: Stage;
+  uploads: number;
+  /** Milliseconds since the epoch. */
+  publishAt: number | null;
+  available: boolean;
+  /** Whether processing has made a thumbnail; a reupload does not make another. */
+  hasPoster: boolean;
+  readonly thumbnails: Set<string>;
+  readonly tracks: Set<string>;
+  stopProcessing: () => void;
+  forgetPublishStart: () => void;
+}
+
+/** What a media library needs. */
+export interface MediaLibraryNeeds {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
@@ -19,15 +53,15 @@ export interface MediaLibraryParts {
 
 /** The media of all sites, and what happens to them. The machines are drawn in docs/mock.md. */
 export class MediaLibrary {
-  readonly #parts: MediaLibraryParts;
+  readonly #needs: MediaLibraryNeeds;
   readonly #media = new Map<string, MediaItem>();
 
-  constructor(parts: MediaLibraryParts) {
-    this.#parts = parts;
+  constructor(needs: MediaLibraryNeeds) {
+    this.#needs = needs;
   }
 
   /** A first upload. @throws MockError 400 if the id is taken */
-  create({ site_id, media_id = this.#parts.random.id(8), publish_at = null }: MediaInput): MediaView {
+  create({ site_id, media_id = this.#needs.random.id(8), publish_at = null }: MediaInput): MediaView {
     if (this.#media.has(media_id)) throw new MockError(400, `there is a media ${media_id} already`);
     const media: MediaItem = {
       media_id,
@@ -43,7 +77,7 @@ export class MediaLibrary {
       forgetPublishStart: () => {},
     };
     this.#media.set(media_id, media);
-    this.#parts.emit('media_created', site_id, { media_id });
+    this.#needs.emit('media_created', site_id, { media_id });
     this.#process(media);
     return viewOf(media);
   }
@@ -52,7 +86,7 @@ export class MediaLibrary {
   update(id: string, { publish_at }: MediaChange = {}): MediaView {
     const media = this.find(id);
     if (publish_at !== undefined) media.publishAt = publish_at === null ? null : Date.parse(publish_at);
-    this.#parts.emit('media_updated', media.site_id, { media_id: id });
+    this.#needs.emit('media_updated', media.site_id, { media_id: id });
     this.#offer(media);
     return viewOf(media);
   }
@@ -63,7 +97,7 @@ export class MediaLibrary {
     media.stage = 'received';
     media.uploads++;
     media.available = false;
-    this.#parts.emit('media_reuploaded', media.site_id, { media_id: id });
+    this.#needs.emit('media_reuploaded', media.site_id, { media_id: id });
     this.#process(media);
     return viewOf(media);
   }
@@ -71,7 +105,7 @@ export class MediaLibrary {
   /** Moves the publish start to now. @throws MockError 404 */
   publish(id: string): MediaView {
     const media = this.find(id);
-    if (media.publishAt !== null) media.publishAt = Math.min(media.publishAt, this.#parts.clock.now());
+    if (media.publishAt !== null) media.publishAt = Math.min(media.publishAt, this.#needs.clock.now());
     this.#offer(media);
     return viewOf(media);
   }
@@ -81,7 +115,7 @@ export class MediaLibrary {
     const media = this.find(id);
     this.#stop(media);
     this.#media.delete(id);
-    this.#parts.emit('media_deleted', media.site_id, { media_id: id });
+    this.#needs.emit('media_deleted', media.site_id, { media_id: id });
   }
 
   /** @throws MockError 404 */
@@ -96,7 +130,7 @@ export class MediaLibrary {
   }
 
   #process(media: MediaItem): void {
-    const { clock, pending, processingMs } = this.#parts;
+    const { clock, pending, processingMs } = this.#needs;
     this.#stop(media);
     pending.begin();
     let isUnderWay = true;
@@ -115,7 +149,7 @@ export class MediaLibrary {
   }
 
   #reach(media: MediaItem, stage: Stage): void {
-    const { emit, random } = this.#parts;
+    const { emit, random } = this.#needs;
     const { media_id, site_id } = media;
     media.stage = stage;
     if (stage === 'thumbnail' && !media.hasPoster) {
@@ -130,7 +164,7 @@ export class MediaLibrary {
 
   /** Sends media_available, once an upload, as soon as the media is indexed and its publish start is reached. */
   #offer(media: MediaItem): void {
-    const { clock, emit } = this.#parts;
+    const { clock, emit } = this.#needs;
     media.forgetPublishStart();
     if (media.available || (media.stage !== 'indexed' && media.stage !== 'complete')) return;
     const ahead = (media.publishAt ?? 0) - clock.now();
@@ -146,4 +180,46 @@ export class MediaLibrary {
     media.stopProcessing();
     media.forgetPublishStart();
   }
+}
+
+/** What may be told of a media. */
+export function viewOf(media: MediaItem): MediaView {
+  const { media_id, site_id, stage, uploads, publishAt, available, thumbnails, tracks } = media;
+  return {
+    media_id,
+    site_id,
+    stage,
+    uploads,
+    publish_at: publishAt === null ? null : new Date(publishAt).toISOString(),
+    available,
+    thumbnail_ids: [...thumbnails],
+    track_ids: [...tracks],
+  };
+}
+
+/** When each stage is reached, as a part of the whole time. */
+const stages: readonly (readonly [Stage, number])[] = [
+  ['thumbnail', 0.25],
+  ['indexed', 0.5],
+  ['complete', 1],
+];
+
+/**
+ * Goes through the stages after `received`, one after the other, over `totalMs` on the clock.
+ * @returns a function that stops it; it may be called after the end too
+ */
+export function processUpload(clock: Clock, totalMs: number, reach: (stage: Stage) => void): () => void {
+  const begun = clock.now();
+  let cancel = () => {};
+  const next = (index: number): void => {
+    const stage = stages[index];
+    if (stage === undefined) return;
+    const [name, part] = stage;
+    cancel = clock.after(begun + totalMs * part - clock.now(), () => {
+      next(index + 1);
+      reach(name);
+    });
+  };
+  next(0);
+  return () => cancel();
 }

@@ -1,10 +1,26 @@
 import type { Request, RequestHandler } from 'express';
 import type { Clock } from '../../base/clock.ts';
-import type { Token } from './accounts.ts';
-import { authorize, type Caller, requireScope, type Scope, tokenOf } from './authorization.ts';
-import { RateLimit } from './rate-limit.ts';
+import { RateLimit } from '../rate-limit.ts';
+import type { Account, Token } from './accounts.ts';
+import { ApiError } from './api-error.ts';
 
-/** Who may pass, and how often. */
+/** What an operation asks of a token. The broad scope, `read` or `write`, contains it; neither contains the other. */
+export type Scope = 'read:statuses' | 'write:statuses' | 'write:media' | 'read:accounts';
+
+/** The sender of a request: a valid token, and the user that it speaks for. */
+export interface Caller {
+  readonly token: Token;
+  readonly account: Account;
+}
+
+const INVALID = 'The access token is invalid';
+
+/** Requests that one user, or one address without a token, has in a window. */
+export const RATE_LIMIT = 300;
+/** Length of a window in milliseconds; windows begin at multiples of it. */
+export const RATE_WINDOW = 300_000;
+
+/** Decides who may use the API, and how often. */
 export class Gate {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #clock: Clock;
@@ -13,17 +29,28 @@ export class Gate {
   constructor(tokens: readonly Token[], clock: Clock) {
     this.#tokens = new Map(tokens.map((token) => [token.token, token]));
     this.#clock = clock;
-    this.#rateLimit = new RateLimit(clock);
+    this.#rateLimit = new RateLimit({
+      clock,
+      limit: RATE_LIMIT,
+      windowMs: RATE_WINDOW,
+      begin: 'at multiples',
+    });
   }
 
-  /** Counts the request and puts onto its answer what every answer carries. */
+  /** Counts the request, and sets the headers that every answer has. @throws ApiError 429 over the limit */
   readonly count: RequestHandler = (request, response, next) => {
     const account = this.#token(request)?.account;
     const key = account === undefined ? `address ${request.ip}` : `account ${account.id}`;
-    // Clients reckon the reset from the answer's date, and the time of the mock is its clock's.
+    // Clients compute the time of the reset from the answer's date, so that is the time on the mock's clock.
     response.set('Date', new Date(this.#clock.now()).toUTCString());
-    response.set('Cache-Control', 'no-store').set(this.#rateLimit.count(key));
-    this.#rateLimit.enforce(key);
+    const remaining = this.#rateLimit.take(key);
+    response.set({
+      'Cache-Control': 'no-store',
+      'X-RateLimit-Limit': String(RATE_LIMIT),
+      'X-RateLimit-Remaining': String(Math.max(0, remaining)),
+      'X-RateLimit-Reset': resetAfter(this.#clock.now()),
+    });
+    if (remaining < 0) throw new ApiError(429, 'Too many requests');
     next();
   };
 
@@ -33,7 +60,7 @@ export class Gate {
   }
 
   /**
-   * For what anybody may see: who no token or an unknown one names is nobody; any other token has to be good.
+   * For public data: a request without a known token is anonymous; a known token must be valid and have the scope.
    * @throws ApiError 401 or 403
    */
   anybody(request: Request, scope: Scope): Token | undefined {
@@ -48,4 +75,48 @@ export class Gate {
   #token(request: Request): Token | undefined {
     return tokenOf(request.get('authorization'), this.#tokens);
   }
+}
+
+/** ISO 8601 with microseconds. The fraction of the second is that of now, as on the real servers. */
+function resetAfter(now: number): string {
+  const second = Math.floor(now / 1000) * 1000;
+  const reset = second + RATE_WINDOW - (second % RATE_WINDOW) + (now % 1000);
+  return new Date(reset).toISOString().replace('Z', '000Z');
+}
+
+/** The token that an Authorization header names; undefined where it names none that the mock knows. */
+function tokenOf(header: string | undefined, tokens: ReadonlyMap<string, Token>): Token | undefined {
+  const [, name] = /^bearer +(\S+)\s*$/i.exec(header ?? '') ?? [];
+  return name === undefined ? undefined : tokens.get(name);
+}
+
+/**
+ * Lets a caller through or says why not, in the provider's order: token, whether it still holds, scope, user.
+ * @throws ApiError 401, 403 or 422
+ */
+function authorize(token: Token | undefined, scope: Scope): Caller {
+  const good = requireScope(token, scope);
+  if (good.account === undefined) throw new ApiError(422, 'This method requires an authenticated user');
+  return { token: good, account: good.account };
+}
+
+/**
+ * The same for operations that do not need a user.
+ * @throws ApiError 401 or 403
+ */
+function requireScope(token: Token | undefined, scope: Scope): Token {
+  if (token === undefined) throw unauthorized(INVALID);
+  if (token.ended === 'revoked') throw unauthorized('The access token was revoked');
+  if (token.ended === 'expired') throw unauthorized('The access token expired');
+  const broad = scope.split(':')[0] ?? scope;
+  if (!token.scopes.includes(scope) && !token.scopes.includes(broad)) {
+    throw new ApiError(403, 'This action is outside the authorized scopes');
+  }
+  return token;
+}
+
+function unauthorized(description: string): ApiError {
+  return new ApiError(401, description, {
+    'WWW-Authenticate': `Bearer realm="Doorkeeper", error="invalid_token", error_description="${description}"`,
+  });
 }

@@ -5,8 +5,8 @@ import { defaultTokens, type Token } from './accounts.ts';
 import { Gate } from './gate.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { MediaAttachments } from './media-attachments.ts';
-import { Drafts } from './new-status.ts';
-import { Statuses } from './published-statuses.ts';
+import { NewStatuses } from './new-status.ts';
+import { PublishedStatuses } from './published-statuses.ts';
 import { ScheduledStatuses } from './scheduled-statuses.ts';
 import { statusesRouter } from './statuses-routes.ts';
 
@@ -41,20 +41,19 @@ export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
   const { clock, random, requests, baseUrl, tokens = defaultTokens } = options;
   const gate = new Gate(tokens, clock);
   const media = new MediaAttachments(random);
-  const statuses = new Statuses(clock, media);
-  const drafts = new Drafts(media, statuses);
+  const statuses = new PublishedStatuses(clock, media);
+  const newStatuses = new NewStatuses(media, (id, viewer) => statuses.isVisible(id, viewer));
   const scheduled = new ScheduledStatuses(clock, media, statuses);
   const keys = new IdempotencyKeys(clock);
   const accounts = new Map(
     tokens.flatMap(({ account }) => (account === undefined ? [] : [[String(account.id), account] as const])),
   );
-  const parts = [gate, scheduled, statuses, media, keys];
   return {
     router: statusesRouter({
       gate,
       media,
       statuses,
-      drafts,
+      newStatuses,
       scheduled,
       keys,
       accounts,
@@ -63,7 +62,7 @@ export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
       requests,
     }),
     reset() {
-      for (const part of parts) part.clear();
+      for (const state of [gate, scheduled, statuses, media, keys]) state.clear();
     },
   };
 }

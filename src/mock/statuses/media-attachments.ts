@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
 import { ApiError, recordNotFound, validationFailed } from './api-error.ts';
-import type { Parameters } from './nested-parameters.ts';
+import type { Parameters } from './request-parameters.ts';
 import { leadingInteger, type Scalar, scalar } from './scalars.ts';
 
 /** How many media a status may have. */

@@ -1,9 +1,8 @@
 import type { Account, Application } from './accounts.ts';
 import { ApiError, validationFailed } from './api-error.ts';
 import { type Media, type MediaAttachments, tooManyFiles } from './media-attachments.ts';
-import type { Parameters } from './nested-parameters.ts';
 import { charactersOf, type PollParameters, pollProblems, readPoll } from './poll.ts';
-import type { Statuses } from './published-statuses.ts';
+import type { Parameters } from './request-parameters.ts';
 import { isBlank, leadingInteger, type Scalar, scalar, scalars } from './scalars.ts';
 
 /** Characters of text and content warning together; an address counts as 23 of them. */
@@ -25,8 +24,8 @@ export interface StatusParameters {
   readonly in_reply_to_id: number | null;
 }
 
-/** A status that has passed all checks but those of its time. */
-export interface Draft {
+/** A status to publish, now or later. Its parameters have passed all checks but those of `scheduled_at`. */
+export interface NewStatus {
   readonly account: Account;
   readonly application: Application;
   readonly params: StatusParameters;
@@ -34,17 +33,18 @@ export interface Draft {
 }
 
 /** Reads and checks the parameters of `POST /api/v1/statuses`. */
-export class Drafts {
+export class NewStatuses {
   readonly #media: MediaAttachments;
-  readonly #statuses: Statuses;
+  readonly #isVisible: (statusId: number, viewer: Account) => boolean;
 
-  constructor(media: MediaAttachments, statuses: Statuses) {
+  /** @param isVisible whether a published status exists that the viewer may see, and so reply to */
+  constructor(media: MediaAttachments, isVisible: (statusId: number, viewer: Account) => boolean) {
     this.#media = media;
-    this.#statuses = statuses;
+    this.#isVisible = isVisible;
   }
 
   /** @throws ApiError 404 for an unknown reply target, 422 for what breaks a rule */
-  read(account: Account, application: Application, sent: Parameters): Draft {
+  read(account: Account, application: Application, sent: Parameters): NewStatus {
     const replyTarget = this.#replyTarget(account, scalar(sent.in_reply_to_id));
     const mediaIds = scalars(sent.media_ids) ?? null;
     const poll = readPoll(sent.poll);
@@ -69,7 +69,7 @@ export class Drafts {
 
   #replyTarget(account: Account, sent: Scalar | undefined): number | null {
     if (sent === undefined || isBlank(sent)) return null;
-    if (this.#statuses.isVisible(leadingInteger(sent), account)) return leadingInteger(sent);
+    if (this.#isVisible(leadingInteger(sent), account)) return leadingInteger(sent);
     throw new ApiError(404, 'The post you are trying to reply to does not appear to exist.');
   }
 }

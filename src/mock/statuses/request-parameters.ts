@@ -1,6 +1,8 @@
 import express, { type Request, type Response } from 'express';
 import { ApiError } from './api-error.ts';
-import { merge, nest, type Parameters } from './nested-parameters.ts';
+
+/** The parameters of a request, by name, wherever in the request they came from. Without a prototype. */
+export type Parameters = { readonly [name: string]: unknown };
 
 /** Larger uploads than Mastodon's own limit on images are of no use in a mock that keeps everything in memory. */
 const BODY_LIMIT = '16mb';
@@ -63,4 +65,58 @@ async function parseMultipart(body: Buffer, contentType: string): Promise<FormDa
 
 function unreadable(): ApiError {
   return new ApiError(400, 'Error occurred while parsing request parameters');
+}
+
+/** `name`, `name[]`, `name[member]` and `name[member][]`: no operation of this API has parameters that nest deeper. */
+const KEY = /^([^[\]]+)(?:\[([^[\]]+)\])?(\[\])?$/;
+
+/**
+ * Puts the flat entries of a query or a form together as Rails does: `media_ids[]` makes a list, `poll[options][]` a list
+ * inside of an object, and of two plain entries with one name the last one counts.
+ * @throws ApiError 400 where one name is used both as a list or object and as a plain value
+ */
+function nest(entries: Iterable<readonly [string, unknown]>): Parameters {
+  const parameters = emptyParameters();
+  for (const [key, value] of entries) {
+    const [, name, member, list] = KEY.exec(key) ?? [];
+    if (name === undefined) continue;
+    const target = member === undefined ? parameters : objectAt(parameters, name);
+    const leaf = member ?? name;
+    if (list === undefined) target[leaf] = value;
+    else listAt(target, leaf).push(value);
+  }
+  return parameters;
+}
+
+/** One set of parameters of several; where two have the same name, the later one counts. */
+function merge(...all: readonly Parameters[]): Parameters {
+  return Object.assign(emptyParameters(), ...all);
+}
+
+type Building = { [name: string]: unknown };
+
+function emptyParameters(): Building {
+  return Object.create(null);
+}
+
+function objectAt(target: Building, name: string): Building {
+  target[name] ??= emptyParameters();
+  const found = target[name];
+  if (!isObject(found)) throw conflict(name);
+  return found;
+}
+
+function listAt(target: Building, name: string): unknown[] {
+  target[name] ??= [];
+  const found = target[name];
+  if (!Array.isArray(found)) throw conflict(name);
+  return found;
+}
+
+function isObject(value: unknown): value is Building {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
+}
+
+function conflict(name: string): ApiError {
+  return new ApiError(400, `Bad Request: the parameter ${name} is both a plain value and a list or object`);
 }

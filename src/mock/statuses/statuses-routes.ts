@@ -1,28 +1,59 @@
-import express, { type RequestHandler, type Response, type Router } from 'express';
-import { accountEntity } from './accounts.ts';
-import { answerPage } from './answer-page.ts';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../random.ts';
+import { type Account, accountEntity } from './accounts.ts';
 import { ApiError, answerError, recordNotFound } from './api-error.ts';
-import type { Scope } from './authorization.ts';
-import { type Call, callOf, idOf, type Parts } from './call.ts';
 import { openToPages } from './cors.ts';
-import { createStatus } from './create-status.ts';
-import { instanceEntity } from './instance.ts';
-import { mediaEntity } from './media-attachments.ts';
-import { originOf } from './origin.ts';
-import { readParameters } from './request-parameters.ts';
-import { scheduledStatusEntity } from './scheduled-status.ts';
-import { statusEntity } from './status-entity.ts';
+import type { Caller, Gate, Scope } from './gate.ts';
+import type { IdempotencyKeys, Made } from './idempotency-keys.ts';
+import { answerPage } from './list-page.ts';
+import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
+import type { NewStatuses } from './new-status.ts';
+import { type PublishedStatuses, statusEntity } from './published-statuses.ts';
+import { type Parameters, readParameters } from './request-parameters.ts';
+import { isBlank, scalar } from './scalars.ts';
+import { type ScheduledStatuses, scheduledStatusEntity } from './scheduled-statuses.ts';
+
+/** What the operations work with. */
+export interface StatusesState {
+  readonly gate: Gate;
+  readonly media: MediaAttachments;
+  readonly statuses: PublishedStatuses;
+  readonly newStatuses: NewStatuses;
+  readonly scheduled: ScheduledStatuses;
+  readonly keys: IdempotencyKeys;
+  /** The users that there are, by id. */
+  readonly accounts: ReadonlyMap<string, Account>;
+  readonly clock: Clock;
+  readonly baseUrl: () => string;
+  /** Where request ids come from. */
+  readonly requests: Random;
+}
+
+/** A request of a user that has passed the gate, with its parameters. */
+interface UserRequest extends Caller {
+  readonly parameters: Parameters;
+  /** The `:id` of the path, or the empty string. */
+  readonly id: string;
+  /** Where the caller reached the mock, without a slash at the end. */
+  readonly origin: string;
+  /** The `Idempotency-Key`, or the empty string. */
+  readonly idempotencyKey: string;
+}
 
 /** All routes of the API, with their full paths. */
-export function statusesRouter(parts: Parts): Router {
-  const { gate, media, statuses, scheduled, accounts, clock, baseUrl, requests } = parts;
+export function statusesRouter(state: StatusesState): Router {
+  const { gate, media, statuses, scheduled, accounts, clock, baseUrl, requests } = state;
 
-  /** A route for users: who calls is settled before anything is read, and everything is read before anything is done. */
-  const forUser = (scope: Scope, operate: (call: Call, response: Response) => unknown): RequestHandler => {
+  /** A route for users: it checks the token first, then reads the request, and only then does something. */
+  const forUser = (
+    scope: Scope,
+    operate: (request: UserRequest, response: Response) => unknown,
+  ): RequestHandler => {
     return async (request, response) => {
       const caller = gate.user(request, scope);
       const parameters = await readParameters(request, response);
-      response.json(operate(callOf(request, caller, parameters, baseUrl), response));
+      response.json(operate(userRequestOf(request, caller, parameters, baseUrl), response));
     };
   };
 
@@ -45,7 +76,7 @@ export function statusesRouter(parts: Parts): Router {
     };
     return answerPage(listing, response).map(scheduledStatusEntity);
   });
-  const create = forUser('write:statuses', (call) => createStatus(call, parts));
+  const create = forUser('write:statuses', (request) => createStatus(request, state));
   const upload = forUser('write:media', ({ account, parameters, origin }) =>
     mediaEntity(media.upload(account, parameters, origin)),
   );
@@ -87,4 +118,97 @@ export function statusesRouter(parts: Parts): Router {
   });
   router.use(answerError);
   return router;
+}
+
+function userRequestOf(
+  request: Request,
+  caller: Caller,
+  parameters: Parameters,
+  baseUrl: () => string,
+): UserRequest {
+  return {
+    ...caller,
+    parameters,
+    id: idOf(request),
+    origin: originOf(request, baseUrl),
+    idempotencyKey: request.get('idempotency-key')?.trim() ?? '',
+  };
+}
+
+/** The `:id` of the path, or the empty string. */
+function idOf({ params: { id } }: Request): string {
+  return typeof id === 'string' ? id : '';
+}
+
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/**
+ * Where the caller reached the mock, as `http://HOST:PORT`: what its Host header says, or what a proxy in front of it
+ * says with `X-Forwarded-Host` and `X-Forwarded-Proto`, as real servers do. Clients follow the links made from it.
+ * @param fallback used where no usable host was sent
+ */
+function originOf(request: Request, fallback: () => string): string {
+  const host = lastOf(request.get('x-forwarded-host')) ?? request.get('host') ?? '';
+  if (!HOST.test(host)) return fallback().replace(/\/+$/, '');
+  const protocol = lastOf(request.get('x-forwarded-proto')) === 'https' ? 'https' : request.protocol;
+  return `${protocol}://${host}`;
+}
+
+function lastOf(header: string | undefined): string | undefined {
+  return header?.split(',').at(-1)?.trim();
+}
+
+/**
+ * `POST /api/v1/statuses`: schedules with a `scheduled_at`, publishes at once without. A key that was used within the
+ * hour gets what it made then, as it is now.
+ * @throws ApiError 404 or 422
+ */
+function createStatus(request: UserRequest, state: StatusesState) {
+  const { account, idempotencyKey } = request;
+  const known = idempotencyKey === '' ? undefined : state.keys.find(account, idempotencyKey);
+  const made = known ?? make(request, state);
+  if (known === undefined && idempotencyKey !== '') state.keys.remember(account, idempotencyKey, made);
+  return show(made, account, request, state);
+}
+
+function make(
+  { account, token, parameters }: UserRequest,
+  { newStatuses, scheduled, statuses }: StatusesState,
+): Made {
+  const content = newStatuses.read(account, token.application, parameters);
+  const { scheduled_at: at } = parameters;
+  const atOnce = at === undefined || at === null || (typeof at === 'string' && isBlank(scalar(at)));
+  return atOnce
+    ? { kind: 'published', id: statuses.publish(content).id }
+    : { kind: 'scheduled', id: scheduled.schedule(content, at).id };
+}
+
+function show({ kind, id }: Made, account: Account, { origin }: UserRequest, state: StatusesState) {
+  return kind === 'scheduled'
+    ? scheduledStatusEntity(state.scheduled.find(account, String(id)))
+    : statusEntity(state.statuses.find(String(id), account), origin, state.clock.now());
+}
+
+/** The release whose API the mock serves. Some clients ask for it before they use what was added in a release. */
+const RELEASE = '3.3.0';
+
+/** What `GET /api/v1/instance` tells of the server. */
+function instanceEntity(baseUrl: string) {
+  return {
+    uri: new URL(baseUrl).host,
+    title: 'hookkit mock',
+    short_description: 'A mock: nothing posted here is ever published.',
+    description: '',
+    email: '',
+    version: RELEASE,
+    urls: {},
+    stats: { user_count: 2, status_count: 0, domain_count: 0 },
+    thumbnail: null,
+    languages: ['en'],
+    registrations: false,
+    approval_required: false,
+    invites_enabled: false,
+    contact_account: null,
+    rules: [],
+  };
 }

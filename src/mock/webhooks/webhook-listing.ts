@@ -1,4 +1,4 @@
-import type { Webhook } from './webhook.ts';
+import type { Webhook } from './webhook-registry.ts';
 
 /** The query of a list request, as it comes. */
 export type ListQuery = Readonly<Record<string, unknown>>;

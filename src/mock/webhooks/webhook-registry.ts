@@ -1,10 +1,71 @@
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { SEEDED_MARK } from '../../base/seeded-random.ts';
+import { kindNames } from '../../notification/kinds.ts';
 import { MockError } from '../mock-error.ts';
 import type { Random } from '../random.ts';
-import { microseconds } from '../timestamp.ts';
-import type { Metadata, MetadataChange } from './metadata.ts';
-import type { CreatedWebhook, Webhook } from './webhook.ts';
+
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** HTTPS, as the service demands, or plain HTTP to this machine, as a mock is used. */
+function isReceiverUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+}
+
+/** Clients written in Go send a list that they do not set as null. */
+const siteIds = z.array(z.string()).nullish();
+
+/** `metadata` of a creation. Bounds are not in the specification, so none are set; members it does not know are dropped. */
+export const metadataSchema = z.object({
+  name: z.string(),
+  description: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? ''),
+  webhook_url: z.string().refine(isReceiverUrl, 'must be an https URL, or an http URL on a loopback host'),
+  events: z.array(z.enum(kindNames)),
+  site_ids: siteIds.transform((ids) => ids ?? []),
+});
+
+/** `metadata` of an update: only the members to change. */
+export const metadataChangeSchema = z.object({
+  name: metadataSchema.shape.name.optional(),
+  description: z
+    .string()
+    .nullish()
+    .transform((text) => (text === null ? '' : text)),
+  webhook_url: metadataSchema.shape.webhook_url.optional(),
+  events: metadataSchema.shape.events.optional(),
+  site_ids: siteIds.transform((ids) => ids ?? undefined),
+});
+
+/** What a webhook listens to and where it sends it. */
+export type Metadata = z.output<typeof metadataSchema>;
+
+/** What is given to create a webhook: `description` and `site_ids` may be left out. */
+export type MetadataInput = z.input<typeof metadataSchema>;
+
+/** The members of the metadata that an update sends. */
+export type MetadataChange = z.output<typeof metadataChangeSchema>;
+
+/** A webhook as the API shows it. */
+export interface Webhook {
+  readonly id: string;
+  readonly type: 'webhook';
+  /** ISO 8601 with fractional seconds and an offset: `2024-08-27T00:20:57.123000+00:00` */
+  readonly created: string;
+  readonly last_modified: string;
+  readonly metadata: Metadata;
+  readonly schema: null;
+  readonly relationships: Readonly<Record<string, never>>;
+}
+
+/** A webhook as its creation shows it, and nothing afterwards. */
+export interface CreatedWebhook extends Webhook {
+  readonly secret: string;
+}
 
 /** Characters in a secret: some verifiers refuse HS256 keys of fewer than 32 bytes. */
 const SECRET_LENGTH = 48;
@@ -103,4 +164,9 @@ function withoutSecret({ secret: _, ...webhook }: CreatedWebhook): Webhook {
 
 function unknown(id: string): MockError {
   return new MockError(404, `there is no webhook ${id}`);
+}
+
+/** `2024-08-27T00:20:57.123000+00:00`: as in a resource's `created`. */
+function microseconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 23)}000+00:00`;
 }
