@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from './base/clock.ts';
+import type { MonotonicClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
@@ -18,7 +18,7 @@ import { watchSecrets } from './store/unreadable-secrets.ts';
 export interface ServiceOptions {
   readonly config: Config;
   readonly handlers: Handlers;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   /** being opened already; closed with the service. Without it, DATABASE_URL is opened */
   readonly store?: Promise<EventStore> | undefined;
@@ -75,6 +75,7 @@ async function startOn(
   const app = createReceiver({
     store,
     keyring,
+    clock,
     log,
     webhookPath: config.WEBHOOK_PATH,
     bodyLimit: config.BODY_LIMIT,

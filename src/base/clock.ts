@@ -8,12 +8,19 @@ export interface Clock {
   after(ms: number, fn: () => unknown): () => void;
 }
 
+/** A clock that measures durations, too. */
+export interface MonotonicClock extends Clock {
+  /** Milliseconds since some moment in the past; a change of the time of day does not change it. */
+  monotonic(): number;
+}
+
 /** Node refuses longer timers (it would fire them at once). */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** The machine's clock. Its timers do not keep the process alive. */
-export const systemClock: Clock = {
+export const systemClock: MonotonicClock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, fn) {
     const timer = setTimeout(fn, Math.min(ms, LONGEST_TIMER)).unref();
     return () => clearTimeout(timer);
@@ -21,7 +28,7 @@ export const systemClock: Clock = {
 };
 
 /** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
-export class VirtualClock implements Clock {
+export class VirtualClock implements MonotonicClock {
   #now: number;
   readonly #timers = new TimerQueue();
 
@@ -31,6 +38,10 @@ export class VirtualClock implements Clock {
   }
 
   now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
     return this.#now;
   }
 

@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 import { cutOut } from '../base/cut.ts';
-import { KitError, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import { Probe } from '../store/commit-probe.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { answerError, answerTooLarge, answerUnavailable } from './answer.ts';
-import { securityHeaders } from './headers.ts';
+import { answerError, securityHeaders } from './answer.ts';
 import { requestLog } from './request-log.ts';
+import { unavailable, verdictAfter } from './verdict.ts';
 import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
 
 export interface ReceiverOptions extends WebhookRouteOptions {
@@ -30,10 +30,10 @@ export function createReceiver(options: ReceiverOptions): RequestListener {
   });
   app.use(securityHeaders());
   app.use(requestLog(app, options.log));
-  app.all(options.webhookPath, ...webhookRoute(options));
+  app.all(options.webhookPath, webhookRoute(options));
   app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
   app.all('/readyz', readOnly, readiness(options));
-  app.use((_req, res) => answerError(res, 404, 'there is nothing here'));
+  app.use((_req, res) => answerError(res, NOTHING_HERE));
   app.use(lastResort);
   return (req, res) => {
     req.url = shortened(req.url ?? '');
@@ -75,32 +75,25 @@ function addressOf(req: Request, proxies: number): string {
 /** A comma or a space, of which there may be many. */
 const isBetween = (code: number) => code === 0x2c || code === 0x20;
 
+const NOTHING_HERE = { status: 404, error: 'there is nothing here' };
+const READ_ONLY = { status: 405, error: 'only GET is allowed here', headers: { Allow: 'GET, HEAD' } };
+
 const readOnly: RequestHandler = (req, res, next) => {
   if (req.method === 'GET' || req.method === 'HEAD') return next();
-  res.set('Allow', 'GET, HEAD');
-  answerError(res, 405, 'only GET is allowed here');
+  answerError(res, READ_ONLY);
 };
 
 function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
   const probe = new Probe();
   return async (_req, res) => {
-    if (isDraining()) return answerUnavailable(res, 'shutting down');
-    if (!(await probe.commits(store))) return answerUnavailable(res, 'the store is busy');
+    if (isDraining()) return answerError(res, unavailable('shutting down'));
+    if (!(await probe.commits(store))) return answerError(res, unavailable('the store is busy'));
     res.json({ status: 'ready' });
   };
 }
 
 const lastResort: ErrorRequestHandler = (error, req, res, _next) => {
   if (res.headersSent) return void res.destroy();
-  const status: unknown = error?.status;
-  if (status === 413) return answerTooLarge(res);
-  // What body-parser refuses: a body shorter than announced.
-  if (typeof status === 'number' && status >= 400 && status < 500) {
-    return answerError(res, 400, 'the body cannot be read');
-  }
   req.log.error({ error: messageOf(error) }, 'request failed');
-  if (error instanceof KitError && error.code === 'STORE_UNAVAILABLE') {
-    return answerUnavailable(res, 'not recorded');
-  }
-  answerError(res, 500, 'internal error');
+  answerError(res, verdictAfter(error));
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Express, Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp, startTime } from 'pino-http';
+import type { Clock } from '../base/clock.ts';
 import { cutOut } from '../base/cut.ts';
 
 /**
@@ -50,4 +51,44 @@ function pathOf(url: string): string {
 /** Has the request's status logged once it is answered. */
 export function logOutcome(req: Request): void {
   Reflect.get(req, 'log');
+}
+
+/** At most 200 MB a day. */
+const REFUSAL_LINES = 10;
+const SECOND_MS = 1000;
+
+interface RefusalLogOptions {
+  readonly log: Pick<Logger, 'warn'>;
+  readonly clock: Clock;
+  /** lines a second about refused requests, from all sources together */
+  readonly mostASecond?: number | undefined;
+}
+
+/** Writes a line on a request that was refused, in its own log. */
+export type LogRefusal = (req: Request, fields: object, message: string) => void;
+
+/**
+ * Bounds the lines about refusals for all sources together, as a flood may come from any number of them. What is left out
+ * is counted, and one line tells the count once its second is over.
+ */
+export function refusalLog({ log, clock, mostASecond = REFUSAL_LINES }: RefusalLogOptions): LogRefusal {
+  let written = 0;
+  let leftOut = 0;
+  let isCounting = false;
+  const end = () => {
+    if (leftOut > 0) log.warn({ leftOut }, 'more was refused than is logged');
+    written = 0;
+    leftOut = 0;
+    isCounting = false;
+  };
+  return (req, fields, message) => {
+    if (!isCounting) {
+      isCounting = true;
+      clock.after(SECOND_MS, end);
+    }
+    if (written < mostASecond) {
+      written++;
+      req.log.warn(fields, message);
+    } else leftOut++;
+  };
 }

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
@@ -8,10 +9,6 @@ import { receiversForEachTest } from '../support/receiver-fixture.ts';
 const start = receiversForEachTest();
 const LIMIT = 3;
 const forged = `Bearer ${tokenOf(JSON.stringify(notification()), 'not the secret')}`;
-
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 type App = Awaited<ReturnType<typeof start>>['app'];
 
@@ -128,25 +125,13 @@ describe('one source', () => {
     },
   );
 
-  test('starts anew, when a minute has passed, with 401', async () => {
-    jest.useFakeTimers({
-      now: Date.UTC(2026, 0, 1),
-      doNotFake: [
-        'nextTick',
-        'setImmediate',
-        'clearImmediate',
-        'setTimeout',
-        'clearTimeout',
-        'queueMicrotask',
-        'performance',
-        'hrtime',
-      ],
-    });
-    const { app } = await start({ options: { rejectLimit: LIMIT } });
+  test('starts again at 401, when a minute has passed', async () => {
+    const clock = new VirtualClock();
+    const { app } = await start({ options: { rejectLimit: LIMIT, clock } });
     expect((await fail(app, LIMIT + 1)).at(-1)).toBe(429);
-    jest.advanceTimersByTime(59_000);
+    await clock.advance(59_000);
     expect(await fail(app, 1)).toEqual([429]);
-    jest.advanceTimersByTime(61_000);
+    await clock.advance(61_000);
     expect(await fail(app, 1)).toEqual([401]);
   });
 });

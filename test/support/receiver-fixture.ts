@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
@@ -47,6 +48,7 @@ const defaults = {
   maxWaitingAcks: 1000,
   refusalLines: 1_000_000, // a test looks for the line on each of its refusals
   trustProxy: 0,
+  clock: systemClock,
   isDraining: () => false,
 };
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
@@ -20,7 +20,7 @@ export interface RunningService extends Service {
 export async function runService(
   handlers: Handlers,
   env: Readonly<Record<string, string>> = {},
-  clock: Clock = systemClock,
+  clock: MonotonicClock = systemClock,
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
   const path = join(directory, 'receiver.db');

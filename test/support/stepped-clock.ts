@@ -1,11 +1,15 @@
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 
 /** The machine's clock as somebody puts it forward or back: the time of day jumps, and timers go on as they were. */
-export class SteppedClock implements Clock {
+export class SteppedClock implements MonotonicClock {
   #step = 0;
 
   now(): number {
     return systemClock.now() + this.#step;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic();
   }
 
   after(ms: number, fn: () => unknown): () => void {
