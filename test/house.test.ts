@@ -111,7 +111,7 @@ describe('the rules of the house', () => {
     const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
     // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
-    expect(scripts.toSorted()).toEqual(['src/cli/events/progress.ts', 'src/cli/print.ts']);
+    expect(scripts.toSorted()).toEqual(['src/cli/events/progress-bar.ts', 'src/cli/print.ts']);
     const loggers = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),
     );

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { toVerified } from '../../src/receiver/verified.ts';
 import { openStore } from '../../src/store/open.ts';
+import { toVerified } from '../../src/store/verified.ts';
 import { mediaId } from '../fill.ts';
 import { dispatchAll } from './dispatch-all.ts';
 import { type QueueOptions, queueOptions, timeQueue } from './queue.ts';

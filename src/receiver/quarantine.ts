@@ -6,8 +6,8 @@ import { type JsonObject, parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { inspectToken, verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
+import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
-import { toVerified } from './verified.ts';
 
 /** A notification that was refused, as it came. */
 export interface Refused {

@@ -3,9 +3,9 @@ import { KitError } from '../base/errors.ts';
 import { decode, type JsonObject, type Outline, outlineOf, parseOutlined } from '../notification/json.ts';
 import { claimsOf, type Refusal, signerOf, unsigned, verifySigned } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/event-store.ts';
+import { label, toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 import type { BodyProblem } from './read-body.ts';
-import { label, toVerified } from './verified.ts';
 
 /** What becomes of a request on the webhook path. */
 export type Verdict = Accepted | Refused;

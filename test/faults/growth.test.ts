@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decode, outlineOf, parseJsonText } from '../../src/notification/json.ts';
 import { claimsOf, inspectToken, keyOf, signerOf, unsigned } from '../../src/notification/token.ts';
-import { label } from '../../src/receiver/verified.ts';
+import { label } from '../../src/store/verified.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { runService } from '../support/running-service.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { admitQuarantined } from '../../src/receiver/quarantine.ts';
-import { toVerified } from '../../src/receiver/verified.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
+import { toVerified } from '../../src/store/verified.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';

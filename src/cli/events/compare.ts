@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { numberedLines } from '../../recording/lines.ts';
+import { ReportPair } from '../../replay/compare-reports.ts';
+import { numberedLines } from '../../replay/numbered-lines.ts';
+import { portable } from '../../replay/portable-reason.ts';
+import { type Outcome, parseOutcome } from '../../replay/report-file.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
-import { ReportPair } from './comparing/report-pair.ts';
-import { portable } from './portable-reason.ts';
-import { type Outcome, parseOutcome } from './report.ts';
 
 interface Flags {
   readonly reasons?: true;

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
+import { DraftFile } from '../../base/whole-file.ts';
 import { loadConfig } from '../../config.ts';
-import { type Recorded, toLine } from '../../recording/recorded.ts';
-import { redactor } from '../../recording/redact.ts';
+import { receivedPagesOf } from '../../replay/database-source.ts';
+import { type Recorded, toLine } from '../../replay/recording-lines.ts';
+import { redactor } from '../../replay/redact.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, writeWhileRead } from '../print.ts';
-import { DraftFile } from './draft-file.ts';
-import { receivedPagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
-import { Progress } from './progress.ts';
+import { Progress } from './progress-bar.ts';
 import { readKey } from './redact-key.ts';
 import { keepHeapSmall } from './small-heap.ts';
 

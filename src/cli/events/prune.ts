@@ -1,15 +1,15 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
+import { pagesOf } from '../../replay/database-source.ts';
+import { pause } from '../../replay/pause.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { duration } from '../duration.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
-import { pagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
-import { pause } from './pause.ts';
-import { Progress } from './progress.ts';
+import { Progress } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {
   readonly olderThan: number;

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { ENDS, type End } from '../../replay/await-ends.ts';
 import { duration } from '../duration.ts';
 import { say } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
-import { ENDS, type End } from './handlers/await-ends.ts';
 import { atLeastOne, probability, wholeNumber } from './numbers.ts';
 import { receiverUrl } from './url.ts';
 
@@ -138,7 +138,7 @@ async function replay(flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', '--wait and --timeout are the same: give one of them');
   const config = loadConfig();
   if (!flags.to) {
-    const { replayToHandlers } = await import('./handlers/replay.ts');
+    const { replayToHandlers } = await import('../../replay/replay-to-handlers.ts');
     const { timeout = flags.wait } = flags;
     return replayToHandlers(config, { ...flags, filter, ...(timeout !== undefined && { timeout }) });
   }
@@ -149,7 +149,7 @@ async function replay(flags: Flags): Promise<void> {
   const isRandom = flags.shuffle === true || (flags.duplicate ?? 0) > 0;
   const seed = flags.seed ?? randomInt(2 ** 31);
   if (isRandom && flags.seed === undefined) say(`--seed ${seed} does the same again`);
-  const { replayOverHttp } = await import('./sending/replay.ts'); // what sends is not loaded for what does not
+  const { replayOverHttp } = await import('../../replay/replay-over-http.ts'); // what sends is not loaded for what does not
   return replayOverHttp(config, {
     to: flags.to,
     filter,

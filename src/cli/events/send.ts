@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { duration } from '../duration.ts';
-import { addBodyOptions, type BodyFlags } from './single/body-options.ts';
+import { addBodyOptions, type BodyFlags } from './body-options.ts';
 import { FAULT_HELP, FAULTS, type Fault } from './single/fault-names.ts';
 import { receiverUrl } from './url.ts';
 

@@ -1,5 +1,5 @@
-import { DraftFile } from './draft-file.ts';
-import { type Reasons, ReportWriter } from './report.ts';
+import { DraftFile } from '../../base/whole-file.ts';
+import { type Reasons, ReportWriter } from '../../replay/report-file.ts';
 
 /** Works with a report that is in its place once the work has ended well, and not at all otherwise. */
 export async function withReport<T>(

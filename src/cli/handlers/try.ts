@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { addBodyOptions, type BodyFlags } from '../events/single/body-options.ts';
+import { addBodyOptions, type BodyFlags } from '../events/body-options.ts';
 
 /** What the options give. */
 export interface TryFlags extends BodyFlags {

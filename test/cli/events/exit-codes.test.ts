@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { toLine } from '../../../src/recording/recorded.ts';
+import { toLine } from '../../../src/replay/recording-lines.ts';
 import { HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, type EventDesk, SECRET } from '../../support/event-desk.ts';
 import { listeningReceiver } from '../../support/listening-receiver.ts';

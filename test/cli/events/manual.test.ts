@@ -231,8 +231,8 @@ test('has a test of every section with commands, and leads to all sections from 
 });
 
 test('gives examples of a recording and a report that are what they say, when read by the program', async () => {
-  const { parseLine } = await import('../../../src/recording/recorded.ts');
-  const { parseOutcome } = await import('../../../src/cli/events/report.ts');
+  const { parseLine } = await import('../../../src/replay/recording-lines.ts');
+  const { parseOutcome } = await import('../../../src/replay/report-file.ts');
   const [recording = '', report = ''] = [...textOf('replay.md').matchAll(/^```json\n(.*)\n```$/gm)].map(
     ([, line]) => present(line),
   );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { toLine } from '../../../src/recording/recorded.ts';
+import { toLine } from '../../../src/replay/recording-lines.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { tokenOf } from '../../support/hs256.ts';

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import request from 'supertest';
-import { bodyOf, readBody } from '../../../src/cli/events/single/body-options.ts';
+import { bodyOf, readBody } from '../../../src/cli/events/body-options.ts';
 import { send } from '../../../src/cli/events/single/send.ts';
 import { keyOf, signNotification } from '../../../src/notification/token.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';

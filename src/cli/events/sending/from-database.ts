@@ -1,6 +1,6 @@
+import { pagesOf } from '../../../replay/database-source.ts';
+import type { Outgoing } from '../../../replay/recorded-event.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
-import { pagesOf } from '../each-event.ts';
-import type { Outgoing } from './outgoing.ts';
 
 export interface DatabaseOptions {
   readonly filter: EventFilter;

@@ -1,7 +1,7 @@
+import type { Outgoing } from '../../../replay/recorded-event.ts';
 import { iso } from '../../../store/event-json.ts';
 import { line, write } from '../../print.ts';
 import { table } from '../../table.ts';
-import type { Outgoing } from './outgoing.ts';
 
 const SHOWN = 5;
 

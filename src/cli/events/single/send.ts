@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { KitError } from '../../../base/errors.ts';
 import { type Config, loadConfig } from '../../../config.ts';
+import { wordOf } from '../../../replay/answer-tally.ts';
+import { broken } from '../../../replay/faulty-requests.ts';
+import { type Answer, Transport } from '../../../replay/receiver-client.ts';
+import { signingKeys } from '../../../replay/signing-keys.ts';
 import { line, write } from '../../print.ts';
+import { bodyOf, readBody } from '../body-options.ts';
 import type { SendFlags } from '../send.ts';
-import { wordOf } from '../sending/answers.ts';
-import { signingKeys } from '../sending/signing-keys.ts';
-import { type Answer, Transport } from '../sending/transport.ts';
-import { bodyOf, readBody } from './body-options.ts';
 import { CHANGES_BODY, type Fault } from './fault-names.ts';
-import { broken } from './faults.ts';
 
 const ANSWER_MS = 10_000;
 const SLOW_ANSWER_MS = 120_000;

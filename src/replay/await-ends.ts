@@ -1,10 +1,10 @@
-import { systemClock } from '../../../base/clock.ts';
-import { KitError } from '../../../base/errors.ts';
-import type { EventStore, Status, StoredEvent } from '../../../store/event-store.ts';
-import { pause } from '../pause.ts';
-import { Progress } from '../progress.ts';
-import type { ReportWriter } from '../report.ts';
-import type { IdList } from './id-list.ts';
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import type { IdList } from '../cli/events/handlers/id-list.ts';
+import { Progress } from '../cli/events/progress-bar.ts';
+import type { EventStore, Status, StoredEvent } from '../store/event-store.ts';
+import { pause } from './pause.ts';
+import type { ReportWriter } from './report-file.ts';
 
 /** How an event can end. */
 export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];

@@ -1,22 +1,22 @@
-import { systemClock } from '../../../base/clock.ts';
-import { KitError } from '../../../base/errors.ts';
-import type { Config } from '../../../config.ts';
-import { eventJson } from '../../../store/event-json.ts';
-import type { EventFilter, EventStore } from '../../../store/event-store.ts';
-import { interruptible } from '../../interruptible.ts';
-import { loadHandlers } from '../../load-handlers.ts';
-import { say, write } from '../../print.ts';
-import { table } from '../../table.ts';
-import { pagesOf } from '../each-event.ts';
-import { eventTable } from '../event-rows.ts';
-import { withDatabase } from '../open-database.ts';
-import { pause } from '../pause.ts';
-import { Progress } from '../progress.ts';
-import { refuseEmpty } from '../refuse-empty.ts';
-import { withReport } from '../with-report.ts';
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import { eventTable } from '../cli/events/event-rows.ts';
+import { IdList } from '../cli/events/handlers/id-list.ts';
+import { withDatabase } from '../cli/events/open-database.ts';
+import { Progress } from '../cli/events/progress-bar.ts';
+import { refuseEmpty } from '../cli/events/refuse-empty.ts';
+import { withReport } from '../cli/events/with-report.ts';
+import { interruptible } from '../cli/interruptible.ts';
+import { loadHandlers } from '../cli/load-handlers.ts';
+import { say, write } from '../cli/print.ts';
+import { table } from '../cli/table.ts';
+import type { Config } from '../config.ts';
+import { eventJson } from '../store/event-json.ts';
+import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { awaitEnds, type End, type Tally } from './await-ends.ts';
+import { pagesOf } from './database-source.ts';
 import { preview, standingOf } from './dry-run.ts';
-import { IdList } from './id-list.ts';
+import { pause } from './pause.ts';
 
 export interface HandlerReplay {
   readonly filter: EventFilter;
@@ -85,7 +85,7 @@ async function replayAll(store: EventStore, config: Config, replay: HandlerRepla
       if (underWay > 0) say(`${more}: they are taken along`);
       say(`${replayed} events put back to pending; waiting until they have ended`);
       const stop = handlers
-        ? (await import('./run-here.ts')).runHere(store, config, handlers)
+        ? (await import('../cli/events/handlers/run-here.ts')).runHere(store, config, handlers)
         : async () => {};
       const until = timeout === undefined ? undefined : systemClock.now() + timeout;
       const ends = await awaitEnds({ store, ids, report, signal, until }).finally(stop);

@@ -3,10 +3,10 @@ import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { KitError, messageOf } from '../../../base/errors.ts';
-import { readRecording } from '../../../recording/read.ts';
-import type { EventFilter } from '../../../store/event-store.ts';
-import { type Outgoing, outgoing } from './outgoing.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import type { EventFilter } from '../store/event-store.ts';
+import { readRecording } from './read-recording.ts';
+import { type Outgoing, outgoing } from './recorded-event.ts';
 
 /** A recording that can be read from its start as often as need be. */
 export interface RecordingSource {

@@ -1,4 +1,4 @@
-import type { EventFilter, EventStore, Received, StoredEvent } from '../../store/event-store.ts';
+import type { EventFilter, EventStore, Received, StoredEvent } from '../store/event-store.ts';
 
 /** How many events are in memory at once. */
 const PAGE = 200;

@@ -2,8 +2,8 @@ import { cut } from '../base/cut.ts';
 import { digestOf } from '../notification/digest.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';
-import { eventId } from '../store/event-id.ts';
-import type { VerifiedNotification } from '../store/event-store.ts';
+import { eventId } from './event-id.ts';
+import type { VerifiedNotification } from './event-store.ts';
 
 const LONGEST_LABEL = 200;
 

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../../../base/clock.ts';
-import { KitError } from '../../../base/errors.ts';
-import { type JsonObject, parseJsonObject } from '../../../notification/json.ts';
-import { isKind, kindNames } from '../../../notification/kinds.ts';
-import { readInput } from '../../read-input.ts';
-import { moment, TIME_HELP } from '../when.ts';
-import { compose } from './compose.ts';
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import { type JsonObject, parseJsonObject } from '../../notification/json.ts';
+import { isKind, kindNames } from '../../notification/kinds.ts';
+import { compose } from '../../replay/compose.ts';
+import { readInput } from '../read-input.ts';
+import { moment, TIME_HELP } from './when.ts';
 
 /** What the options give that make up a notification. */
 export interface BodyFlags {

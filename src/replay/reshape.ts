@@ -1,5 +1,5 @@
-import { parseJsonText } from '../../../notification/json.ts';
-import type { Outgoing } from './outgoing.ts';
+import { parseJsonText } from '../notification/json.ts';
+import type { Outgoing } from './recorded-event.ts';
 
 /**
  * The newest event time of all; undefined where none has one.

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Lanes } from '../../../src/cli/events/sending/lanes.ts';
+import { Lanes } from '../../src/replay/senders.ts';
 
 test('keeps the order in each lane and the limits, when tasks take any time, and runs each once', async () => {
   const tasks = fc.array(fc.record({ lane: fc.nat(4), turns: fc.nat(5) }), { maxLength: 60 });

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { textOf } from '../../../src/base/thrown.ts';
-import { portable } from '../../../src/cli/events/portable-reason.ts';
-import { deskForEachTest } from '../../support/event-desk.ts';
-import { copyProgram } from '../../support/program-copy.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { textOf } from '../../src/base/thrown.ts';
+import { portable } from '../../src/replay/portable-reason.ts';
+import { deskForEachTest } from '../support/event-desk.ts';
+import { copyProgram } from '../support/program-copy.ts';
+import { runCli } from '../support/run-cli.ts';
 
-const own = fileURLToPath(new URL('../../../', import.meta.url));
+const own = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('a reason', () => {
   test.each([
     ['a path of this checkout', `open '${own}data/x.json'`, "open 'data/x.json'"],
     [
       'a URL of this checkout',
-      `${new URL('../../../package.json', import.meta.url)}:3:14 broke`,
+      `${new URL('../../package.json', import.meta.url)}:3:14 broke`,
       'package.json broke',
     ],
     ['a path of another checkout', 'in /srv/qa/kit/src/handlers/media.ts:3:14', 'in src/handlers/media.ts'],

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf } from '../notification/payload.ts';
-import type { Recorded } from './recorded.ts';
+import type { Recorded } from './recording-lines.ts';
 import { idRedactor } from './redact-id.ts';
 
 const ID_MEMBER = /^[a-z]+(_[a-z]+)*_id$/;

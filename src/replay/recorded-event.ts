@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../../notification/json.ts';
-import { toVerified } from '../../../receiver/verified.ts';
-import type { Recorded } from '../../../recording/recorded.ts';
-import { eventId } from '../../../store/event-id.ts';
+import type { JsonObject } from '../notification/json.ts';
+import { eventId } from '../store/event-id.ts';
+import { toVerified } from '../store/verified.ts';
+import type { Recorded } from './recording-lines.ts';
 
 /** A recorded notification that is to be sent. */
 export interface Outgoing extends Recorded {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Progress } from '../../../src/cli/events/progress.ts';
+import { Progress } from '../../../src/cli/events/progress-bar.ts';
 
 function shown(isTTY: boolean) {
   let time = 0;

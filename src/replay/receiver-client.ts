@@ -1,7 +1,7 @@
 import type { Agent, ClientRequest } from 'node:http';
 import https from 'node:https';
-import { beginningOf } from '../../../base/answer-body.ts';
-import { http } from '../../../base/node-http.ts';
+import { beginningOf } from '../base/answer-body.ts';
+import { http } from '../base/node-http.ts';
 
 /** What a receiver answered, or why it did not. */
 export type Answer =

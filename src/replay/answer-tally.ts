@@ -1,6 +1,6 @@
-import { line, say } from '../../print.ts';
-import { table } from '../../table.ts';
-import type { Answer } from './transport.ts';
+import { line, say } from '../cli/print.ts';
+import { table } from '../cli/table.ts';
+import type { Answer } from './receiver-client.ts';
 
 /** An answer in a word: what the receiver says it did with the notification, the status, or that there was none. */
 export function wordOf(answer: Answer): string {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import { KitError, messageOf } from '../../../base/errors.ts';
-import type { Outcome } from '../report.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import type { Outcome } from './report-file.ts';
 
 export type Side = 'a' | 'b';
 

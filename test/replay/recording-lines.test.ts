@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseLine, toLine } from '../../src/recording/recorded.ts';
+import { parseLine, toLine } from '../../src/replay/recording-lines.ts';
 import { jsonObject } from '../support/json-values.ts';
 
 const recorded = fc.record({

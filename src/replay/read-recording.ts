@@ -1,5 +1,5 @@
-import { numberedLines } from './lines.ts';
-import { parseLine, type ReadLine } from './recorded.ts';
+import { numberedLines } from './numbered-lines.ts';
+import { parseLine, type ReadLine } from './recording-lines.ts';
 
 export type NumberedReadLine = ReadLine & {
   /** from 1 */

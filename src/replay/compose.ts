@@ -1,5 +1,5 @@
-import { KitError } from '../../../base/errors.ts';
-import { isKind, KINDS } from '../../../notification/kinds.ts';
+import { KitError } from '../base/errors.ts';
+import { isKind, KINDS } from '../notification/kinds.ts';
 
 /** What a notification is made of on the command line. */
 export interface Members {

@@ -1,10 +1,10 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
-import { KitError } from '../../../base/errors.ts';
-import { parseJsonObject } from '../../../notification/json.ts';
-import { keyOf, signNotification } from '../../../notification/token.ts';
-import type { Post } from '../sending/transport.ts';
-import type { Fault } from './fault-names.ts';
+import { KitError } from '../base/errors.ts';
+import type { Fault } from '../cli/events/single/fault-names.ts';
+import { parseJsonObject } from '../notification/json.ts';
+import { keyOf, signNotification } from '../notification/token.ts';
+import type { Post } from './receiver-client.ts';
 
 const SLOW_MS = 1000;
 

@@ -1,5 +1,5 @@
-import type { EventFilter, EventStore, StoredEvent } from '../../../store/event-store.ts';
-import { pagesOf } from '../each-event.ts';
+import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
+import { pagesOf } from './database-source.ts';
 
 /** What a replay to the handlers would do. */
 export interface Preview {

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import type { Config } from '../../../config.ts';
-import { keyOf } from '../../../notification/token.ts';
-import type { EventStore } from '../../../store/event-store.ts';
-import { readSecret } from '../../read-secret.ts';
-import { hasDatabase, withDatabase } from '../open-database.ts';
+import { hasDatabase, withDatabase } from '../cli/events/open-database.ts';
+import { readSecret } from '../cli/read-secret.ts';
+import type { Config } from '../config.ts';
+import { keyOf } from '../notification/token.ts';
+import type { EventStore } from '../store/event-store.ts';
 
 export interface SigningKeys {
   /** The key that a webhook's notifications are signed with; undefined where no secret is known. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { KitError, messageOf } from '../../base/errors.ts';
-import { visible } from '../../base/visible.ts';
+import { KitError, messageOf } from './errors.ts';
+import { visible } from './visible.ts';
 
 /**
  * A file that is there whole or not at all: written beside its place and renamed into it at the end. What a killed

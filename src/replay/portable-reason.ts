@@ -10,7 +10,7 @@ const FRAMES = 1;
 const MOST_ROUNDS = 8;
 
 /** This project, as a path with slashes that ends with one. */
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const PROJECT = slashed(fileURLToPath(ROOT));
 /** As texts name it: taken out first and as a whole, since a path with spaces cannot be told from words. */
 const PROJECT_NAMES = [ROOT.href, fileURLToPath(ROOT)];

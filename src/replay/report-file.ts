@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DraftFile } from './draft-file.ts';
+import type { DraftFile } from '../base/whole-file.ts';
 import { portable } from './portable-reason.ts';
 
 /** The form of a report's lines. */

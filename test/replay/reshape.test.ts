@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom } from '../../../src/base/seeded-random.ts';
-import { type Outgoing, outgoing } from '../../../src/cli/events/sending/outgoing.ts';
-import { asNew, duplicated, newestTime, paced, shuffled } from '../../../src/cli/events/sending/reshape.ts';
-import { present } from '../../support/only.ts';
-import { verified } from '../../support/verified-notification.ts';
+import { seededRandom } from '../../src/base/seeded-random.ts';
+import { type Outgoing, outgoing } from '../../src/replay/recorded-event.ts';
+import { asNew, duplicated, newestTime, paced, shuffled } from '../../src/replay/reshape.ts';
+import { present } from '../support/only.ts';
+import { verified } from '../support/verified-notification.ts';
 
 interface Moment {
   readonly happened: number;
