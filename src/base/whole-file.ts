@@ -4,33 +4,50 @@ import { basename, dirname, join } from 'node:path';
 import { KitError, messageOf } from './errors.ts';
 import { visible } from './visible.ts';
 
+/** A file while it is written. */
+export interface WholeFile {
+  /** Appends lines of text. Somebody may look at them on a terminal, so characters that a terminal obeys are escaped. */
+  write(text: string): Promise<void>;
+}
+
 /**
- * A file that is there whole or not at all: written beside its place and renamed into it at the end. What a killed
- * process left beside it is removed by the next one.
+ * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
+ * well. If the work fails, nothing of it stays. What a killed process left beside the file, the next one removes.
+ * @throws KitError OUTPUT_FAILED if the file cannot be written
  */
-export class DraftFile {
+export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {
+  const draft = await Draft.create(path);
+  try {
+    const result = await work(draft);
+    await draft.commit();
+    return result;
+  } catch (error) {
+    await draft.discard().catch(() => {}); // the first error is the one to tell
+    throw error;
+  }
+}
+
+class Draft implements WholeFile {
   readonly #path: string;
-  readonly #draft: string;
+  readonly #draftPath: string;
   readonly #file: FileHandle;
 
-  private constructor(path: string, draft: string, file: FileHandle) {
+  private constructor(path: string, draftPath: string, file: FileHandle) {
     this.#path = path;
-    this.#draft = draft;
+    this.#draftPath = draftPath;
     this.#file = file;
   }
 
-  /** @throws KitError OUTPUT_FAILED if nothing can be written there */
-  static async create(path: string): Promise<DraftFile> {
+  static async create(path: string): Promise<Draft> {
     try {
       await removeAbandoned(path);
-      const draft = `${prefixOf(path)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
-      return new DraftFile(path, draft, await open(draft, 'wx', 0o600)); // notifications are nobody else's
+      const draftPath = `${prefixOf(path)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
+      return new Draft(path, draftPath, await open(draftPath, 'wx', 0o600)); // notifications are for the owner alone
     } catch (cause) {
       throw failed(path, cause);
     }
   }
 
-  /** JSON lines. Somebody will look at them on a terminal. */
   async write(text: string): Promise<void> {
     try {
       await this.#file.writeFile(visible(text));
@@ -39,21 +56,20 @@ export class DraftFile {
     }
   }
 
-  /** Puts the file in its place, in the place of one that is there. */
+  /** Replaces a file that is there. */
   async commit(): Promise<void> {
     try {
       await this.#file.sync();
       await this.#file.close();
-      await rename(this.#draft, this.#path);
+      await rename(this.#draftPath, this.#path);
     } catch (cause) {
       throw failed(this.#path, cause);
     }
   }
 
-  /** Removes what was written so far. */
   async discard(): Promise<void> {
     await this.#file.close();
-    await unlink(this.#draft);
+    await unlink(this.#draftPath);
   }
 }
 
@@ -76,7 +92,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // a process of another user
   }
 }
 

@@ -1,67 +1,69 @@
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { IdList } from '../cli/events/handlers/id-list.ts';
-import { Progress } from '../cli/events/progress-bar.ts';
 import type { EventStore, Status, StoredEvent } from '../store/event-store.ts';
+import type { Listener } from './listener.ts';
 import { pause } from './pause.ts';
-import type { ReportWriter } from './report-file.ts';
+import type { Report } from './report-file.ts';
 
 /** How an event can end. */
 export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];
 export type End = (typeof ENDS)[number];
 
+/** How many events ended with each status. */
+export type Ends = ReadonlyMap<Status, number>;
+
 export interface Waiting {
   readonly store: Pick<EventStore, 'eventsAfter' | 'events'>;
   readonly ids: IdList;
-  readonly report: ReportWriter | undefined;
+  readonly clock: Clock;
+  readonly listener: Listener;
+  readonly report: Report | undefined;
   readonly signal: AbortSignal;
-  /** when to stop waiting, milliseconds since the epoch; undefined: never */
-  readonly until: number | undefined;
+  /** when to stop waiting, milliseconds since the epoch; Infinity: never */
+  readonly until: number;
 }
 
-/** How the events came out. */
-export type Tally = ReadonlyMap<string, number>;
-
 const POLL_MS = 100;
-/** So long nothing at all runs although something is ready: then nobody is there to run it. */
+/** If nothing at all runs for so long although something is ready, no process handles events. */
 const NOBODY_MS = 15_000;
 
 /**
- * Waits until each of the events has ended, and writes down how. At the time limit, those that have not are written down
- * as they stand.
- * @throws KitError REPLAY_FAILED if nobody handles them
+ * Waits until each of the events has ended, and reports how. At the time limit, it counts and reports the other events
+ * with the status that they have then.
+ * @throws KitError REPLAY_FAILED if no process handles them
  */
-export async function awaitEnds({ store, ids, report, signal, until = Infinity }: Waiting): Promise<Tally> {
-  const tally = new Map<string, number>();
-  const progress = new Progress({ verb: 'ended' });
-  const watch = new Watch(store);
+export async function awaitEnds(waiting: Waiting): Promise<Ends> {
+  const { store, ids, clock, listener, report, signal, until } = waiting;
+  const counts = new Map<Status, number>();
+  const stage = listener.begin('ended');
+  const watch = new Watch(store, clock);
   let ended = 0;
   for (const page of ids.pages()) {
     const ends = new Map<string, StoredEvent>();
     let open = page;
     while (open.length > 0) {
-      if (signal.aborted) return tally;
-      const isLast = systemClock.now() >= until;
+      if (signal.aborted) return counts;
+      const isLast = clock.now() >= until;
       const events = await store.eventsAfter({ ids: open }, undefined, open.length);
       const settled = isLast ? events : events.filter(hasEnded);
       for (const event of settled) {
-        tally.set(event.status, (tally.get(event.status) ?? 0) + 1);
+        counts.set(event.status, (counts.get(event.status) ?? 0) + 1);
         ends.set(event.id, event);
       }
       ended += settled.length;
-      progress.show(ended, ended / ids.length);
+      stage.show(ended, ended / ids.length);
       open = isLast ? [] : open.filter((id) => !ends.has(id));
       await watch.check(events, settled.length > 0);
-      if (open.length > 0) await pause(POLL_MS, signal);
+      if (open.length > 0) await pause(clock, POLL_MS, signal);
     }
-    // In the order of their event times, not in which they ended: two reports are to look alike.
+    // In the order of event times, not of ends: so two reports look alike.
     for (const id of page) {
       const event = ends.get(id);
       if (event) await report?.add(outcomeOf(event));
     }
   }
-  progress.end();
-  return tally;
+  stage.end();
+  return counts;
 }
 
 function hasEnded({ status }: StoredEvent): boolean {
@@ -72,18 +74,22 @@ function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
   return { id, kind, resource, outcome: status, reason: lastError };
 }
 
-/** Notices when nobody handles events. */
+/** Notices if no process handles events. */
 class Watch {
   readonly #store: Pick<EventStore, 'events'>;
-  #quietSince = systemClock.now();
-  #lookedAt = systemClock.now();
+  readonly #clock: Clock;
+  #quietSince: number;
+  #lookedAt: number;
 
-  constructor(store: Pick<EventStore, 'events'>) {
+  constructor(store: Pick<EventStore, 'events'>, clock: Clock) {
     this.#store = store;
+    this.#clock = clock;
+    this.#quietSince = clock.now();
+    this.#lookedAt = clock.now();
   }
 
   async check(events: readonly StoredEvent[], somethingEnded: boolean): Promise<void> {
-    const now = systemClock.now();
+    const now = this.#clock.now();
     const isReady = ({ status, nextAttemptAt = 0 }: StoredEvent) =>
       status === 'pending' && nextAttemptAt < now;
     if (somethingEnded || !events.some(isReady)) this.#quietSince = now;
@@ -93,7 +99,28 @@ class Watch {
     if (now - this.#quietSince < NOBODY_MS) return;
     throw new KitError(
       'REPLAY_FAILED',
-      'the events are put back, but nobody handles them and no report was written: start the server, or use --run',
+      'the events are reset to pending, but nobody handles them and no report was written: start the server, or use --run',
     );
+  }
+}
+
+/** Many event ids in little memory: as text outside of the heap, 31 bytes each. */
+export class IdList {
+  readonly #pages: Buffer[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    this.#pages.push(Buffer.from(ids.join('\n')));
+    this.#length += ids.length;
+  }
+
+  /** The ids, as many at a time as were added at a time. */
+  *pages(): Generator<string[]> {
+    for (const page of this.#pages) yield page.toString().split('\n');
   }
 }

@@ -1,15 +1,16 @@
+import { createReadStream } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../base/errors.ts';
-import type { Outcome } from './report-file.ts';
-
-export type Side = 'a' | 'b';
+import { numberedLines } from './numbered-lines.ts';
+import { portable } from './portable-reason.ts';
+import { type Outcome, parseOutcome, type Reasons } from './report-file.ts';
 
 /** An event that did not end alike in both reports. */
 export interface Difference {
   readonly id: string;
   readonly kind: string;
   readonly resource: string;
-  /** null where this report does not have it */
+  /** null if this report does not have the event */
   readonly a: string | null;
   readonly b: string | null;
 }
@@ -21,16 +22,81 @@ export interface Counts {
   readonly onlyB: number;
 }
 
+export interface Comparing {
+  /** compares reasons too: without what is of one run or machine only, or exactly as they are written */
+  readonly reasons?: Reasons | undefined;
+  /** called for each line that is not one of a report */
+  readonly onBroken: (path: string, line: number) => void;
+}
+
+export interface Comparison extends Counts {
+  /** lines that are not lines of a report */
+  readonly broken: number;
+  /** The events that did not end alike: first in the order of A, then those of B alone. They can be read again. */
+  differences(): Iterable<Difference>;
+}
+
+/**
+ * Compares two reports and works with the result. The reports may be of any length, with their lines in any order.
+ * @throws KitError INPUT_INVALID if a report cannot be read, OUTPUT_FAILED if there is no room in the temporary directory
+ */
+export async function compareReports<T>(
+  reports: { readonly a: string; readonly b: string },
+  { reasons, onBroken }: Comparing,
+  work: (comparison: Comparison) => Promise<T>,
+): Promise<T> {
+  const pair = new ReportPair();
+  // A report that was written with exact reasons, or by an earlier version, compares with any other.
+  const textOf = reasons === 'exact' ? (reason: string) => reason : portable;
+  const read = (side: Side) =>
+    readReport(reports[side], onBroken, (event) => {
+      const reason = reasons && event.reason !== undefined ? ` (${textOf(event.reason)})` : '';
+      pair.add(side, event, `${event.outcome}${reason}`);
+    });
+  try {
+    const broken = (await read('a')) + (await read('b'));
+    return await work({ ...pair.compare(), broken, differences: () => pair.differences() });
+  } finally {
+    pair.close();
+  }
+}
+
+/** Tells how many lines are broken. */
+async function readReport(
+  path: string,
+  onBroken: Comparing['onBroken'],
+  add: (outcome: Outcome) => void,
+): Promise<number> {
+  let broken = 0;
+  try {
+    for await (const { number, text } of numberedLines(createReadStream(path))) {
+      const outcome = text === undefined ? undefined : parseOutcome(text);
+      if (outcome) {
+        add(outcome);
+        continue;
+      }
+      broken++;
+      onBroken(path, number);
+    }
+  } catch (cause) {
+    if (cause instanceof KitError) throw cause;
+    throw new KitError('INPUT_INVALID', `cannot read the report ${path}: ${messageOf(cause)}`, { cause });
+  }
+  return broken;
+}
+
+type Side = 'a' | 'b';
+
 const CACHE_KIB = 16_384;
 
 const reportTable = (side: Side) => `
   CREATE TABLE ${side} (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT, resource TEXT, outcome TEXT);`;
 
 /**
- * Two reports of any length and in any order, in a database without a name: SQLite keeps it in a file that is gone from
- * its directory as soon as it is open, so that nothing is left however the command ends.
+ * Two reports in a database without a name: SQLite removes its file from the directory as soon as it is open, so that
+ * nothing is left of it, however the process ends.
  */
-export class ReportPair {
+class ReportPair {
   readonly #db = new Database('');
   readonly #inserts: Readonly<Record<Side, Database.Statement<unknown[]>>>;
 
@@ -38,7 +104,7 @@ export class ReportPair {
     this.#db.pragma('journal_mode = OFF');
     this.#db.pragma(`cache_size = -${CACHE_KIB}`);
     this.#db.exec(`BEGIN; ${reportTable('a')} ${reportTable('b')}`);
-    // Of an event that was sent more than once, every outcome counts.
+    // If an event was sent more than once, every outcome counts.
     const insert = (side: Side) =>
       this.#db.prepare(
         `INSERT INTO ${side} (id, kind, resource, outcome) VALUES (?, ?, ?, ?)
@@ -48,15 +114,11 @@ export class ReportPair {
     this.#inserts = { a: insert('a'), b: insert('b') };
   }
 
-  /** @throws KitError OUTPUT_FAILED where there is no room for it */
   add(side: Side, { id, kind, resource }: Outcome, outcome: string): void {
     roomFor(() => this.#inserts[side].run(id, kind, resource, outcome));
   }
 
-  /**
-   * Finds what differs, once all is added.
-   * @throws KitError OUTPUT_FAILED where there is no room for it
-   */
+  /** Finds the differences, once all outcomes are added. */
   compare(): Counts {
     return roomFor(() => this.#compare());
   }
@@ -76,7 +138,6 @@ export class ReportPair {
     return counts.get() ?? { alike: 0, changed: 0, onlyA: 0, onlyB: 0 };
   }
 
-  /** What differs: first in the order of A, then what B alone has. */
   differences(): Iterable<Difference> {
     return this.#db.prepare<[], Difference>('SELECT * FROM difference ORDER BY rowid').iterate();
   }

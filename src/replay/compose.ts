@@ -1,7 +1,8 @@
 import { KitError } from '../base/errors.ts';
+import { type JsonObject, parseJsonObject } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 
-/** What a notification is made of on the command line. */
+/** The members of a composed body. */
 export interface Members {
   readonly kind: string;
   readonly webhook: string;
@@ -14,24 +15,60 @@ export interface Members {
   readonly channel?: string;
 }
 
-const ID_OPTIONS = ['media', 'thumbnail', 'track', 'channel'] as const;
+const IDS = ['media', 'thumbnail', 'track', 'channel'] as const;
 
 /**
- * The body of a notification as the provider writes it.
- * @throws KitError INPUT_INVALID if an id of its kind is missing, or one is given that it does not have
+ * Composes the body of a notification as the provider writes it.
+ * @throws KitError INPUT_INVALID if an id of the kind is missing, or the kind has no such id
  */
 export function compose(members: Members): string {
   const { kind, webhook, site, eventTime } = members;
   const wanted: readonly string[] | undefined = isKind(kind) ? KINDS[kind].ids : undefined;
   const ids: Record<string, string> = {};
-  for (const option of ID_OPTIONS) {
-    const given = members[option];
-    const isWanted = wanted?.includes(`${option}_id`) ?? given !== undefined;
-    if (isWanted && given === undefined) throw new KitError('INPUT_INVALID', `${kind} needs --${option}`);
+  for (const name of IDS) {
+    const given = members[name];
+    const isWanted = wanted?.includes(`${name}_id`) ?? given !== undefined;
+    if (isWanted && given === undefined) throw new KitError('INPUT_INVALID', `${kind} needs --${name}`);
     if (!isWanted && given !== undefined)
-      throw new KitError('INPUT_INVALID', `${kind} has no ${option}_id: leave --${option} out`);
-    if (given !== undefined) ids[`${option}_id`] = given;
+      throw new KitError('INPUT_INVALID', `${kind} has no ${name}_id: leave --${name} out`);
+    if (given !== undefined) ids[`${name}_id`] = given;
   }
   const event_time = `${new Date(eventTime).toISOString().slice(0, 19)}+00:00`;
   return JSON.stringify({ event: kind, ...ids, webhook_id: webhook, site_id: site, event_time });
+}
+
+/** A body as a receiver reads it, or why a receiver refuses to read it; the problem quotes nothing of the body. */
+export type ReadBody =
+  | { readonly text: string; readonly value: JsonObject; readonly problem?: undefined }
+  | { readonly problem: string };
+
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/** Reads a body as a receiver does. */
+export function readBody(bytes: Buffer): ReadBody {
+  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  if (isMarked) return { problem: 'it begins with a byte order mark' };
+  try {
+    return parseJsonObject(bytes);
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** The answer of every receiver that refuses a body unread, with its reason; undefined if a receiver reads the body. */
+export function refusalOf(body: Buffer, limit: number): string | undefined {
+  const { problem } = readBody(body);
+  if (problem !== undefined) return `400 (${problem})`;
+  return body.length > limit ? `413 (it has ${body.length} bytes, and BODY_LIMIT is ${limit})` : undefined;
+}
+
+/** Where a text that is no JSON still names its webhook. */
+const NAMED_WEBHOOK = /"webhook_id"\s{0,100}:\s{0,100}"([^"\\]{1,200})"/;
+
+/** The webhook that a body names, even one that a receiver refuses to read; undefined if it names none. */
+export function webhookOf(body: Buffer): string | undefined {
+  const read = readBody(body);
+  const named = read.problem === undefined ? read.value.webhook_id : NAMED_WEBHOOK.exec(body.toString())?.[1];
+  return typeof named === 'string' ? named : undefined;
 }

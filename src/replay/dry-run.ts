@@ -1,20 +1,25 @@
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
 import { pagesOf } from './database-source.ts';
+import type { RecordedEvent } from './recorded-event.ts';
+
+/** How many of the first events a preview holds. */
+const SHOWN = 5;
 
 /** What a replay to the handlers would do. */
-export interface Preview {
+export interface ResetPreview {
   readonly replayable: number;
-  /** already waiting for a handler, or in one */
+  /** pending or running already */
   readonly underWay: number;
   /** without a body any more */
   readonly pruned: number;
   readonly first: readonly StoredEvent[];
 }
 
-const SHOWN = 5;
-
-/** Goes through what a filter means without changing anything. */
-export async function preview(store: EventStore, filter: EventFilter): Promise<Preview> {
+/** Counts what a replay to the handlers would do, and changes nothing. */
+export async function previewReset(
+  store: Pick<EventStore, 'eventsAfter'>,
+  filter: EventFilter,
+): Promise<ResetPreview> {
   const found = { replayable: 0, underWay: 0, pruned: 0 };
   const first: StoredEvent[] = [];
   for await (const page of pagesOf(store, filter)) {
@@ -27,7 +32,7 @@ export async function preview(store: EventStore, filter: EventFilter): Promise<P
   return { ...found, first };
 }
 
-/** Whether a replay takes an event. */
+/** Whether a replay to the handlers takes an event. */
 export function standingOf({
   status,
   nextAttemptAt,
@@ -36,4 +41,21 @@ export function standingOf({
   const isUnderWay = status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
   if (isUnderWay) return 'underWay';
   return body === undefined ? 'pruned' : 'replayable';
+}
+
+/** What a replay over HTTP would send. */
+export interface SendingPreview {
+  readonly sendable: number;
+  readonly first: readonly RecordedEvent[];
+}
+
+/** Counts what a replay over HTTP would send. */
+export async function previewSending(events: AsyncIterable<RecordedEvent>): Promise<SendingPreview> {
+  let sendable = 0;
+  const first: RecordedEvent[] = [];
+  for await (const event of events) {
+    sendable++;
+    if (first.length < SHOWN) first.push(event);
+  }
+  return { sendable, first };
 }

@@ -1,32 +1,49 @@
-import { type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { Fault } from '../cli/events/single/fault-names.ts';
 import { parseJsonObject } from '../notification/json.ts';
-import { keyOf, signNotification } from '../notification/token.ts';
-import type { Post } from './receiver-client.ts';
+import { signNotification } from '../notification/token.ts';
+import type { NotificationRequest } from './receiver-client.ts';
+
+/** A way in which a notification is broken; a receiver must refuse each of them. */
+export type Fault = 'forged' | 'alg-none' | 'tampered' | 'iat' | 'oversized' | 'truncated' | 'slow';
+
+/** The faults that send another body than the given one. */
+export const CHANGES_BODY: ReadonlySet<Fault> = new Set(['tampered', 'iat', 'oversized', 'truncated']);
 
 const SLOW_MS = 1000;
 
-/** What is sent for a notification: as the provider does it, or broken in one way. */
-export function broken(
-  fault: Fault | undefined,
+export interface Breaking {
+  /** undefined: the notification is sent as the provider sends it */
+  readonly fault: Fault | undefined;
+  readonly key: KeyObject;
+  /** the receiver's limit for bodies, in bytes */
+  readonly bodyLimit: number;
+}
+
+/**
+ * The request for a notification, broken in one way.
+ * @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object
+ */
+export function faultyRequest(
   body: Buffer,
-  key: KeyObject,
-  bodyLimit: number,
-): Pick<Post, 'body' | 'token' | 'writeBody'> {
+  { fault, key, bodyLimit }: Breaking,
+): Omit<NotificationRequest, 'timeoutMs'> {
   const token = signNotification(body, key);
   switch (fault) {
     case undefined:
       return { body, token };
     case 'forged':
-      return { body, token: signNotification(body, keyOf(randomBytes(32).toString('hex'))) };
+      return { body, token: signNotification(body, createSecretKey(randomBytes(32))) };
     case 'alg-none':
       return { body, token: `${segment('{"alg":"none","typ":"JWT"}')}.${segment(body)}.` };
     case 'tampered':
       return { body: withMember(body, 'site_id', 'tampered'), token };
-    case 'iat':
-      return { body, token: signNotification(withMember(body, 'iat', Math.floor(Date.now() / 1000)), key) };
+    case 'iat': {
+      const claims = withMember(body, 'iat', Math.floor(systemClock.now() / 1000));
+      return { body, token: signNotification(claims, key) };
+    }
     case 'oversized': {
       const large = withMember(body, 'padding', '');
       const padding = 'x'.repeat(Math.max(1, bodyLimit + 1 - Buffer.byteLength(large)));
@@ -35,7 +52,7 @@ export function broken(
     case 'truncated':
       return { body, token, writeBody: cutOff };
     case 'slow':
-      return { body, token, writeBody: drip };
+      return { body, token, writeBody: (request, slow) => drip(request, slow, systemClock) };
   }
 }
 
@@ -57,13 +74,18 @@ function cutOff(request: ClientRequest, body: string | Buffer): void {
   request.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => request.socket?.end());
 }
 
-function drip(request: ClientRequest, body: string | Buffer): void {
+/** Sends a byte a second, until the body ends or the receiver answers or closes the connection. */
+function drip(request: ClientRequest, body: string | Buffer, clock: Clock): void {
   const bytes = Buffer.from(body);
-  let sent = 0;
-  const timer = setInterval(() => {
-    request.write(bytes.subarray(sent, ++sent));
-    if (sent === bytes.length) request.end(() => clearInterval(timer));
-  }, SLOW_MS);
-  request.on('close', () => clearInterval(timer));
-  request.on('response', () => clearInterval(timer));
+  let cancel = () => {};
+  const sendFrom = (sent: number) => {
+    cancel = clock.after(SLOW_MS, () => {
+      request.write(bytes.subarray(sent, sent + 1));
+      if (sent + 1 < bytes.length) sendFrom(sent + 1);
+      else request.end();
+    });
+  };
+  sendFrom(0);
+  request.on('close', () => cancel());
+  request.on('response', () => cancel());
 }

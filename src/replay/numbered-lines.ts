@@ -1,36 +1,36 @@
-/** Longer lines than this are skipped: a file that is no recording must not fill the memory. */
+/** Longer lines are skipped, so that a file of another sort cannot fill the memory. */
 const LONGEST_LINE = 48 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A line of a file, or what is wrong with it. */
+/** A line of a file, or its problem. */
 export interface NumberedLine {
   /** from 1 */
   readonly number: number;
-  /** undefined where the line cannot be read */
+  /** undefined if the line cannot be read */
   readonly text: string | undefined;
   readonly problem: string | undefined;
-  /** how many bytes of the file were read up to its end */
+  /** how many bytes of the file were read up to the end of this line */
   readonly bytes: number;
 }
 
-/** Splits bytes into lines, empty ones left out, holding one line at a time. */
+/** Splits bytes into lines, without the empty ones. Only one line is in memory at a time. */
 export async function* numberedLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedLine> {
-  let parts: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
   let length = 0;
   let number = 0;
   let bytes = 0;
-  const take = (part: Uint8Array) => {
-    length += part.length;
-    if (length <= LONGEST_LINE) parts.push(part);
-    else parts = [];
+  const take = (piece: Uint8Array) => {
+    length += piece.length;
+    if (length <= LONGEST_LINE) pieces.push(piece);
+    else pieces = [];
   };
   const end = (): NumberedLine | undefined => {
     number++;
-    const line = length > LONGEST_LINE ? { problem: 'too long to be a notification' } : decode(parts);
+    const line = length > LONGEST_LINE ? { problem: 'too long to be a notification' } : decode(pieces);
     const isEmpty = length === 0 || ('text' in line && line.text.trim() === '');
-    parts = [];
+    pieces = [];
     length = 0;
     return isEmpty ? undefined : { text: undefined, problem: undefined, ...line, number, bytes };
   };
@@ -50,9 +50,9 @@ export async function* numberedLines(chunks: AsyncIterable<Uint8Array>): AsyncGe
   if (last) yield last;
 }
 
-function decode(parts: readonly Uint8Array[]): { text: string } | { problem: string } {
+function decode(pieces: readonly Uint8Array[]): { text: string } | { problem: string } {
   try {
-    return { text: utf8.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts)) };
+    return { text: utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)) };
   } catch {
     return { problem: 'not valid UTF-8' };
   }

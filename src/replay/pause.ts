@@ -1,9 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
 
-/** Node refuses longer timers (it would fire them at once). */
-const LONGEST_MS = 2 ** 31 - 1;
+/** The longest interval that Node takes. */
+const FOREVER = 2 ** 31 - 1;
 
-/** Resolves after so many milliseconds, or at once when the signal is aborted. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(Math.min(ms, LONGEST_MS), undefined, signal ? { signal } : {}).catch(() => {}); // woken early
+/** Resolves after so many milliseconds of the clock, or at once when the signal is aborted. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  // The timers of a clock do not keep the process alive, but a replay that waits has to stay.
+  const alive = setInterval(() => undefined, FOREVER);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = () => resolve();
+  const cancel = clock.after(ms, wake);
+  signal.addEventListener('abort', wake, { once: true });
+  await promise;
+  cancel();
+  clearInterval(alive);
+  signal.removeEventListener('abort', wake);
 }

@@ -1,29 +1,32 @@
 import type { Agent, ClientRequest } from 'node:http';
 import https from 'node:https';
 import { beginningOf } from '../base/answer-body.ts';
+import { systemClock } from '../base/clock.ts';
 import { http } from '../base/node-http.ts';
+import { visibleLine } from '../base/visible.ts';
 
-/** What a receiver answered, or why it did not. */
+/** The answer of a receiver, or why there was none. */
 export type Answer =
   | { readonly status: number; readonly body: string }
   | { readonly status?: undefined; readonly error: string };
 
-export interface Post {
+export interface NotificationRequest {
   readonly body: string | Buffer;
   readonly token: string;
+  /** how long to wait for the answer */
   readonly timeoutMs: number;
   /** writes the body in another way than all at once */
   readonly writeBody?: ((request: ClientRequest, body: string | Buffer) => void) | undefined;
 }
 
-/** Nobody looks at more of an answer than this. */
+/** In characters; nobody looks at more of an answer. */
 const ANSWER_LIMIT = 4096;
 
-/** What a connection that was kept alive fails with if the other end has closed it in the same moment. */
+/** Errors of a connection that was kept alive, if the receiver closed it in the same moment. */
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Posts notifications to one URL, with connections kept alive, following no redirect. */
-export class Transport {
+/** Posts notifications to one receiver. It keeps connections alive and follows no redirect. */
+export class ReceiverClient {
   readonly #url: URL;
   readonly #client: typeof http | typeof https;
   readonly #agent: Agent;
@@ -34,16 +37,16 @@ export class Transport {
     this.#agent = new this.#client.Agent({ keepAlive: true });
   }
 
-  async post(post: Post): Promise<Answer> {
-    const answer = await this.#try(post);
-    return answer === 'stale' ? this.post(post) : answer;
+  async post(notification: NotificationRequest): Promise<Answer> {
+    const answer = await this.#try(notification);
+    return answer === 'stale' ? this.post(notification) : answer;
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #try({ body, token, timeoutMs, writeBody }: Post): Promise<Answer | 'stale'> {
+  #try({ body, token, timeoutMs, writeBody }: NotificationRequest): Promise<Answer | 'stale'> {
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
@@ -51,12 +54,12 @@ export class Transport {
     };
     return new Promise((resolve) => {
       const request = this.#client.request(this.#url, { method: 'POST', headers, agent: this.#agent });
-      const timer = setTimeout(() => {
+      const cancel = systemClock.after(timeoutMs, () => {
         resolve({ error: `no answer within ${timeoutMs / 1000} s` });
         request.destroy();
-      }, timeoutMs);
+      });
       const end = (answer: Answer | 'stale') => {
-        clearTimeout(timer);
+        cancel();
         resolve(answer);
       };
       request.on('error', (error: NodeJS.ErrnoException) => {
@@ -72,5 +75,28 @@ export class Transport {
       if (writeBody) writeBody(request, body);
       else request.end(body);
     });
+  }
+}
+
+/** An answer in a word: `accepted`, `duplicate`, another status, or `failed: ...` if there was none. */
+export function wordOf(answer: Answer): string {
+  if (answer.status === undefined) return `failed: ${answer.error}`;
+  if (answer.status !== 200) return String(answer.status);
+  const { status } = membersOf(answer.body);
+  return status === 'accepted' || status === 'duplicate' ? status : '200';
+}
+
+/** Why a receiver refused a notification, if its answer says so. */
+export function reasonOf(answer: Answer): string | undefined {
+  if (answer.status === undefined || answer.status === 200) return undefined;
+  const { error } = membersOf(answer.body);
+  return typeof error === 'string' ? visibleLine(error) : undefined;
+}
+
+function membersOf(body: string): { readonly status?: unknown; readonly error?: unknown } {
+  try {
+    return Object(JSON.parse(body));
+  } catch {
+    return {};
   }
 }

@@ -1,23 +1,55 @@
 import type { JsonObject } from '../notification/json.ts';
 import { eventId } from '../store/event-id.ts';
+import type { EventFilter, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Recorded } from './recording-lines.ts';
 
-/** A recorded notification that is to be sent. */
-export interface Outgoing extends Recorded {
-  /** the id of the event that was recorded, whatever is sent in its place */
+/** A recorded event that is to be replayed. */
+export interface RecordedEvent extends Recorded, Omit<VerifiedNotification, 'digest'> {
+  /** the id of the event as it was recorded, even if its body is changed for the replay */
   readonly id: string;
-  readonly kind: string;
-  readonly resource: string;
-  readonly siteId: string;
-  /** 0 where the notification has none */
-  readonly eventTime: number;
-  /** how much of the source was read up to here, in [0, 1]; undefined where nobody knows */
+  /** how much of the source was read up to this event, in [0, 1]; undefined if unknown */
   readonly share: number | undefined;
 }
 
-/** What a recorded notification is about. */
-export function outgoing(recorded: Recorded, value: JsonObject, share: number | undefined): Outgoing {
+/** The event of a recording's line. */
+export function recordedEvent(
+  recorded: Recorded,
+  value: JsonObject,
+  share: number | undefined,
+): RecordedEvent {
   const { digest, eventTime, kind, resource, siteId } = toVerified(value, recorded.body);
   return { ...recorded, id: eventId(eventTime, digest), eventTime, kind, resource, siteId, share };
 }
+
+/** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */
+export function matches(event: RecordedEvent, filter: EventFilter): boolean {
+  const { ids, kind, site, resource, webhook, since, until, q } = filter;
+  return (
+    (ids === undefined || ids.includes(event.id)) &&
+    (kind === undefined || [kind].flat().includes(event.kind)) &&
+    (site === undefined || site === event.siteId) &&
+    (resource === undefined || resource === event.resource) &&
+    (webhook === undefined || webhook === event.webhookId) &&
+    (since === undefined || event.eventTime >= since) &&
+    (until === undefined || event.eventTime < until) &&
+    (q === undefined || event.body.includes(q))
+  );
+}
+
+/** What a source tells of events that cannot be replayed. */
+export interface Unreplayable {
+  /** an event without a body */
+  pruned(): void;
+  /** a line that is no recorded notification; the problem quotes nothing of it */
+  broken(line: number, problem: string): void;
+}
+
+/** Recorded events, which can be read from the first one as often as needed. */
+export interface Source {
+  read(unreplayable?: Unreplayable): AsyncIterable<RecordedEvent>;
+  close(): Promise<void>;
+}
+
+/** For a source that is read only to look at it. */
+export const UNTOLD: Unreplayable = { pruned() {}, broken() {} };

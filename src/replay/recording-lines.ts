@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type JsonObject, parseJsonText } from '../notification/json.ts';
+import { numberedLines } from './numbered-lines.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
@@ -13,7 +14,7 @@ export interface Recorded {
   readonly webhookId: string;
 }
 
-/** A line of a recording that could be read, with its body's value; or what is wrong with it. */
+/** A line of a recording with its body's value; or its problem. */
 export type ReadLine =
   | { readonly recorded: Recorded; readonly value: JsonObject; readonly problem?: undefined }
   | { readonly problem: string };
@@ -30,7 +31,7 @@ export function toLine({ body, receivedAt, webhookId }: Recorded): string {
   return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId });
 }
 
-/** Reads a line. What is wrong with it is told without quoting it: recordings hold ids. */
+/** Reads a line. Its problem quotes nothing of it: recordings hold ids. */
 export function parseLine(text: string): ReadLine {
   let line: unknown;
   try {
@@ -56,4 +57,19 @@ export function parseLine(text: string): ReadLine {
 function versionOf(line: unknown): string | number {
   const given = z.looseObject({ v: z.unknown() }).safeParse(line).data?.v ?? VERSION;
   return typeof given === 'number' ? given : `of another kind`;
+}
+
+export type NumberedReadLine = ReadLine & {
+  /** from 1 */
+  readonly number: number;
+  /** how many bytes of the file were read up to the end of this line */
+  readonly bytes: number;
+};
+
+/** Reads a recording a line at a time. A broken line comes with its problem, and the next one is read. */
+export async function* readRecording(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedReadLine> {
+  for await (const { number, bytes, text, problem } of numberedLines(chunks)) {
+    const read = text === undefined ? { problem: problem ?? 'unreadable' } : parseLine(text);
+    yield { ...read, number, bytes };
+  }
 }

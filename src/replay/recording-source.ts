@@ -5,36 +5,77 @@ import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import type { EventFilter } from '../store/event-store.ts';
-import { readRecording } from './read-recording.ts';
-import { type Outgoing, outgoing } from './recorded-event.ts';
+import { UNINTERRUPTED } from './listener.ts';
+import { matches, type RecordedEvent, recordedEvent, type Source, UNTOLD } from './recorded-event.ts';
+import { readRecording } from './recording-lines.ts';
 
-/** A recording that can be read from its start as often as need be. */
-export interface RecordingSource {
-  /** in bytes; undefined where nobody knows */
+export interface RecordingOptions {
+  readonly filter?: EventFilter;
+  /** how often it is read; a recording that can be read only once is copied if that is more than once */
+  readonly times?: 1 | 2;
+  /** ends the reading, even if a pipe keeps it waiting */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The events of a recording that a filter takes, read a line at a time.
+ * @param from a file, or a stream such as stdin
+ * @throws KitError INPUT_INVALID if the recording cannot be read, OUTPUT_FAILED if there is no room for its copy
+ */
+export async function recordingSource(
+  from: string | Readable,
+  { filter = {}, times = 1, signal = UNINTERRUPTED }: RecordingOptions = {},
+): Promise<Source> {
+  const name = typeof from === 'string' ? from : '-';
+  const recording = await openRecording(from, { name, times, signal });
+  return {
+    async *read({ broken } = UNTOLD): AsyncGenerator<RecordedEvent> {
+      try {
+        for await (const line of readRecording(addAbortSignal(signal, recording.read()))) {
+          if (line.problem !== undefined) {
+            broken(line.number, line.problem);
+            continue;
+          }
+          const share = recording.size && line.bytes / recording.size;
+          const event = recordedEvent(line.recorded, line.value, share);
+          if (matches(event, filter)) yield event;
+        }
+      } catch (cause) {
+        if (signal.aborted) return;
+        cannotRead(name, cause);
+      }
+    },
+    close: recording.close,
+  };
+}
+
+interface OpenRecording {
+  /** in bytes; undefined if unknown */
   readonly size: number | undefined;
   read(): Readable;
   close(): Promise<void>;
 }
 
-/**
- * Finds a recording.
- * @param path a file, or `-` for stdin
- * @param times how often it is to be read: what comes through a pipe is copied if that is more than once
- * @throws KitError INPUT_INVALID if there is no such file, OUTPUT_FAILED if there is no room for the copy
- */
-export async function findRecording(
-  path: string,
-  { times, signal }: { readonly times: 1 | 2; readonly signal: AbortSignal },
-): Promise<RecordingSource> {
-  const found = path === '-' ? undefined : await stat(path).catch((cause) => cannotRead(path, cause));
-  const open = () => (path === '-' ? process.stdin : createReadStream(path));
-  const isFile = found?.isFile() === true;
-  if (times === 1 || isFile) return { size: isFile ? found.size : undefined, read: open, async close() {} };
-  return copyOf(open(), path, signal);
+interface Opening {
+  readonly name: string;
+  readonly times: 1 | 2;
+  readonly signal: AbortSignal;
 }
 
-/** A copy of what can be read once only, in a file without a name: nothing is left however the command ends. */
-async function copyOf(stream: Readable, path: string, signal: AbortSignal): Promise<RecordingSource> {
+async function openRecording(
+  from: string | Readable,
+  { name, times, signal }: Opening,
+): Promise<OpenRecording> {
+  const read = () => (typeof from === 'string' ? createReadStream(from) : from);
+  const found =
+    typeof from === 'string' ? await stat(from).catch((cause) => cannotRead(name, cause)) : undefined;
+  const size = found?.isFile() === true ? found.size : undefined;
+  if (times === 1 || size !== undefined) return { size, read, async close() {} };
+  return copyOf(read(), name, signal);
+}
+
+/** Copies a stream into a file without a name: nothing is left of it, however the process ends. */
+async function copyOf(stream: Readable, name: string, signal: AbortSignal): Promise<OpenRecording> {
   const file = await namelessFile();
   try {
     for await (const chunk of addAbortSignal(signal, stream)) {
@@ -44,7 +85,7 @@ async function copyOf(stream: Readable, path: string, signal: AbortSignal): Prom
     await file.close();
     signal.throwIfAborted();
     if (cause instanceof KitError) throw cause;
-    cannotRead(path, cause);
+    cannotRead(name, cause);
   }
   const { size } = await file.stat();
   return {
@@ -72,53 +113,6 @@ function noRoom(cause: unknown): never {
   throw new KitError('OUTPUT_FAILED', message, { cause });
 }
 
-function cannotRead(path: string, cause: unknown): never {
-  throw new KitError('INPUT_INVALID', `cannot read the recording ${path}: ${messageOf(cause)}`, { cause });
-}
-
-export interface RecordingOptions {
-  readonly path: string;
-  readonly filter: EventFilter;
-  /** called for each line that cannot be read */
-  readonly onBroken: (line: number, problem: string) => void;
-  /** ends the reading, even where a pipe keeps it waiting */
-  readonly signal: AbortSignal;
-}
-
-/**
- * The notifications of a recording that a filter means, a line at a time.
- * @throws KitError INPUT_INVALID if the file cannot be read
- */
-export async function* fromRecording(
-  source: RecordingSource,
-  { path, filter, onBroken, signal }: RecordingOptions,
-): AsyncGenerator<Outgoing> {
-  try {
-    for await (const read of readRecording(addAbortSignal(signal, source.read()))) {
-      if (read.problem !== undefined) {
-        onBroken(read.number, read.problem);
-        continue;
-      }
-      const item = outgoing(read.recorded, read.value, source.size && read.bytes / source.size);
-      if (matches(item, filter)) yield item;
-    }
-  } catch (cause) {
-    if (signal.aborted) return;
-    cannotRead(path, cause);
-  }
-}
-
-/** What the store does with a filter, for what is not in a store. */
-function matches(item: Outgoing, filter: EventFilter): boolean {
-  const { ids, kind, site, resource, webhook, since, until, q } = filter;
-  return (
-    (ids === undefined || ids.includes(item.id)) &&
-    (kind === undefined || [kind].flat().includes(item.kind)) &&
-    (site === undefined || site === item.siteId) &&
-    (resource === undefined || resource === item.resource) &&
-    (webhook === undefined || webhook === item.webhookId) &&
-    (since === undefined || item.eventTime >= since) &&
-    (until === undefined || item.eventTime < until) &&
-    (q === undefined || item.body.includes(q))
-  );
+function cannotRead(name: string, cause: unknown): never {
+  throw new KitError('INPUT_INVALID', `cannot read the recording ${name}: ${messageOf(cause)}`, { cause });
 }

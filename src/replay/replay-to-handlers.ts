@@ -1,179 +1,128 @@
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { eventTable } from '../cli/events/event-rows.ts';
-import { IdList } from '../cli/events/handlers/id-list.ts';
-import { withDatabase } from '../cli/events/open-database.ts';
-import { Progress } from '../cli/events/progress-bar.ts';
-import { refuseEmpty } from '../cli/events/refuse-empty.ts';
-import { withReport } from '../cli/events/with-report.ts';
-import { interruptible } from '../cli/interruptible.ts';
-import { loadHandlers } from '../cli/load-handlers.ts';
-import { say, write } from '../cli/print.ts';
-import { table } from '../cli/table.ts';
-import type { Config } from '../config.ts';
-import { eventJson } from '../store/event-json.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { awaitEnds, type End, type Tally } from './await-ends.ts';
+import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
 import { pagesOf } from './database-source.ts';
-import { preview, standingOf } from './dry-run.ts';
-import { pause } from './pause.ts';
+import { standingOf } from './dry-run.ts';
+import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './listener.ts';
+import type { Report } from './report-file.ts';
+import { resetEvents } from './reset-events.ts';
 
 export interface HandlerReplay {
   readonly filter: EventFilter;
-  readonly dryRun?: true;
-  readonly resetSteps?: true;
-  readonly run?: true;
-  readonly report?: string;
-  /** leaves the reasons in the report as they are */
-  readonly exact?: true;
-  /** how long to wait until all have ended, in milliseconds */
-  readonly timeout?: number;
-  /** `dead`: an event that ends so is a failure */
-  readonly failOn?: 'dead' | 'none';
-  /** all must end so */
-  readonly expect?: End;
-  readonly allowEmpty?: true;
-  readonly json?: true;
+  /** makes ctx.once run every step again */
+  readonly resetSteps?: boolean | undefined;
+  /** handles the events in this process, until all have ended; without it, a server handles them */
+  readonly dispatcher?: Pick<Dispatcher, 'start' | 'stop'> | undefined;
+  /** how long the dispatcher waits at its stop for handlers that still run */
+  readonly graceMs?: number;
+  /** waits until all events have ended, even without a dispatcher */
+  readonly isAwaited?: boolean;
+  /** how long to wait until all have ended; undefined: as long as it takes */
+  readonly timeoutMs?: number | undefined;
+  readonly report?: Report | undefined;
+  readonly clock?: Clock;
+  readonly listener?: Listener;
+  readonly signal?: AbortSignal;
 }
 
-/** Between two commits another process gets to write: acks are not to wait for a replay. */
-const PAUSE_MS = 20;
-
-/** `hookkit events replay` without `--to`. */
-export function replayToHandlers(config: Config, replay: HandlerReplay): Promise<void> {
-  const { run, dryRun } = replay;
-  const work = (store: EventStore) =>
-    dryRun ? showPreview(store, replay) : replayAll(store, config, replay);
-  // Handlers that run here are not to wait for the disk more than they would in the server.
-  return withDatabase(config, work, { threads: run === true && !dryRun });
-}
-
-async function showPreview(store: EventStore, replay: HandlerReplay): Promise<void> {
-  const { filter, json } = replay;
-  const { replayable, underWay, pruned, first } = await preview(store, filter);
-  if (json) {
-    const counts = { replayable, under_way: underWay, pruned };
-    await write(`${JSON.stringify({ dry_run: true, ...counts, first: first.map(eventJson) })}\n`);
-  } else {
-    const shown = first.length < replayable ? `, the first ${first.length} of them:` : ':';
-    await write(`${replayable} events would be replayed${replayable > 0 ? shown : ''}\n`);
-    if (first.length > 0) await write(eventTable(first));
-    if (underWay > 0) say(`${underWay} more are pending or running: they are handled anyway`);
-    if (pruned > 0) say(`${pruned} more cannot be replayed: their bodies were pruned`);
-  }
-  if (replayable + underWay === 0) refuseEmpty(replay.allowEmpty, { pruned, done: 'replayed' });
-}
-
-async function replayAll(store: EventStore, config: Config, replay: HandlerReplay): Promise<void> {
-  const { filter, run, report: path, exact, timeout, json } = replay;
-  await interruptible('run it again to replay the rest', async (signal) => {
-    const tally = await withReport({ path, reasons: exact ? 'exact' : 'portable' }, async (report) => {
-      const ids = new IdList();
-      const handlers = run && (await loadHandlers(config)); // before anything is put back that they cannot handle
-      const { replayed, underWay, isCut } = await putBack(store, { replay, signal, ids });
-      if (isCut) say(`${replayed} events were put back`);
-      if (isCut) signal.throwIfAborted();
-      if (replayed + underWay === 0)
-        refuseEmpty(replay.allowEmpty, { pruned: await store.count(filter), done: 'replayed' });
-      const more = `${underWay} more were pending or running already`;
-      if (!isAwaited(replay)) {
-        if (underWay > 0) say(`${more}: they are handled anyway`);
-        const text = `${replayed} events put back to pending: the server takes them up within a second`;
-        await write(json ? `${jsonOf(replayed, underWay)}\n` : `${text}\n`);
-        return undefined;
-      }
-      if (underWay > 0) say(`${more}: they are taken along`);
-      say(`${replayed} events put back to pending; waiting until they have ended`);
-      const stop = handlers
-        ? (await import('../cli/events/handlers/run-here.ts')).runHere(store, config, handlers)
-        : async () => {};
-      const until = timeout === undefined ? undefined : systemClock.now() + timeout;
-      const ends = await awaitEnds({ store, ids, report, signal, until }).finally(stop);
-      if (signal.aborted) say(`all ${ids.length} events were put back, and ${sum(ends)} of them have ended`);
-      signal.throwIfAborted();
-      await write(json ? `${jsonOf(replayed, underWay, ends)}\n` : tableOf(ends));
-      return ends;
-    });
-    // Once the report is in its place: it says which they were.
-    if (tally) judge(tally, replay);
-  });
-}
-
-/** Whether the command goes on until the events have ended. */
-function isAwaited({ run, report, timeout, failOn, expect }: HandlerReplay): boolean {
-  return Boolean(run) || failOn === 'dead' || [report, timeout, expect].some((given) => given !== undefined);
-}
-
-/** @throws KitError REPLAY_FAILED if the events did not end as they were to */
-function judge(tally: Tally, { failOn = 'dead', expect }: HandlerReplay): void {
-  const open = (tally.get('pending') ?? 0) + (tally.get('running') ?? 0);
-  if (open > 0) throw new KitError('REPLAY_FAILED', `${open} events had not ended when the time was over`);
-  const others = sum(tally) - (tally.get(expect ?? '') ?? 0);
-  if (expect !== undefined && others > 0)
-    throw new KitError('REPLAY_FAILED', `${others} events did not end as ${expect}`);
-  const dead = tally.get('dead') ?? 0;
-  if (failOn === 'dead' && expect !== 'dead' && dead > 0)
-    throw new KitError('REPLAY_FAILED', `${dead} events ended as dead (--fail-on none lets them)`);
-}
-
-interface PuttingBack {
-  readonly replay: HandlerReplay;
-  readonly signal: AbortSignal;
-  /** takes up the ids of the events to wait for, where somebody waits */
-  readonly ids: IdList;
-}
-
-interface PutBack {
+/** What a replay to the handlers did. */
+export interface HandlerReplayResult {
+  /** reset to pending */
   readonly replayed: number;
-  /** matched, but were pending or running before, so that they are handled anyway */
+  /** matched, but pending or running before, so that they are handled anyway */
   readonly underWay: number;
-  /** the signal came before all were put back */
+  /** the signal came before all events were reset */
   readonly isCut: boolean;
+  /** how the events ended; undefined if nobody waited for that */
+  readonly ends: Ends | undefined;
 }
 
-async function putBack(store: EventStore, { replay, signal, ids }: PuttingBack): Promise<PutBack> {
+type Store = Pick<EventStore, 'replay' | 'count' | 'eventsAfter' | 'events'>;
+
+/** Between two commits of a reset. */
+const PAUSE_MS = 20;
+const GRACE_MS = 10_000;
+
+/**
+ * Has handlers handle events again: resets what the filter takes to pending, and waits for the ends if somebody wants to
+ * know them. Events that are pending or running already stay as they are; a replay that waits, waits for them too.
+ * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
+ */
+export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
+  const { dispatcher, graceMs = GRACE_MS, report, timeoutMs = Infinity } = replay;
+  const { clock = systemClock, listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
+  const isAwaited = dispatcher !== undefined || report !== undefined || replay.isAwaited === true;
+  const ids = isAwaited ? new IdList() : undefined;
+  const reset = await resetMatching(store, { replay, ids, clock, listener, signal });
+  const { replayed, underWay, isCut } = reset;
+  if (isCut || !ids) return { ...reset, ends: undefined };
+  if (ids.length === 0) return { ...reset, ends: new Map() };
+  if (underWay > 0) listener.say(`${underWay} more were pending or running already: they are taken along`);
+  listener.say(`${replayed} events were reset to pending; waiting until they have ended`);
+  dispatcher?.start();
+  try {
+    const until = clock.now() + timeoutMs;
+    return { ...reset, ends: await awaitEnds({ store, ids, clock, listener, report, signal, until }) };
+  } finally {
+    await dispatcher?.stop(graceMs);
+  }
+}
+
+interface Resetting {
+  readonly replay: HandlerReplay;
+  /** takes the ids of the events to wait for */
+  readonly ids: IdList | undefined;
+  readonly clock: Clock;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+async function resetMatching(
+  store: Store,
+  { replay, ids, clock, listener, signal }: Resetting,
+): Promise<Omit<HandlerReplayResult, 'ends'>> {
   const { filter, resetSteps } = replay;
-  const isNoted = isAwaited(replay);
-  const began = systemClock.now();
-  const total = process.stderr.isTTY ? await store.count(filter) : undefined;
-  const back = new Progress({ verb: 'put back' });
-  let ready: Progress | undefined;
-  let isCut: boolean | undefined;
+  const began = clock.now();
+  const total = listener.isWatched ? await store.count(filter) : undefined;
+  const resetting = listener.begin('reset');
+  let making: Stage | undefined;
   let count = 0;
   let underWay = 0;
-  const replayed = await store.replay(filter, {
+  const result = await resetEvents(store, {
+    filter,
     resetSteps,
+    clock,
+    pauseMs: PAUSE_MS,
     signal,
-    onStep: async (step) => {
-      if (isNoted) ids.add(step);
-      count += step.length;
-      back.show(count, total && count / total);
-      await pause(PAUSE_MS, signal);
+    onReset(page) {
+      ids?.add(page);
+      count += page.length;
+      resetting.show(count, total && count / total);
     },
-    onHeld: async () => {
-      isCut = signal.aborted;
+    async onHeld() {
       for await (const page of underWayOf(store, filter, began)) {
-        if (isNoted) ids.add(page);
+        ids?.add(page);
         underWay += page.length;
       }
     },
-    onReady: async (events) => {
-      ready ??= new Progress({ verb: 'made ready' });
-      ready.show(events, events / count);
-      await pause(PAUSE_MS, signal);
+    onReady(events) {
+      making ??= listener.begin('made ready');
+      making.show(events, events / count);
     },
   });
-  back.end();
-  ready?.end();
-  return { replayed, underWay, isCut: isCut ?? signal.aborted };
+  resetting.end();
+  making?.end();
+  return { ...result, underWay };
 }
 
 /**
- * The ids of what matches and is pending or running, while a replay holds all that it has put back. What was received
- * since the replay began is left out: it is not what was asked for.
+ * The ids of matching events that are pending or running, while a replay still holds all that it has reset. It leaves out
+ * events received since the replay began: nobody asked for them.
  */
 async function* underWayOf(
-  store: EventStore,
+  store: Store,
   filter: EventFilter,
   began: number,
 ): AsyncGenerator<readonly string[]> {
@@ -186,16 +135,27 @@ async function* underWayOf(
   }
 }
 
-function jsonOf(replayed: number, underWay: number, tally: Tally = new Map()): string {
-  const counts = [...(underWay > 0 ? [['under_way', underWay]] : []), ...[...tally].sort()];
-  return JSON.stringify({ replayed, ...Object.fromEntries(counts) });
+/** What is expected of the ends of a replay. */
+export interface Expectation {
+  /** all events end like this */
+  readonly expect?: End | undefined;
+  /** `dead`: no event ends as dead */
+  readonly failOn?: 'dead' | 'none' | undefined;
 }
 
-function tableOf(tally: Tally): string {
-  const rows = [...tally].sort().map(([status, count]) => [status, String(count)]);
-  return table(['status', 'events'], rows);
+/** @throws KitError REPLAY_FAILED if events have not ended, or ended in another way than expected */
+export function checkEnds(ends: Ends, { expect, failOn = 'dead' }: Expectation): void {
+  const open = (ends.get('pending') ?? 0) + (ends.get('running') ?? 0);
+  if (open > 0) throw new KitError('REPLAY_FAILED', `${open} events had not ended when the time was over`);
+  const others = total(ends) - (expect === undefined ? 0 : (ends.get(expect) ?? 0));
+  if (expect !== undefined && others > 0)
+    throw new KitError('REPLAY_FAILED', `${others} events did not end as ${expect}`);
+  const dead = ends.get('dead') ?? 0;
+  if (failOn === 'dead' && expect !== 'dead' && dead > 0)
+    throw new KitError('REPLAY_FAILED', `${dead} events ended as dead (--fail-on none lets them)`);
 }
 
-function sum(tally: Tally): number {
-  return [...tally.values()].reduce((total, count) => total + count, 0);
+/** How many events have ended. */
+export function total(ends: Ends): number {
+  return [...ends.values()].reduce((sum, count) => sum + count, 0);
 }

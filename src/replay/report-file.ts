@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import type { DraftFile } from '../base/whole-file.ts';
+import { type WholeFile, writeWholeFile } from '../base/whole-file.ts';
 import { portable } from './portable-reason.ts';
 
-/** The form of a report's lines. */
+/** The version of a report's form. */
 const VERSION = 1;
+/** How much is written at a time, in characters. */
+const CHUNK = 65_536;
 
-/** How one event came out of a replay. */
+/** How one event ended in a replay. */
 export interface Outcome {
   readonly id: string;
   readonly kind: string;
   readonly resource: string;
-  /** a status, or what a receiver answered */
+  /** a status, or the answer of a receiver */
   readonly outcome: string;
-  /** why; undefined where there is nothing to say */
   readonly reason?: string | undefined;
 }
 
@@ -25,16 +26,39 @@ const lineSchema = z.object({
   reason: z.string().optional(),
 });
 
-/** How the reasons of a report are written: as they were recorded, or so that those of two checkouts can be compared. */
+/** How a report writes reasons: as they were recorded, or so that reports of two checkouts can be compared. */
 export type Reasons = 'exact' | 'portable';
 
-/** Writes reports: NDJSON, a line an event. */
-export class ReportWriter {
-  readonly #file: Pick<DraftFile, 'write'>;
+/** Takes the outcomes of a replay. */
+export interface Report {
+  add(outcome: Outcome): Promise<void>;
+}
+
+/**
+ * Works with a report file: NDJSON, a line an event. The file appears once the work has ended well; if the work fails, it
+ * does not appear.
+ * @param path undefined: no report is written
+ * @throws KitError OUTPUT_FAILED if the file cannot be written
+ */
+export async function withReport<T>(
+  { path, reasons }: { readonly path: string | undefined; readonly reasons: Reasons },
+  work: (report: Report | undefined) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return work(undefined);
+  return writeWholeFile(path, async (file) => {
+    const report = new ReportWriter(file, reasons);
+    const result = await work(report);
+    await report.flush();
+    return result;
+  });
+}
+
+class ReportWriter implements Report {
+  readonly #file: WholeFile;
   readonly #reasons: Reasons;
   #waiting = '';
 
-  constructor(file: Pick<DraftFile, 'write'>, reasons: Reasons) {
+  constructor(file: WholeFile, reasons: Reasons) {
     this.#file = file;
     this.#reasons = reasons;
   }
@@ -42,7 +66,7 @@ export class ReportWriter {
   async add({ reason: given, ...outcome }: Outcome): Promise<void> {
     const reason = given === undefined || this.#reasons === 'exact' ? given : portable(given);
     this.#waiting += `${JSON.stringify({ v: VERSION, ...outcome, reason })}\n`;
-    if (this.#waiting.length > 65_536) await this.flush();
+    if (this.#waiting.length > CHUNK) await this.flush();
   }
 
   async flush(): Promise<void> {
@@ -52,7 +76,7 @@ export class ReportWriter {
   }
 }
 
-/** A line of a report; undefined if it is none. */
+/** The outcome of a report's line; undefined if it is no such line. */
 export function parseOutcome(text: string): Outcome | undefined {
   try {
     return lineSchema.safeParse(JSON.parse(text)).data;

@@ -1,101 +1,144 @@
+import type { Clock } from '../base/clock.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import { parseJsonText } from '../notification/json.ts';
-import type { Outgoing } from './recorded-event.ts';
+import { pause } from './pause.ts';
+import type { RecordedEvent, Source, Unreplayable } from './recorded-event.ts';
+
+/** How a replay changes what it sends. */
+export interface Reshaping {
+  /** keeps the recorded gaps, so many times faster; Infinity: as fast as possible */
+  readonly speed?: number | undefined;
+  readonly shuffle?: boolean | undefined;
+  /** sends an event twice with this probability */
+  readonly duplicate?: number | undefined;
+  /** the same seed gives the same order and the same duplicates */
+  readonly seed?: number | undefined;
+  /** moves event times, so that receivers take the events as new */
+  readonly asNew?: boolean | undefined;
+}
+
+interface Reading {
+  readonly unreplayable: Unreplayable;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Reads a source as a replay sends it. */
+export async function reshaped(
+  source: Source,
+  { speed = Infinity, shuffle = false, duplicate = 0, seed = 0, asNew = false }: Reshaping,
+  { unreplayable, clock, signal }: Reading,
+): Promise<AsyncIterable<RecordedEvent>> {
+  const random = seededRandom(seed);
+  // The newest event may be anywhere: all are read once to find it, so that none is moved into the future.
+  const newest = asNew ? await newestTime(source.read(), signal) : undefined;
+  let events = source.read(unreplayable);
+  if (newest !== undefined) events = movedToNow(events, { newest, now: clock.now() });
+  if (duplicate > 0) events = duplicated(events, duplicate, random);
+  if (shuffle) events = shuffled(events, random);
+  if (speed === Infinity) return events;
+  return paced(events, {
+    speed,
+    now: () => performance.now(),
+    wait: (ms) => pause(clock, ms, signal),
+  });
+}
 
 /**
- * The newest event time of all; undefined where none has one.
+ * The newest event time of all; undefined if no event has one.
  * @param signal ends the search
  */
 export async function newestTime(
-  items: AsyncIterable<Outgoing>,
+  events: AsyncIterable<RecordedEvent>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   let newest: number | undefined;
-  for await (const { eventTime } of items) {
+  for await (const { eventTime } of events) {
     if (signal.aborted) break;
     if (eventTime !== 0) newest = Math.max(newest ?? eventTime, eventTime);
   }
   return newest;
 }
 
-/** Where event times are moved to. */
+/** How far event times are moved. */
 export interface Move {
-  /** the newest event time of all that are moved, milliseconds since the epoch */
+  /** the newest event time of all, milliseconds since the epoch */
   readonly newest: number;
   /** milliseconds since the epoch */
   readonly now: number;
 }
 
 /**
- * Moves event times by as many whole seconds as bring the newest to the second that is now: every gap stays, and none is
- * in the future. Whoever has seen the notifications before takes them as new.
+ * Moves all event times by the same whole seconds, the newest into the current second: every gap stays, and no event is in
+ * the future. A receiver that has seen the notifications takes them as new.
  */
-export async function* asNew(
-  items: AsyncIterable<Outgoing>,
+export async function* movedToNow(
+  events: AsyncIterable<RecordedEvent>,
   { newest, now }: Move,
-): AsyncGenerator<Outgoing> {
+): AsyncGenerator<RecordedEvent> {
   const shift = Math.floor((now - newest) / 1000) * 1000;
-  for await (const item of items) {
-    if (item.eventTime === 0) {
-      yield item; // nothing to move
+  for await (const event of events) {
+    if (event.eventTime === 0) {
+      yield event; // nothing to move
       continue;
     }
-    const event_time = timestamp(item.eventTime + shift);
-    yield { ...item, body: JSON.stringify({ ...parseJsonText(item.body), event_time }) };
+    const event_time = timestamp(event.eventTime + shift);
+    yield { ...event, body: JSON.stringify({ ...parseJsonText(event.body), event_time }) };
   }
 }
 
-/** As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only where there is one. */
+/** As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one. */
 function timestamp(time: number): string {
   return new Date(time).toISOString().replace(/(\.000)?Z$/, '+00:00');
 }
 
-/** In random order, but at the times of the recorded one. Holds all of them in memory. */
+/** In random order, at the times of the recorded order. Holds all events in memory. */
 export async function* shuffled(
-  items: AsyncIterable<Outgoing>,
+  events: AsyncIterable<RecordedEvent>,
   random: () => number,
-): AsyncGenerator<Outgoing> {
-  const all: Outgoing[] = [];
-  for await (const item of items) all.push(item);
+): AsyncGenerator<RecordedEvent> {
+  const all: RecordedEvent[] = [];
+  for await (const event of events) all.push(event);
   const slots = all.map(({ receivedAt }) => receivedAt);
   for (let last = all.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1));
-    [all[last], all[other]] = [all[other] as Outgoing, all[last] as Outgoing];
+    [all[last], all[other]] = [all[other] as RecordedEvent, all[last] as RecordedEvent];
   }
-  for (const [place, item] of all.entries()) {
-    yield { ...item, receivedAt: slots[place] ?? item.receivedAt, share: (place + 1) / all.length };
+  for (const [place, event] of all.entries()) {
+    yield { ...event, receivedAt: slots[place] ?? event.receivedAt, share: (place + 1) / all.length };
   }
 }
 
-/** Some of them twice, each with this probability. */
+/** Gives each event twice with this probability. */
 export async function* duplicated(
-  items: AsyncIterable<Outgoing>,
+  events: AsyncIterable<RecordedEvent>,
   probability: number,
   random: () => number,
-): AsyncGenerator<Outgoing> {
-  for await (const item of items) {
-    yield item;
-    if (random() < probability) yield item;
+): AsyncGenerator<RecordedEvent> {
+  for await (const event of events) {
+    yield event;
+    if (random() < probability) yield event;
   }
 }
 
-/** What time it is, in milliseconds from anywhere, and how to let it pass. */
+/** Time in milliseconds from any moment, and how to wait. */
 export interface Pacing {
   readonly speed: number;
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** Holds each back until its time has come: the recorded gaps, divided by the speed. */
+/** Gives each event when its time has come: the recorded gaps, divided by the speed. */
 export async function* paced(
-  items: AsyncIterable<Outgoing>,
+  events: AsyncIterable<RecordedEvent>,
   { speed, now, wait }: Pacing,
-): AsyncGenerator<Outgoing> {
+): AsyncGenerator<RecordedEvent> {
   let first: number | undefined;
   const began = now();
-  for await (const item of items) {
-    first ??= item.receivedAt;
-    const ahead = began + (item.receivedAt - first) / speed - now();
+  for await (const event of events) {
+    first ??= event.receivedAt;
+    const ahead = began + (event.receivedAt - first) / speed - now();
     if (ahead > 0) await wait(ahead);
-    yield item;
+    yield event;
   }
 }

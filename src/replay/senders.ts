@@ -6,43 +6,43 @@ interface Placed {
   readonly task: Task;
 }
 
-export interface LaneOptions {
-  /** tasks at once */
+export interface SendersOptions {
+  /** how many tasks run at once */
   readonly concurrency: number;
-  /** tasks that may wait for their turn */
+  /** how many tasks may wait for their turn */
   readonly backlog: number;
 }
 
 /**
- * Runs several tasks at once, but those of one lane one after the other. Of those whose lane is free, the one that was
- * added first begins first: one at a time, tasks run in the very order in which they were added. Takes no more than so
- * many in advance, so that a long row of tasks is never in memory as a whole.
+ * Parallel senders: several tasks run at once, but the tasks of one resource run one after the other. Of all tasks whose
+ * resource is free, the one that was added first begins first; so a single sender keeps the order in which tasks were
+ * added. Only a few tasks are taken in advance, so that a long row of them is never in memory as a whole.
  */
-export class Lanes {
-  readonly #options: LaneOptions;
-  /** what waits in each lane that has a task running or ready */
+export class Senders {
+  readonly #options: SendersOptions;
+  /** the waiting tasks of each resource that has a task running or ready */
   readonly #waiting = new Map<string, Placed[]>();
-  /** the lanes of which the first task may begin, in the order of these tasks */
-  readonly #ready: { readonly lane: string; readonly place: number }[] = [];
+  /** the resources whose first task may begin, in the order of these tasks */
+  readonly #ready: { readonly resource: string; readonly place: number }[] = [];
   #added = 0;
   #tasks = 0;
   #running = 0;
   #failure: { readonly error: unknown } | undefined;
   #changed = () => {};
 
-  constructor(options: LaneOptions) {
+  constructor(options: SendersOptions) {
     this.#options = options;
   }
 
   /** Resolves when there is room for another task. */
-  async add(lane: string, task: Task): Promise<void> {
-    const waiting = this.#waiting.get(lane);
+  async add(resource: string, task: Task): Promise<void> {
+    const waiting = this.#waiting.get(resource);
     const place = this.#added++;
     this.#tasks++;
     if (waiting) waiting.push({ place, task });
     else {
-      this.#waiting.set(lane, [{ place, task }]);
-      this.#ready.push({ lane, place });
+      this.#waiting.set(resource, [{ place, task }]);
+      this.#ready.push({ resource, place });
     }
     this.#fill();
     while (this.#tasks >= this.#options.concurrency + this.#options.backlog) await this.#change();
@@ -55,7 +55,7 @@ export class Lanes {
     this.#check();
   }
 
-  /** Forgets the tasks that have not begun. */
+  /** Drops the tasks that have not begun. */
   drop(): void {
     this.#waiting.clear();
     this.#ready.length = 0;
@@ -65,14 +65,14 @@ export class Lanes {
   #fill(): void {
     while (this.#running < this.#options.concurrency) {
       const first = this.#ready.shift();
-      const next = first && this.#waiting.get(first.lane)?.shift();
+      const next = first && this.#waiting.get(first.resource)?.shift();
       if (!next) return;
       this.#running++;
-      void this.#run(first.lane, next.task);
+      void this.#run(first.resource, next.task);
     }
   }
 
-  async #run(lane: string, task: Task): Promise<void> {
+  async #run(resource: string, task: Task): Promise<void> {
     try {
       await task();
     } catch (error) {
@@ -80,16 +80,16 @@ export class Lanes {
     }
     this.#running--;
     this.#tasks--;
-    const next = this.#waiting.get(lane)?.at(0);
-    if (next) this.#makeReady(lane, next.place);
-    else this.#waiting.delete(lane);
+    const next = this.#waiting.get(resource)?.at(0);
+    if (next) this.#makeReady(resource, next.place);
+    else this.#waiting.delete(resource);
     this.#fill();
     this.#changed();
   }
 
-  #makeReady(lane: string, place: number): void {
+  #makeReady(resource: string, place: number): void {
     const before = this.#ready.findLastIndex((other) => other.place < place);
-    this.#ready.splice(before + 1, 0, { lane, place });
+    this.#ready.splice(before + 1, 0, { resource, place });
   }
 
   #change(): Promise<void> {

@@ -1,38 +1,31 @@
 import type { KeyObject } from 'node:crypto';
-import { hasDatabase, withDatabase } from '../cli/events/open-database.ts';
-import { readSecret } from '../cli/read-secret.ts';
-import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { WebhookSecret } from '../store/event-store.ts';
 
+/** The keys that sign notifications. */
 export interface SigningKeys {
-  /** The key that a webhook's notifications are signed with; undefined where no secret is known. */
+  /** The key of a webhook; undefined if no secret is known for it. */
   keyFor(webhookId: string): KeyObject | undefined;
-  /** those that have a stored secret */
+  /** the webhooks with a secret of their own */
   readonly webhooks: readonly string[];
 }
 
-/**
- * Where secrets come from: the file, if one is given (`-`: stdin); else what is stored for the webhook, and for webhooks
- * that have none, WEBHOOK_SECRET: the same that a receiver here would verify with.
- */
-export async function signingKeys(config: Config, secretFile: string | undefined): Promise<SigningKeys> {
-  if (secretFile !== undefined) {
-    const key = keyOf(await readSecret(secretFile === '-' ? undefined : secretFile));
-    return { keyFor: () => key, webhooks: [] };
-  }
-  const stored = hasDatabase(config)
-    ? await withDatabase(config, newestSecrets)
-    : new Map<string, KeyObject>();
-  const fallback = config.WEBHOOK_SECRET === undefined ? undefined : keyOf(config.WEBHOOK_SECRET);
-  return { keyFor: (webhookId) => stored.get(webhookId) ?? fallback, webhooks: [...stored.keys()] };
+/** One secret signs for every webhook. */
+export function oneKey(secret: string): SigningKeys {
+  const key = keyOf(secret);
+  return { keyFor: () => key, webhooks: [] };
 }
 
-async function newestSecrets(store: EventStore): Promise<Map<string, KeyObject>> {
-  const secrets = await store.secrets();
-  // Those that are to retire first: what stays live is set over them.
+/**
+ * The newest stored secret of a webhook signs for it, as a receiver with this store verifies it.
+ * @param fallback signs for webhooks without a stored secret
+ */
+export function storedKeys(secrets: readonly WebhookSecret[], fallback: string | undefined): SigningKeys {
+  // A secret that is about to retire comes first, so that one that stays live replaces it.
   const inOrder = [...secrets].sort(
     (a, b) => Number(a.retireAt === undefined) - Number(b.retireAt === undefined),
   );
-  return new Map(inOrder.map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
+  const stored = new Map(inOrder.map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
+  const other = fallback === undefined ? undefined : keyOf(fallback);
+  return { keyFor: (webhookId) => stored.get(webhookId) ?? other, webhooks: [...stored.keys()] };
 }

@@ -7,7 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { reach } from '../../src/cli/doctor/reach.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
-import { Transport } from '../../src/replay/receiver-client.ts';
+import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -99,7 +99,7 @@ describe('an answer without end', () => {
 
   test('of a receiver that events are sent to, is a failure that says so', async () => {
     const { url, seen, isLetGo } = await endless();
-    const transport = new Transport(new URL(url));
+    const transport = new ReceiverClient(new URL(url));
     closers.push(() => transport.close());
     const answer = await transport.post({ body: '{}', token: 'x', timeoutMs: 60_000 });
     expect(answer).toEqual({ error: 'the answer is longer than 1 MiB' });

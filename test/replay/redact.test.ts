@@ -2,8 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { parsePayload } from '../../src/notification/payload.ts';
-import { redactor } from '../../src/replay/redact.ts';
-import { idRedactor } from '../../src/replay/redact-id.ts';
+import { idRedactor, redactor } from '../../src/replay/redact.ts';
 import { jsonObject } from '../support/json-values.ts';
 import { verified } from '../support/verified-notification.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../../src/base/seeded-random.ts';
-import { type Outgoing, outgoing } from '../../src/replay/recorded-event.ts';
-import { asNew, duplicated, newestTime, paced, shuffled } from '../../src/replay/reshape.ts';
+import { type RecordedEvent, recordedEvent } from '../../src/replay/recorded-event.ts';
+import { duplicated, movedToNow, newestTime, paced, shuffled } from '../../src/replay/reshape.ts';
 import { present } from '../support/only.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -12,15 +12,15 @@ interface Moment {
 }
 
 /** Notifications that happened and were received at these times, in milliseconds. */
-async function* recordedAt(moments: readonly Moment[]): AsyncGenerator<Outgoing> {
+async function* recordedAt(moments: readonly Moment[]): AsyncGenerator<RecordedEvent> {
   for (const [number, { happened, received }] of moments.entries()) {
     const { body } = verified({ media_id: `media${number}`, at: happened });
-    yield outgoing({ body, receivedAt: received, webhookId: 'webhook1' }, JSON.parse(body), undefined);
+    yield recordedEvent({ body, receivedAt: received, webhookId: 'webhook1' }, JSON.parse(body), undefined);
   }
 }
 
-async function listOf(items: AsyncIterable<Outgoing>): Promise<Outgoing[]> {
-  const list: Outgoing[] = [];
+async function listOf(items: AsyncIterable<RecordedEvent>): Promise<RecordedEvent[]> {
+  const list: RecordedEvent[] = [];
   for await (const item of items) list.push(item);
   return list;
 }
@@ -46,12 +46,12 @@ test('sends each when its time has come and not before, when paced, at the speed
 });
 
 /** Moved as a replay moves them: read once for the newest, and once more to be sent. */
-async function movedTo(now: number, given: readonly Moment[]): Promise<AsyncIterable<Outgoing>> {
+async function movedTo(now: number, given: readonly Moment[]): Promise<AsyncIterable<RecordedEvent>> {
   const newest = present(await newestTime(recordedAt(given), new AbortController().signal));
-  return asNew(recordedAt(given), { newest, now });
+  return movedToNow(recordedAt(given), { newest, now });
 }
 
-function timeOf({ body }: Outgoing): number {
+function timeOf({ body }: RecordedEvent): number {
   return Date.parse(JSON.parse(body).event_time);
 }
 
@@ -112,12 +112,12 @@ test('is never in the future, when moved to now, duplicated, shuffled and paced,
 
 test('stays as it is, when moved to now without an event time', async () => {
   const body = '{"event":"media_renamed"}';
-  const item = outgoing({ body, receivedAt: 1, webhookId: 'w' }, JSON.parse(body), undefined);
+  const item = recordedEvent({ body, receivedAt: 1, webhookId: 'w' }, JSON.parse(body), undefined);
   async function* items() {
     yield item;
   }
   expect(await newestTime(items(), new AbortController().signal)).toBeUndefined();
-  expect(await listOf(asNew(items(), { newest: 5, now: 10_000 }))).toEqual([item]);
+  expect(await listOf(movedToNow(items(), { newest: 5, now: 10_000 }))).toEqual([item]);
 });
 
 test('has each once at the times of the recorded order, when shuffled', async () => {

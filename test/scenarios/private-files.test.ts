@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { DraftFile } from '../../src/base/whole-file.ts';
+import { writeWholeFile } from '../../src/base/whole-file.ts';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
@@ -45,9 +45,7 @@ describe('files', () => {
       const store = await openStore();
       await store.record(verified());
       await store.count({});
-      const draft = await DraftFile.create(join(directory, 'new', 'events.ndjson'));
-      await draft.write('{}\n');
-      await draft.commit();
+      await writeWholeFile(join(directory, 'new', 'events.ndjson'), (file) => file.write('{}\n'));
       expect(modesIn(join(directory, 'new', 'data'))).toEqual({
         'receiver.db': '600',
         'receiver.db-shm': '600',

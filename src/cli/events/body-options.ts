@@ -1,13 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { type JsonObject, parseJsonObject } from '../../notification/json.ts';
 import { isKind, kindNames } from '../../notification/kinds.ts';
 import { compose } from '../../replay/compose.ts';
 import { readInput } from '../read-input.ts';
-import { moment, TIME_HELP } from './when.ts';
+import { moment, present, TIME_HELP } from './option-values.ts';
 
-/** What the options give that make up a notification. */
+/** The options that make up the body of a notification. */
 export interface BodyFlags {
   readonly kind?: string;
   readonly media?: string;
@@ -20,15 +19,15 @@ export interface BodyFlags {
   readonly body?: string;
 }
 
-/** Four times what a receiver can be told to take. */
+/** In bytes; four times the largest limit of a receiver. */
 const LONGEST = 64 * 1024 * 1024;
 const SITE = 'site0001';
-/** In a notification whose webhook nobody names; WEBHOOK_SECRET serves it. */
-export const WEBHOOK = 'webhook1';
+/** The webhook of a composed body if nothing names another; WEBHOOK_SECRET serves it. */
+const WEBHOOK = 'webhook1';
 
 /**
  * Adds the options that say what is in a notification.
- * @param webhook what `--webhook` means here
+ * @param webhook what `--webhook` means for the command
  */
 export function addBodyOptions(command: Command, webhook: string): Command {
   return command
@@ -40,16 +39,16 @@ export function addBodyOptions(command: Command, webhook: string): Command {
     .option('--site <id>', `site_id (default: ${SITE})`, present)
     .option('--webhook <id>', webhook, present)
     .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
-    .option('--body <file>', 'exactly this file (-: stdin) instead of the options above');
+    .option('--body <file>', 'take exactly this file (-: stdin) instead of the options above');
 }
 
-/** What a file has no place for. */
+/** The options that contradict a file. */
 const MEMBERS = ['kind', 'media', 'thumbnail', 'track', 'channel', 'site', 'eventTime'] as const;
 
 /**
- * The notification that the options mean: of a file, its very bytes.
- * @param usualWebhook whose it is, if they do not say
- * @throws KitError INPUT_INVALID if they contradict each other, or the file cannot be read
+ * The body that the options mean: the composed one, or the exact bytes of the file.
+ * @param usualWebhook the webhook of a composed body if the options name none
+ * @throws KitError INPUT_INVALID if the options contradict each other, or the file cannot be read
  */
 export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<Buffer> {
   const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site = SITE } = flags;
@@ -64,33 +63,9 @@ export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<
   return readInput({ file: body === '-' ? undefined : body, what: 'the body', limit: LONGEST });
 }
 
-/** What a receiver reads in a body; or why it refuses to, without quoting it. */
-export type ReadBody =
-  | { readonly text: string; readonly value: JsonObject; readonly problem?: undefined }
-  | { readonly problem: string };
-
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-
-/** Reads a body as a receiver does. */
-export function readBody(bytes: Buffer): ReadBody {
-  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  if (isMarked) return { problem: 'it begins with a byte order mark' };
-  try {
-    return parseJsonObject(bytes);
-  } catch (error) {
-    if (error instanceof SyntaxError) return { problem: error.message };
-    throw error;
-  }
-}
-
 function kind(text: string): string {
   if (isKind(text)) return text;
   const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
   if (unknown !== undefined) return unknown;
   throw new InvalidArgumentError(`It must be one of ${kindNames.join(', ')}, or unknown:NAME.`);
-}
-
-function present(text: string): string {
-  if (text !== '') return text;
-  throw new InvalidArgumentError('It must not be empty.');
 }

@@ -1,10 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
-import { KitError, messageOf } from '../../base/errors.ts';
-import { ReportPair } from '../../replay/compare-reports.ts';
-import { numberedLines } from '../../replay/numbered-lines.ts';
-import { portable } from '../../replay/portable-reason.ts';
-import { type Outcome, parseOutcome } from '../../replay/report-file.ts';
+import { KitError } from '../../base/errors.ts';
+import { type Comparison, compareReports } from '../../replay/compare-reports.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
 
@@ -16,7 +12,7 @@ interface Flags {
 }
 
 const EXAMPLES = `
-Exits with 0 if every event ended alike in both, and with 1 if any did not, or there is none.
+Exits with 0 if every event ended alike in both reports, and with 1 if an event did not, or both reports are empty.
 
 Examples:
   npx hookkit events replay --all --run --report before.ndjson
@@ -25,16 +21,18 @@ Examples:
 
 export function compareCommand(): Command {
   return new Command('compare')
-    .description('Tell which events ended differently in two reports of `hookkit events replay --report`.')
+    .description(
+      'Compare two reports of `hookkit events replay --report`: show the events that ended differently.',
+    )
     .argument('<A>', 'a report')
     .argument('<B>', 'the report to compare it with')
-    .option('--reasons', 'take the same outcome for another reason as different too')
+    .option('--reasons', 'count the same outcome with another reason as different too')
     .option(
       '--exact',
-      'with --reasons: compare them as they are written, not without paths, addresses, times and ids',
+      'with --reasons: compare reasons as they are written, with their paths, addresses, times and ids',
     )
-    .option('--allow-empty', 'exit with 0 where both reports are empty; without it that is an error')
-    .option('--json', 'print a JSON object for each event that ended differently, a line each')
+    .option('--allow-empty', 'exit with 0 if both reports are empty; without it that is an error')
+    .option('--json', 'print a JSON object a line for each event that ended differently')
     .addHelpText('after', EXAMPLES)
     .action(compare);
 }
@@ -45,59 +43,32 @@ const CHUNK = 65_536;
 
 async function compare(a: string, b: string, { reasons, exact, allowEmpty, json }: Flags): Promise<void> {
   if (exact && !reasons) throw new KitError('INPUT_INVALID', '--exact is for --reasons: give both');
-  const pair = new ReportPair();
-  try {
-    // A report that was written with --exact, or by an earlier version, compares with any other.
-    const reasonOf = exact ? (reason: string) => reason : portable;
-    const outcomeOf = reasons
-      ? ({ outcome, reason }: Outcome) =>
-          reason === undefined ? outcome : `${outcome} (${reasonOf(reason)})`
-      : ({ outcome }: Outcome) => outcome;
-    const broken =
-      (await readReport(a, (read) => pair.add('a', read, outcomeOf(read)))) +
-      (await readReport(b, (read) => pair.add('b', read, outcomeOf(read))));
-    const { alike, changed, onlyA, onlyB } = pair.compare();
+  const comparing = {
+    reasons: reasons && (exact ? ('exact' as const) : ('portable' as const)),
+    onBroken: (path: string, number: number) => say(`${path}, line ${number}: not a line of a report`),
+  };
+  await compareReports({ a, b }, comparing, async (comparison) => {
+    const { alike, changed, onlyA, onlyB, broken } = comparison;
     const differ = changed + onlyA + onlyB;
-    if (json) await writeAll(asJson(pair));
-    else if (differ > 0) await writeAll(tableLines(['id', 'kind', 'resource', 'A', 'B'], () => asRows(pair)));
+    if (json) await writeAll(asJson(comparison));
+    else if (differ > 0)
+      await writeAll(tableLines(['id', 'kind', 'resource', 'A', 'B'], () => asRows(comparison)));
     say(`${alike} events ended alike, ${changed} differently, ${onlyA} are in A only, ${onlyB} in B only`);
     if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
     if (alike + differ === 0 && !allowEmpty)
       throw new KitError('REPLAY_FAILED', 'both reports are empty (--allow-empty makes that a success)');
     if (differ > 0) process.exitCode = 1;
-  } finally {
-    pair.close();
-  }
+  });
 }
 
-/** Tells how many lines are broken. */
-async function readReport(path: string, add: (outcome: Outcome) => void): Promise<number> {
-  let broken = 0;
-  try {
-    for await (const { number, text } of numberedLines(createReadStream(path))) {
-      const read = text === undefined ? undefined : parseOutcome(text);
-      if (read) {
-        add(read);
-        continue;
-      }
-      broken++;
-      say(`${path}, line ${number}: not a line of a report`);
-    }
-  } catch (cause) {
-    if (cause instanceof KitError) throw cause;
-    throw new KitError('INPUT_INVALID', `cannot read the report ${path}: ${messageOf(cause)}`, { cause });
-  }
-  return broken;
-}
-
-function* asRows(pair: ReportPair): Generator<string[]> {
-  for (const { id, kind, resource, a, b } of pair.differences()) {
+function* asRows(comparison: Comparison): Generator<string[]> {
+  for (const { id, kind, resource, a, b } of comparison.differences()) {
     yield [id, kind, resource, a ?? NONE, b ?? NONE].map(line);
   }
 }
 
-function* asJson(pair: ReportPair): Generator<string> {
-  for (const { id, kind, resource, a, b } of pair.differences()) {
+function* asJson(comparison: Comparison): Generator<string> {
+  for (const { id, kind, resource, a, b } of comparison.differences()) {
     yield `${JSON.stringify({ id, kind, resource, a: a ?? NONE, b: b ?? NONE })}\n`;
   }
 }

@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
-import { DraftFile } from '../../base/whole-file.ts';
+import { writeWholeFile } from '../../base/whole-file.ts';
 import { loadConfig } from '../../config.ts';
-import { receivedPagesOf } from '../../replay/database-source.ts';
-import { type Recorded, toLine } from '../../replay/recording-lines.ts';
-import { redactor } from '../../replay/redact.ts';
-import type { EventFilter, EventStore } from '../../store/event-store.ts';
+import { type Exported, exportRecording } from '../../replay/export-recording.ts';
+import { redactionKey } from '../../replay/redact.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, writeWhileRead } from '../print.ts';
+import { readInput } from '../read-input.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
-import { Progress } from './progress-bar.ts';
-import { readKey } from './redact-key.ts';
-import { keepHeapSmall } from './small-heap.ts';
+import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {
   readonly out?: string;
@@ -22,6 +19,8 @@ interface Flags extends FilterFlags {
 }
 
 const COLLECT_EVERY = 20_000;
+/** In bytes; far longer than any key. */
+const LONGEST_KEY = 65_536;
 
 const EXAMPLES = `
 A recording has a JSON object a line: {"v":1,"body":"...","received_at":"...","webhook_id":"..."}, in the order in which
@@ -34,15 +33,12 @@ Examples:
 
 export function exportCommand(): Command {
   return addFilterOptions(new Command('export'))
-    .description('Write events as a recording (NDJSON) that can be replayed anywhere.')
-    .option('--out <file>', 'where to write it; without it, stdout. The file appears once it is complete')
-    .option(
-      '--redact',
-      'replace every id by another one, the same always by the same, and drop unknown members',
-    )
+    .description('Export events as a recording (NDJSON), which can be replayed anywhere.')
+    .option('--out <file>', 'write to this file instead of stdout; the file appears once it is complete')
+    .option('--redact', 'replace each id by another one, always by the same, and drop unknown members')
     .option(
       '--redact-key-file <file>',
-      'the key for --redact (any 16 bytes or more): equal in all recordings made with it',
+      'the key for --redact (16 bytes or more): recordings made with it replace the same id by the same other id',
     )
     .addHelpText('after', EXAMPLES)
     .action(exportEvents);
@@ -52,73 +48,38 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
   if (redactKeyFile !== undefined && !redact)
     throw new KitError('INPUT_INVALID', '--redact-key-file is for --redact: give both');
   const filter = filterOf(flags);
-  const change = redact
-    ? redactor(redactKeyFile ? await readKey(redactKeyFile) : randomBytes(32))
-    : undefined;
+  const redactKey = redact ? await keyOf(redactKeyFile) : undefined;
+  const listener = listenerOnStderr(COLLECT_EVERY);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      if (out === undefined)
-        return tell(
-          await writeAll({ store, filter, change, signal, write: writeWhileRead }),
-          signal,
-          'stdout',
-        );
-      const draft = await DraftFile.create(out);
-      try {
-        const written = await writeAll({ store, filter, change, signal, write: (text) => draft.write(text) });
-        await (signal.aborted ? draft.discard() : draft.commit());
-        tell(written, signal, out);
-      } catch (error) {
-        await draft.discard().catch(() => {}); // the first error is the one to tell
-        throw error;
-      }
+      const exportTo = async (write: (lines: string) => Promise<void>) => {
+        const exported = await exportRecording(store, { filter, write, redactKey, listener, signal });
+        if (signal.aborted) throw interrupted(exported, out);
+        return exported;
+      };
+      tell(
+        out === undefined
+          ? await exportTo(writeWhileRead)
+          : await writeWholeFile(out, (file) => exportTo((lines) => file.write(lines))),
+        out,
+      );
     }),
   );
 }
 
-interface Export {
-  readonly store: EventStore;
-  readonly filter: EventFilter;
-  readonly change: ((recorded: Recorded) => Recorded) | undefined;
-  readonly signal: AbortSignal;
-  readonly write: (text: string) => Promise<void>;
+async function keyOf(file: string | undefined): Promise<Uint8Array> {
+  if (file === undefined) return randomBytes(32);
+  const given = await readInput({ file, what: 'the redaction key', limit: LONGEST_KEY });
+  return redactionKey(given.toString('utf8'), `the redaction key in ${file}`);
 }
 
-interface Written {
-  exported: number;
-  pruned: number;
+function interrupted({ exported }: Exported, out: string | undefined): KitError {
+  const kept = out === undefined ? `${exported} events were written` : `${out} was not written`;
+  return new KitError('INTERRUPTED', `interrupted after ${exported} events: ${kept}`);
 }
 
-async function writeAll({ store, filter, change = (same) => same, signal, write }: Export): Promise<Written> {
-  const written: Written = { exported: 0, pruned: 0 };
-  const progress = new Progress({ verb: 'exported' });
-  const oneMore = keepHeapSmall(COLLECT_EVERY);
-  const total = await store.count(filter);
-  for await (const page of receivedPagesOf(store, filter)) {
-    if (signal.aborted) break;
-    let text = '';
-    for (const { body, receivedAt, webhookId } of page) {
-      oneMore();
-      if (body === undefined) {
-        written.pruned++;
-        continue;
-      }
-      text += `${toLine(change({ body, receivedAt, webhookId }))}\n`;
-      written.exported++;
-    }
-    if (text !== '') await write(text);
-    progress.show(written.exported, (written.exported + written.pruned) / total);
-  }
-  progress.end();
-  return written;
-}
-
-function tell({ exported, pruned }: Written, signal: AbortSignal, where: string): void {
-  if (signal.aborted) {
-    const kept = where === 'stdout' ? `${exported} events were written` : `${where} was not written`;
-    throw new KitError('INTERRUPTED', `interrupted after ${exported} events: ${kept}`);
-  }
+function tell({ exported, pruned }: Exported, out: string | undefined): void {
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
   if (exported === 0) say('no event matches: the recording is empty');
-  if (where !== 'stdout') say(`${exported} events exported to ${where}`);
+  if (out !== undefined) say(`${exported} events exported to ${out}`);
 }

@@ -3,9 +3,9 @@ import { KitError } from '../../base/errors.ts';
 import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
-import { moment, TIME_HELP } from './when.ts';
+import { moment, present, TIME_HELP } from './option-values.ts';
 
-/** What the options below give. */
+/** The options of a filter. */
 export interface FilterFlags {
   readonly kind?: readonly string[];
   readonly status?: Status;
@@ -21,7 +21,7 @@ export interface FilterFlags {
 const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead'] as const satisfies readonly Status[];
 const groups: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
 
-/** Adds the options that say which events are meant; together they restrict further. */
+/** Adds the options of a filter; together they restrict further. */
 export function addFilterOptions(command: Command): Command {
   return command
     .option(
@@ -29,14 +29,14 @@ export function addFilterOptions(command: Command): Command {
       `a kind, such as media_available, or all of a group: ${groups.join(', ')}; may be repeated`,
       kinds,
     )
-    .addOption(new Option('--status <status>', 'where the event stands').choices(STATUSES))
-    .option('--site <id>', 'the site it is of', present)
-    .option('--resource <media:ID|channel:ID>', 'the media or channel it is about', resource)
-    .option('--webhook <id>', 'the webhook that told it', present)
-    .option('--since <time>', `happened then or later: ${TIME_HELP}`, moment)
-    .option('--until <time>', 'happened before then', moment)
-    .option('--q <text>', 'this text stands somewhere in its body', present)
-    .option('--id <event>', 'the event with this id; may be repeated', id);
+    .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
+    .option('--site <id>', 'the site of the event', present)
+    .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
+    .option('--webhook <id>', 'the webhook that delivered the event', present)
+    .option('--since <time>', `the event happened at this time or later: ${TIME_HELP}`, moment)
+    .option('--until <time>', 'the event happened before this time', moment)
+    .option('--q <text>', 'a text somewhere in the body of the event', present)
+    .option('--id <event>', 'the id of the event; may be repeated', id);
 }
 
 /** @throws KitError INPUT_INVALID if the times leave nothing between them */
@@ -77,9 +77,4 @@ function id(text: string, before: readonly string[] = []): readonly string[] {
   throw new InvalidArgumentError(
     'It must be an id as `hookkit events list` shows it, such as loyw3uqg-0123456789abcdef0123.',
   );
-}
-
-function present(text: string): string {
-  if (text !== '') return text;
-  throw new InvalidArgumentError('It must not be empty.');
 }

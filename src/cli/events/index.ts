@@ -7,10 +7,10 @@ import { replayCommand } from './replay.ts';
 import { sendCommand } from './send.ts';
 import { showCommand } from './show.ts';
 
-/** `hookkit events`: what was received, and receiving it again. */
+/** `hookkit events`: look at received events and replay them. */
 export function eventsCommand(): Command {
   return new Command('events')
-    .description('Look at what was received, record it, and replay it: to the handlers or over HTTP.')
+    .description('List, export and replay the events that were received.')
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(exportCommand())

@@ -6,8 +6,8 @@ import { eventJson } from '../../store/event-json.ts';
 import { say, write } from '../print.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { atLeastOne } from './numbers.ts';
 import { withDatabase } from './open-database.ts';
+import { atLeastOne } from './option-values.ts';
 
 interface Flags extends FilterFlags {
   readonly limit: number;
@@ -23,9 +23,9 @@ Examples:
 
 export function listCommand(): Command {
   return addFilterOptions(new Command('list'))
-    .description('Show events, newest received first.')
-    .option('--limit <number>', 'how many at most', atLeastOne, 50)
-    .option('--before <event>', 'only those received before this one: the next page')
+    .description('List events, the newest received first.')
+    .option('--limit <number>', 'list at most so many', atLeastOne, 50)
+    .option('--before <event>', 'list events received before this one: the next page')
     .option('--json', 'print a JSON object a line')
     .addHelpText('after', EXAMPLES)
     .action(list);

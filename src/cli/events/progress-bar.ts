@@ -1,9 +1,42 @@
 import { systemClock } from '../../base/clock.ts';
+import type { Listener, Stage } from '../../replay/listener.ts';
+import { say } from '../print.ts';
+import { keepHeapSmall } from './small-heap.ts';
+
+/** Where progress is shown. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/**
+ * Shows on stderr how far a replay is, if stderr is a terminal, and what the replay has to say.
+ * @param collectEvery how many events go by between two garbage collections; undefined: V8 decides
+ */
+export function listenerOnStderr(collectEvery?: number, terminal: Terminal = process.stderr): Listener {
+  const collect = collectEvery === undefined ? () => {} : keepHeapSmall(collectEvery);
+  return {
+    isWatched: terminal.isTTY === true,
+    begin(verb) {
+      const bar = new ProgressBar({ verb, terminal });
+      let seen = 0;
+      return {
+        show(done, share) {
+          collect(done - seen);
+          seen = done;
+          bar.show(done, share);
+        },
+        end: () => bar.end(),
+      };
+    },
+    say,
+  };
+}
 
 export interface ProgressOptions {
-  /** what is being done, such as "exported" */
+  /** what happens to each event, such as "exported" */
   readonly verb: string;
-  readonly out?: { readonly isTTY?: boolean; write(text: string): unknown };
+  readonly terminal: Terminal;
   readonly now?: () => number;
 }
 
@@ -11,37 +44,33 @@ const BAR = 24;
 const REFRESH_MS = 100;
 const CLEAR_LINE = '\r\x1b[2K';
 
-/** A line at the bottom of a terminal that says how far long work is, how fast it goes and how long it still takes. */
-export class Progress {
+/** A line at the bottom of a terminal: how far long work is, how fast it goes and how long it still takes. */
+export class ProgressBar implements Stage {
   readonly #verb: string;
-  readonly #out: NonNullable<ProgressOptions['out']>;
+  readonly #terminal: Terminal;
   readonly #now: () => number;
   readonly #began: number;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ verb, out = process.stderr, now = systemClock.now }: ProgressOptions) {
+  constructor({ verb, terminal, now = systemClock.now }: ProgressOptions) {
     this.#verb = verb;
-    this.#out = out;
+    this.#terminal = terminal;
     this.#now = now;
     this.#began = now();
   }
 
-  /**
-   * @param done how many are done
-   * @param share how much of the whole that is, in [0, 1]; undefined where nobody knows
-   */
   show(done: number, share: number | undefined): void {
     const now = this.#now();
-    if (!this.#out.isTTY || now - this.#shownAt < REFRESH_MS) return;
+    if (!this.#terminal.isTTY || now - this.#shownAt < REFRESH_MS) return;
     this.#shownAt = now;
     const seconds = (now - this.#began) / 1000;
     const rate = seconds > 0 ? ` ${Math.round(done / seconds)}/s` : '';
-    this.#out.write(`${CLEAR_LINE}${bar(share)}${done} ${this.#verb}${rate}${timeLeft(seconds, share)}`);
+    this.#terminal.write(`${CLEAR_LINE}${bar(share)}${done} ${this.#verb}${rate}${timeLeft(seconds, share)}`);
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
-    if (this.#shownAt > Number.NEGATIVE_INFINITY) this.#out.write(CLEAR_LINE);
+    if (this.#shownAt > Number.NEGATIVE_INFINITY) this.#terminal.write(CLEAR_LINE);
   }
 }
 

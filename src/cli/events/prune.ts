@@ -9,7 +9,7 @@ import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
-import { Progress } from './progress-bar.ts';
+import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {
   readonly olderThan: number;
@@ -18,27 +18,27 @@ interface Flags extends FilterFlags {
 }
 
 const EXAMPLES = `
-Removes bodies, attempts and the results of ctx.once. The events themselves stay known, so that one that comes again is
-still a duplicate; but they cannot be replayed or exported any more. Pending, running and dead events are left alone.
+Pruning removes bodies, attempts and the results of ctx.once. The events stay known, so that a repeat is still a duplicate; but
+they can no longer be replayed or exported. Pending, running and dead events stay as they are.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run
   npx hookkit events prune --older-than 30d
   npx hookkit events prune --older-than 7d --kind media_updated`;
 
-/** Small steps with pauses between them, so that acks hardly notice. */
+/** Small steps with pauses between them, so that acks do not wait. */
 const STEP = 200;
 const PAUSE_MS = 20;
 
 export function pruneCommand(): Command {
   return addFilterOptions(new Command('prune'))
-    .description('Remove the bodies of events that were handled or skipped long ago.')
+    .description('Prune events that were handled or skipped long ago: remove their bodies.')
     .requiredOption(
       '--older-than <time>',
-      'handled or skipped longer ago than this, such as 30d or 12h',
+      'prune events handled or skipped longer ago than this, such as 30d or 12h',
       duration,
     )
-    .option('--dry-run', 'only say how many events it would be')
+    .option('--dry-run', 'only count the events')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(prune);
@@ -74,24 +74,24 @@ interface Pruning {
 }
 
 async function pruneAll({ store, filter, before, signal }: Pruning): Promise<number> {
-  const progress = new Progress({ verb: 'pruned' });
+  const stage = listenerOnStderr().begin('pruned');
   let pruned = 0;
   const step = async (ids?: readonly string[]) => {
     const count = await store.prune(before, STEP, ids);
     pruned += count;
-    progress.show(pruned, undefined);
-    await pause(PAUSE_MS, signal);
+    stage.show(pruned, undefined);
+    await pause(systemClock, PAUSE_MS, signal);
     return count;
   };
   if (isRestricted(filter)) {
-    // Searched for on the reading side: a search on the writing side would hold up acks.
+    // The search reads on its own connection: on the writing one, acks would wait for it.
     for await (const page of pagesOf(store, filter)) {
       const ids = page.filter(isPrunable(before)).map(({ id }) => id);
       if (signal.aborted) break;
       if (ids.length > 0) while (!signal.aborted && (await step(ids)) === STEP);
     }
   } else while (!signal.aborted && (await step()) === STEP);
-  progress.end();
+  stage.end();
   return pruned;
 }
 

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminParts } from '../../observer.ts';
+import { resetEvents } from '../../replay/reset-events.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
 export type ReplayParts = Pick<AdminParts, 'store' | 'wake'>;
 
-/** Puts one event back. */
+/** Resets one event to pending. */
 export async function replayOne(
   { store, wake }: ReplayParts,
   id: string,
@@ -23,17 +24,17 @@ export async function replayOne(
   return replayed;
 }
 
-/** How many events one count looks at in a query, and in how many queries: so that its request ends. */
+/** How many events one query of a count looks at, and how many queries a count makes: so its request ends. */
 const REACH = 20_000;
 const STRETCHES = 10;
 
 export interface Counted {
   readonly events: number;
-  /** what to go on before; null where all were looked at */
+  /** count on from this event; null if all were counted */
   readonly next: string | null;
 }
 
-/** How many events a bulk replay would put back. */
+/** How many events a bulk replay would reset. */
 export async function countReplay(
   { store }: Pick<ReplayParts, 'store'>,
   { filter, before }: { readonly filter: EventFilter; readonly before: string | undefined },
@@ -49,22 +50,22 @@ export async function countReplay(
   return { events, next: next ?? null };
 }
 
-/** What is to be replayed. */
+/** What a bulk replay takes. */
 export interface BulkReplay {
   readonly filter: EventFilter;
-  /** goes on where an earlier one was cut short */
+  /** goes on where an earlier replay was cut short */
   readonly before: string | undefined;
   readonly resetSteps: boolean;
 }
 
-/** How a bulk replay stands. */
+/** How far a bulk replay is. */
 export interface Progress {
   readonly id: string;
   readonly replay: BulkReplay;
-  /** put back so far */
+  /** how many events it has reset so far */
   readonly events: number;
   readonly isOver: boolean;
-  /** what to go on before, where it was cut short */
+  /** where to go on, if it was cut short */
   readonly next: string | null;
   /** why it was cut short */
   readonly problem: string | undefined;
@@ -72,12 +73,12 @@ export interface Progress {
 
 /** Between two commits, so that acks do not wait for a replay. */
 const PAUSE_MS = 5;
-/** So many are remembered: somebody may ask again for what has ended. */
+/** How many replays are remembered: somebody may ask again for one that has ended. */
 const REMEMBERED = 100;
 
 /**
- * The replays of everything that matches, one at a time. Each goes on by itself, however many events it takes and
- * whoever stops waiting for it; asked for again by the same id, it is told and not repeated.
+ * Bulk replays, one at a time. A replay goes on by itself, even if nobody waits for it any more. Asked for again by the
+ * same id, it tells how far it is and is not repeated.
  */
 export class BulkReplays {
   readonly #parts: Pick<AdminParts, 'store' | 'clock' | 'wake' | 'log'>;
@@ -89,14 +90,13 @@ export class BulkReplays {
     this.#parts = parts;
   }
 
-  /** How a replay stands; undefined where this process has not done it. */
+  /** How far a replay is; undefined if this process does not know it. */
   find(id: string): Progress | undefined {
     return this.#known.get(id)?.progress;
   }
 
   /**
-   * Starts a replay, unless one by this id is known or just the same is under way; waits for its end, but not longer
-   * than `waitMs`.
+   * Starts a replay, unless one with this id is known or the same one is under way, and waits for its end, at most `waitMs`.
    * @throws Refused 409 while another one is under way, 503 at a shutdown
    */
   async run(replay: BulkReplay, waitMs: number, id: string = randomUUID()): Promise<Progress> {
@@ -111,7 +111,7 @@ export class BulkReplays {
     return running.progress;
   }
 
-  /** Cuts short what is under way: what it has put back is made ready. */
+  /** Cuts the running replay short: the events that it has reset become ready. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#current?.ended;
@@ -121,7 +121,7 @@ export class BulkReplays {
     const current = this.#current;
     if (current === undefined) return undefined;
     if (isDeepStrictEqual(current.progress.replay, replay)) return current;
-    const soFar = `it has put back ${current.progress.events} events so far`;
+    const soFar = `it has reset ${current.progress.events} events so far`;
     throw new Refused(409, `another replay is under way, and ${soFar}: ask again once it has ended`);
   }
 
@@ -129,7 +129,7 @@ export class BulkReplays {
     if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
     const progress = { id, replay, events: 0, isOver: false, next: null, problem: undefined };
     const running: Running = { progress, ended: Promise.resolve() };
-    running.ended = this.#putBack(running).finally(() => {
+    running.ended = this.#reset(running).finally(() => {
       this.#current = undefined;
     });
     this.#current = running;
@@ -139,11 +139,10 @@ export class BulkReplays {
     return running;
   }
 
-  async #putBack(running: Running): Promise<void> {
-    const { store, wake, log } = this.#parts;
+  async #reset(running: Running): Promise<void> {
+    const { store, clock, wake, log } = this.#parts;
     const { filter, before, resetSteps } = running.progress.replay;
     let last = before;
-    let isCut = false;
     const end = (problem: string | undefined) => {
       const next = problem === undefined ? null : (last ?? null);
       running.progress = { ...running.progress, isOver: true, problem, next };
@@ -151,35 +150,24 @@ export class BulkReplays {
       log.info({ replay: id, events, problem }, 'bulk replay ended');
     };
     try {
-      await store.replay(filter, {
+      const { isCut } = await resetEvents(store, {
+        filter,
         resetSteps,
         after: before,
+        clock,
+        pauseMs: PAUSE_MS,
         signal: this.#stop.signal,
-        onStep: (ids) => {
+        onReset(ids) {
           last = ids.at(-1) ?? last;
           running.progress = { ...running.progress, events: running.progress.events + ids.length };
-          return this.#pause();
         },
-        onHeld: () => {
-          isCut = this.#stop.signal.aborted;
-        },
-        onReady: () => {
-          wake();
-          return this.#pause();
-        },
+        onReady: wake,
       });
       end(isCut ? 'the service was stopped' : undefined);
     } catch (error) {
       end(messageOf(error));
     }
     wake();
-  }
-
-  #pause(): Promise<void> {
-    if (this.#stop.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#parts.clock.after(PAUSE_MS, resolve);
-    });
   }
 }
 

@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { Progress } from '../../../src/cli/events/progress-bar.ts';
+import { ProgressBar } from '../../../src/cli/events/progress-bar.ts';
 
 function shown(isTTY: boolean) {
   let time = 0;
   let text = '';
-  const out = {
+  const terminal = {
     isTTY,
     write: (more: string) => {
       text += more;
     },
   };
-  const progress = new Progress({ verb: 'exported', out, now: () => time });
+  const progress = new ProgressBar({ verb: 'exported', terminal, now: () => time });
   const after = (ms: number, done: number, share: number | undefined) => {
     time = ms;
     text = '';

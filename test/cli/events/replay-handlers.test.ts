@@ -7,12 +7,12 @@ import { verified } from '../../support/verified-notification.ts';
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 
-test('puts events back, when no server runs, and the next start handles them', async () => {
+test('resets events, when no server runs, and the next start handles them', async () => {
   await desk().fill(5);
   const { code, stdout } = await desk().events(['replay', '--resource', 'media:media001']);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: '1 events put back to pending: the server takes them up within a second\n',
+    stdout: '1 events were reset to pending: the server handles them within a second\n',
   });
   const store = await desk().store();
   expect(await store.count({ status: 'pending' })).toBe(1);
@@ -144,7 +144,7 @@ test('names what is pending already, when it matches and nobody waits, and leave
   const run = await desk().events(['replay', '--all']);
   expect(run).toMatchObject({
     code: 0,
-    stdout: '1 events put back to pending: the server takes them up within a second\n',
+    stdout: '1 events were reset to pending: the server handles them within a second\n',
     stderr: '1 more were pending or running already: they are handled anyway\n',
   });
   expect((await store.events({}, { limit: 9 })).map(({ replays }) => replays)).toEqual([0, 1]);

@@ -241,7 +241,7 @@ test('says how far it got and ends, when Ctrl-C is pressed, with what is under w
   const [, count] = /^(\d+) notifications were sent and answered:\n/.exec(stderr) ?? [];
   expect(Number(count)).toBe(slow.taken.length);
   expect(stderr).toMatch(
-    /hookkit: interrupted: run it again; what was sent already will be answered as duplicate\n$/,
+    /hookkit: interrupted: run it again; the receiver answers `duplicate` to notifications that it already has\n$/,
   );
 });
 

@@ -37,10 +37,10 @@ test('tells no event late, when a server handles them all the while, and hands o
   }
 });
 
-/** Whether the first event, which goes first everywhere, is back, and whether it may run. */
-async function standing(store: EventStore): Promise<'not back' | 'held' | 'ready'> {
+/** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
+async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
   const { status, nextAttemptAt } = only(await store.eventsAfter({}, undefined, 1));
-  if (status !== 'pending') return 'not back';
+  if (status !== 'pending') return 'not reset';
   return nextAttemptAt === undefined ? 'ready' : 'held';
 }
 
@@ -81,18 +81,18 @@ test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and
   const { code, stderr, pending, ready } = await replayUntil('held', 'SIGINT');
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `${pending} events were put back\nhookkit: interrupted: run it again to replay the rest\n`,
+    stderr: `${pending} events were reset\nhookkit: interrupted: run it again to replay the rest\n`,
   });
   expect(ready).toBe(pending);
   expect(pending).toBeLessThan(MANY);
 });
 
-test('makes all ready, when Ctrl-C is pressed once all are back, and ends with 0', async () => {
+test('makes all ready, when Ctrl-C is pressed once all are reset, and ends with 0', async () => {
   await desk().fill(MANY, 50);
   const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
   expect({ code, stdout, ready }).toEqual({
     code: 0,
-    stdout: `${MANY} events put back to pending: the server takes them up within a second\n`,
+    stdout: `${MANY} events were reset to pending: the server handles them within a second\n`,
     ready: MANY,
   });
 });

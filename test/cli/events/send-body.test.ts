@@ -4,9 +4,10 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import request from 'supertest';
-import { bodyOf, readBody } from '../../../src/cli/events/body-options.ts';
-import { send } from '../../../src/cli/events/single/send.ts';
+import { bodyOf } from '../../../src/cli/events/body-options.ts';
+import { send } from '../../../src/cli/events/send.ts';
 import { keyOf, signNotification } from '../../../src/notification/token.ts';
+import { readBody } from '../../../src/replay/compose.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hmacOf } from '../../support/hs256.ts';
@@ -87,7 +88,7 @@ test.each(refusable.filter(([what]) => /UTF-8|twice|too many$/.test(what)))(
     expect(await desk().events(args, { env })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `hookkit: nothing was sent, as a receiver refuses ${file} with ${problem}: correct it, or send its very bytes with --as-is\n`,
+      stderr: `hookkit: nothing was sent, as a receiver refuses ${file} with ${problem}: correct it, or send its exact bytes with --as-is\n`,
     });
     expect(arrived).toEqual([]);
     expect(await desk().events([...args, '--as-is'], { env })).toMatchObject({ code: 0, stderr: '' });
@@ -189,7 +190,7 @@ test.each(['forged', 'alg-none', 'slow'])(
 test.each([
   [
     { kind: 'media_available', media: 'm', asIs: true },
-    '--as-is is for --body: what is made of --kind is always sound',
+    '--as-is is for --body: a composed body is always valid',
   ],
   ...(['tampered', 'iat', 'oversized', 'truncated'] as const).map(
     (fault) =>

@@ -65,7 +65,7 @@ test('sends exactly the file, when a body is given, with the secret from stdin',
 test('ends with 1, when the receiver refuses a genuine one, with its answer', async () => {
   const service = await desk().serve();
   const run = await desk().events([...media, '--to', `${service.url}/webhooks/media`], { env: withSecret });
-  expect(run).toMatchObject({ code: 1, stderr: 'hookkit: it was not taken\n' });
+  expect(run).toMatchObject({ code: 1, stderr: 'hookkit: the receiver did not take the notification\n' });
   expect(run.stdout).toMatch(/^401 in \d+ ms: /);
 });
 

@@ -88,7 +88,7 @@ describe('a bulk replay over HTTP', () => {
     const [first, second] = await Promise.all([post({ all: true }), post({ status: 'handled' })]);
     expect([first.status, second.status].toSorted()).toEqual([200, 409]);
     expect(await (first.status === 409 ? first : second).json()).toEqual({
-      error: expect.stringMatching(/^another replay is under way, and it has put back \d+ events so far/),
+      error: expect.stringMatching(/^another replay is under way, and it has reset \d+ events so far/),
     });
   });
 });

@@ -1,0 +1,29 @@
+/** One stage of long work, such as sending. */
+export interface Stage {
+  /**
+   * @param done how many are done
+   * @param share how much of the whole that is, in [0, 1]; undefined if unknown
+   */
+  show(done: number, share: number | undefined): void;
+  end(): void;
+}
+
+/** Where a replay tells how far it is. The room prints nothing itself. */
+export interface Listener {
+  /** whether somebody sees the share: counting the whole takes time */
+  readonly isWatched: boolean;
+  /** Begins a stage. @param verb what happens to each event in it, such as "answered" */
+  begin(verb: string): Stage;
+  /** Takes a message for a person, of one line or several. */
+  say(text: string): void;
+}
+
+/** For a replay that nobody watches. */
+export const UNWATCHED: Listener = {
+  isWatched: false,
+  begin: () => ({ show() {}, end() {} }),
+  say() {},
+};
+
+/** For a replay that nobody interrupts. */
+export const UNINTERRUPTED: AbortSignal = new AbortController().signal;
