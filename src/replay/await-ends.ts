@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
 import type { EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import type { Listener } from './listener.ts';
-import { pause } from './pause.ts';
 import type { Report } from './report-file.ts';
 
 /** How an event can end. */
@@ -54,7 +54,7 @@ export async function awaitEnds(waiting: Waiting): Promise<Ends> {
       stage.show(ended, ended / ids.length);
       open = isLast ? [] : open.filter((id) => !ends.has(id));
       await watch.check(events, settled.length > 0);
-      if (open.length > 0) await pause(clock, POLL_MS, signal);
+      if (open.length > 0) await pauseUntilAborted(clock, POLL_MS, signal);
     }
     // In the order of event times, not of ends: so two reports look alike.
     for (const id of page) {

@@ -1,5 +1,5 @@
+import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
-import { pagesOf } from './database-source.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 
 /** How many of the first events a preview holds. */

@@ -1,5 +1,5 @@
+import { receivedPagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { receivedPagesOf } from './database-source.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './listener.ts';
 import { type Recorded, toLine } from './recording-lines.ts';
 import { redactor } from './redact.ts';

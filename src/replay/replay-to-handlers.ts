@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
-import { pagesOf } from './database-source.ts';
 import { standingOf } from './dry-run.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './listener.ts';
 import type { Report } from './report-file.ts';

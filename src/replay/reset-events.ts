@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
 import type { EventFilter, EventStore, ReplayOptions } from '../store/event-store.ts';
-import { pause } from './pause.ts';
 
 export interface Reset extends Pick<ReplayOptions, 'resetSteps' | 'after' | 'onHeld'> {
   readonly filter: EventFilter;
@@ -24,7 +24,7 @@ export interface ResetResult {
 /** Resets finished events to pending in two rounds: all of them are reset and held, then all become ready. */
 export async function resetEvents(store: Pick<EventStore, 'replay'>, reset: Reset): Promise<ResetResult> {
   const { filter, resetSteps, after, clock, pauseMs, signal, onReset, onHeld, onReady } = reset;
-  const rest = () => pause(clock, pauseMs, signal);
+  const rest = () => pauseUntilAborted(clock, pauseMs, signal);
   let isCut = false;
   const replayed = await store.replay(filter, {
     resetSteps,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import { parseJsonText } from '../notification/json.ts';
-import { pause } from './pause.ts';
 import type { RecordedEvent, Source, Unreplayable } from './recorded-event.ts';
 
 /** How a replay changes what it sends. */
@@ -40,7 +40,7 @@ export async function reshaped(
   return paced(events, {
     speed,
     now: () => performance.now(),
-    wait: (ms) => pause(clock, ms, signal),
+    wait: (ms) => pauseUntilAborted(clock, ms, signal),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Longest interval that Node takes. */
 const FOREVER = 2 ** 31 - 1;
@@ -18,5 +18,14 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal | unde
     cancel();
     clearInterval(alive);
     signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The same, but an aborted signal only ends the pause. */
+export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(clock, ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }

@@ -1,0 +1,64 @@
+import type { Clock } from '../base/clock.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
+import { pagesOf } from './event-pages.ts';
+import type { EventFilter, EventStore, StoredEvent } from './event-store.ts';
+
+/** Small steps with pauses between them, so that acks do not wait. */
+const STEP = 200;
+const PAUSE_MS = 20;
+
+export interface Pruning {
+  readonly filter: EventFilter;
+  /** prunes events that were handled or skipped before this time, milliseconds since the epoch */
+  readonly handledBefore: number;
+}
+
+/** How many events `pruneMatching` would prune. */
+export async function countPrunable(
+  store: Pick<EventStore, 'eventsAfter'>,
+  { filter, handledBefore }: Pruning,
+): Promise<number> {
+  let count = 0;
+  for await (const page of pagesOf(store, filter)) count += page.filter(isPrunable(handledBefore)).length;
+  return count;
+}
+
+export interface PruningInSteps extends Pruning {
+  readonly clock: Clock;
+  /** ends the pruning after the current step */
+  readonly signal: AbortSignal;
+  /** called after each step with how many events are pruned by then */
+  readonly onStep: (pruned: number) => void;
+}
+
+/** Prunes events that a filter takes, beside a server that goes on. Tells how many. */
+export async function pruneMatching(
+  store: Pick<EventStore, 'eventsAfter' | 'prune'>,
+  { filter, handledBefore, clock, signal, onStep }: PruningInSteps,
+): Promise<number> {
+  let pruned = 0;
+  const step = async (ids?: readonly string[]) => {
+    const count = await store.prune(handledBefore, STEP, ids);
+    pruned += count;
+    onStep(pruned);
+    await pauseUntilAborted(clock, PAUSE_MS, signal);
+    return count;
+  };
+  const isRestricted = Object.values(filter).some((value) => value !== undefined);
+  if (isRestricted) {
+    // The search reads on its own connection: on the writing one, acks would wait for it.
+    for await (const page of pagesOf(store, filter)) {
+      const ids = page.filter(isPrunable(handledBefore)).map(({ id }) => id);
+      if (signal.aborted) break;
+      if (ids.length > 0) while (!signal.aborted && (await step(ids)) === STEP);
+    }
+  } else while (!signal.aborted && (await step()) === STEP);
+  return pruned;
+}
+
+function isPrunable(handledBefore: number): (event: StoredEvent) => boolean {
+  return ({ status, handledAt, body }) =>
+    (status === 'handled' || status === 'skipped') &&
+    body !== undefined &&
+    (handledAt ?? handledBefore) < handledBefore;
+}
