@@ -31,7 +31,7 @@ describe('the rules of the house', () => {
         path: 'src/store/sqlite/x.ts',
         text: "new Worker(new URL('./thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
+    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(
@@ -47,6 +47,14 @@ describe('the rules of the house', () => {
 
   test('keep the receiver apart: it imports nothing of dispatch or handlers', () => {
     expect(breaches(inRoom('receiver'), (target) => /^src\/(dispatch|handlers)\//.test(target))).toEqual([]);
+  });
+
+  test('keep replay apart: it imports nothing of cli, inspector, mock or receiver, and speaks through a listener alone', () => {
+    expect(inRoom('replay').length).toBeGreaterThan(10);
+    const isForbidden = (target: string) => /^(src\/(cli|inspector|mock|receiver)\/|commander$)/.test(target);
+    expect(breaches(inRoom('replay'), isForbidden)).toEqual([]);
+    const speaks = inRoom('replay').filter((file) => /\bprocess\b/.test(codeOf(file)));
+    expect(speaks.map(({ path }) => path)).toEqual([]);
   });
 
   test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {

@@ -1,6 +1,7 @@
 import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
-import type { RecordedEvent } from './recorded-event.ts';
+import type { Listener } from './listener.ts';
+import type { RecordedEvent, Source } from './recorded-event.ts';
 
 /** How many of the first events a preview holds. */
 const SHOWN = 5;
@@ -46,16 +47,29 @@ export function standingOf({
 /** What a replay over HTTP would send. */
 export interface SendingPreview {
   readonly sendable: number;
+  /** without a body any more */
+  readonly pruned: number;
+  /** lines that are no recorded notifications */
+  readonly broken: number;
   readonly first: readonly RecordedEvent[];
 }
 
-/** Counts what a replay over HTTP would send. */
-export async function previewSending(events: AsyncIterable<RecordedEvent>): Promise<SendingPreview> {
-  let sendable = 0;
+/** Counts what a replay over HTTP would send, and tells each broken line. */
+export async function previewSending(source: Source, listener: Listener): Promise<SendingPreview> {
+  const found = { sendable: 0, pruned: 0, broken: 0 };
   const first: RecordedEvent[] = [];
-  for await (const event of events) {
-    sendable++;
+  const unreplayable = {
+    pruned() {
+      found.pruned++;
+    },
+    broken(line: number, problem: string) {
+      found.broken++;
+      listener.say(`line ${line}: ${problem}`);
+    },
+  };
+  for await (const event of source.read(unreplayable)) {
+    found.sendable++;
     if (first.length < SHOWN) first.push(event);
   }
-  return { sendable, first };
+  return { ...found, first };
 }

@@ -147,15 +147,10 @@ export interface Expectation {
 export function checkEnds(ends: Ends, { expect, failOn = 'dead' }: Expectation): void {
   const open = (ends.get('pending') ?? 0) + (ends.get('running') ?? 0);
   if (open > 0) throw new KitError('REPLAY_FAILED', `${open} events had not ended when the time was over`);
-  const others = total(ends) - (expect === undefined ? 0 : (ends.get(expect) ?? 0));
+  const others = [...ends].reduce((sum, [status, count]) => (status === expect ? sum : sum + count), 0);
   if (expect !== undefined && others > 0)
     throw new KitError('REPLAY_FAILED', `${others} events did not end as ${expect}`);
   const dead = ends.get('dead') ?? 0;
   if (failOn === 'dead' && expect !== 'dead' && dead > 0)
     throw new KitError('REPLAY_FAILED', `${dead} events ended as dead (--fail-on none lets them)`);
-}
-
-/** How many events have ended. */
-export function total(ends: Ends): number {
-  return [...ends.values()].reduce((sum, count) => sum + count, 0);
 }

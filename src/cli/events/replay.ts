@@ -4,12 +4,14 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
-import { ENDS, type End, type Ends } from '../../replay/await-ends.ts';
+import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
 import { previewReset, previewSending } from '../../replay/dry-run.ts';
 import type { Listener } from '../../replay/listener.ts';
 import type { RecordedEvent, Source } from '../../replay/recorded-event.ts';
+import type { Expectation, HandlerReplayResult } from '../../replay/replay-to-handlers.ts';
 import { withReport } from '../../replay/report-file.ts';
+import { RESHAPING, type Reshaping } from '../../replay/reshape.ts';
 import { eventJson, iso } from '../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { duration } from '../duration.ts';
@@ -24,7 +26,7 @@ import { listenerOnStderr } from './progress-bar.ts';
 import { keysFor } from './secret-keys.ts';
 import { keepHeapSmall } from './small-heap.ts';
 
-interface Flags extends FilterFlags {
+interface Flags extends FilterFlags, Reshaping, Expectation {
   readonly all?: true;
   readonly dryRun?: true;
   readonly report?: string;
@@ -33,18 +35,11 @@ interface Flags extends FilterFlags {
   readonly resetSteps?: true;
   readonly run?: true;
   readonly wait?: number;
-  readonly failOn?: 'dead' | 'none';
-  readonly expect?: End;
   readonly allowEmpty?: true;
   readonly to?: URL;
   readonly from?: string;
   readonly secretFile?: string;
-  readonly speed?: number;
-  readonly shuffle?: true;
-  readonly seed?: number;
-  readonly duplicate?: number;
   readonly concurrency?: number;
-  readonly asNew?: true;
   readonly timeout?: number;
 }
 
@@ -53,16 +48,8 @@ const COLLECT_EVERY_SENT = 2000;
 const COLLECT_EVERY_RUN = 5000;
 
 const FOR_HANDLERS = ['resetSteps', 'run', 'wait', 'failOn', 'expect'] as const;
-const FOR_SENDING = [
-  'from',
-  'secretFile',
-  'speed',
-  'shuffle',
-  'seed',
-  'duplicate',
-  'concurrency',
-  'asNew',
-] as const;
+/** Beside the reshaping. */
+const FOR_SENDING = ['from', 'secretFile', 'concurrency', ...RESHAPING] as const;
 
 const EXAMPLES = `
 Without --to, events are reset to pending, and the server handles them within a second, or once it starts. Events that are
@@ -235,43 +222,46 @@ interface Matching {
 }
 
 async function toHandlers(config: Config, store: EventStore, { flags, filter }: Matching): Promise<void> {
-  const { checkEnds, replayToHandlers, total } = await import('../../replay/replay-to-handlers.ts');
-  const { resetSteps, run, report: path, failOn, expect, timeout: timeoutMs = flags.wait, json } = flags;
+  const { checkEnds, replayToHandlers } = await import('../../replay/replay-to-handlers.ts');
+  const { resetSteps, run, report: path, expect, failOn, timeout: timeoutMs = flags.wait } = flags;
+  const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
+  const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
     const ends = await withReport({ path, reasons: reasonsOf(flags) }, async (report) => {
       const dispatcher = run && (await dispatcherHere(config, store)); // before anything is reset
-      const graceMs = config.SHUTDOWN_GRACE_MS;
-      const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
-      const replay = {
-        filter,
-        resetSteps,
-        dispatcher,
-        graceMs,
-        isAwaited,
-        timeoutMs,
-        report,
-        listener,
-        signal,
-      };
-      const { replayed, underWay, isCut, ends } = await replayToHandlers(store, replay);
-      if (isCut) say(`${replayed} events were reset`);
-      if (isCut) signal.throwIfAborted();
-      if (replayed + underWay === 0) refuseEmpty(flags, await store.count(filter));
-      if (signal.aborted && ends)
-        say(`all ${replayed + underWay} events were reset, and ${total(ends)} of them have ended`);
-      if (ends) signal.throwIfAborted();
-      else if (underWay > 0) say(`${underWay} more were pending or running already: they are handled anyway`);
-      const counts = underWay > 0 ? { replayed, under_way: underWay } : { replayed };
-      if (json)
-        await write(`${JSON.stringify({ ...counts, ...Object.fromEntries([...(ends ?? [])].sort()) })}\n`);
-      else if (ends) await write(endTable(ends));
-      else await write(`${replayed} events were reset to pending: the server handles them within a second\n`);
-      return ends;
+      const waiting = { dispatcher, graceMs, isAwaited, timeoutMs, report };
+      const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
+      tellInterruption(result, signal);
+      if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
+      await showEnds(result, flags);
+      return result.ends;
     });
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
   });
+}
+
+/** @throws what the signal was aborted with, unless the replay has done all that it had to do */
+function tellInterruption(
+  { replayed, underWay, isCut, ends }: HandlerReplayResult,
+  signal: AbortSignal,
+): void {
+  if (!signal.aborted || !(isCut || ends)) return;
+  const ended = [...(ends?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  if (isCut) say(`${replayed} events were reset`);
+  else say(`all ${replayed + underWay} events were reset, and ${ended} of them have ended`);
+  signal.throwIfAborted();
+}
+
+async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { json }: Flags): Promise<void> {
+  if (!ends && underWay > 0) say(`${underWay} more were pending or running already: they are handled anyway`);
+  const rows = [...(ends ?? [])].sort();
+  const counts = underWay > 0 ? { replayed, under_way: underWay } : { replayed };
+  if (json) return write(`${JSON.stringify({ ...counts, ...Object.fromEntries(rows) })}\n`);
+  if (!ends)
+    return write(`${replayed} events were reset to pending: the server handles them within a second\n`);
+  return write(countTable(['status', 'events'], rows));
 }
 
 /** A dispatcher that runs the handlers in this process. */
@@ -294,11 +284,6 @@ async function dispatcherHere(config: Config, store: EventStore) {
   });
 }
 
-function endTable(ends: Ends): string {
-  const rows = [...ends].sort().map(([status, count]) => [status, String(count)]);
-  return table(['status', 'events'], rows);
-}
-
 interface Sending extends Matching {
   readonly to: URL;
   readonly listener: Listener;
@@ -312,31 +297,20 @@ async function overHttp(config: Config, sending: Sending): Promise<void> {
     return withDatabase(config, (store) => {
       const withShare = sending.listener.isWatched;
       const source = databaseSource(store, { filter, receivedBy: systemClock.now(), withShare });
-      return flags.dryRun ? showSending(source, flags) : sendAll(config, source, sending);
+      return flags.dryRun ? showSending(source, sending) : sendAll(config, source, sending);
     });
   const { recordingSource } = await import('../../replay/recording-source.ts');
   const times = asNew && !flags.dryRun ? 2 : 1;
   const source = await recordingSource(from === '-' ? process.stdin : from, { filter, times, signal });
   try {
-    await (flags.dryRun ? showSending(source, flags) : sendAll(config, source, sending));
+    await (flags.dryRun ? showSending(source, sending) : sendAll(config, source, sending));
   } finally {
     await source.close();
   }
 }
 
-async function showSending(source: Source, flags: Flags): Promise<void> {
-  let pruned = 0;
-  let broken = 0;
-  const unreplayable = {
-    pruned() {
-      pruned++;
-    },
-    broken(number: number, problem: string) {
-      broken++;
-      say(`line ${number}: ${problem}`);
-    },
-  };
-  const { sendable, first } = await previewSending(source.read(unreplayable));
+async function showSending(source: Source, { flags, listener }: Sending): Promise<void> {
+  const { sendable, first, pruned, broken } = await previewSending(source, listener);
   const shown = sendable > first.length ? `, the first ${first.length} of them` : '';
   if (flags.json) await write(`${JSON.stringify({ dry_run: true, sendable })}\n`);
   else await write(`${sendable} notifications would be sent${shown}:\n`);
@@ -359,7 +333,7 @@ async function sendAll(
   { flags, to, listener, signal }: Sending,
 ): Promise<void> {
   const { replayOverHttp } = await import('../../replay/replay-over-http.ts');
-  const { report: path, speed, shuffle, duplicate, concurrency, asNew, timeout: timeoutMs } = flags;
+  const { report: path, speed, shuffle, duplicate, asNew, concurrency, timeout: timeoutMs } = flags;
   const { seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0))
     say(`--seed ${seed} does the same again`);
@@ -381,10 +355,16 @@ async function sendAll(
 }
 
 function answerTable({ counts }: AnswerTally): string {
-  const rows = [...counts].sort(([, a], [, b]) => b - a);
-  return table(
+  return countTable(
     ['answer', 'notifications'],
-    rows.map(([word, count]) => [line(word), String(count)]),
+    [...counts].sort(([, a], [, b]) => b - a),
+  );
+}
+
+function countTable(head: readonly string[], rows: readonly (readonly [string, number])[]): string {
+  return table(
+    head,
+    rows.map(([name, count]) => [line(name), String(count)]),
   );
 }
 

@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { toLine } from '../../../src/replay/recording-lines.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
-import { verified } from '../../support/verified-notification.ts';
+import { recordedLine } from '../../support/recorded-lines.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -24,20 +23,6 @@ afterEach(async () => {
 async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {
   receiver = await listeningReceiver(answer);
   return receiver;
-}
-
-/** The line of a recording. */
-function recordedLine(number: number, receivedAt = number * 1000, media = number): string {
-  const { body } = verified({
-    media_id: mediaName(media),
-    webhook_id: 'webhook1',
-    at: Date.UTC(2026, 0, 1) + number * 1000,
-  });
-  return toLine({ body, receivedAt, webhookId: 'webhook1' });
-}
-
-function mediaName(number: number): string {
-  return `media${String(number).padStart(3, '0')}`;
 }
 
 function mediaOf({ taken }: ListeningReceiver): unknown[] {
@@ -96,43 +81,12 @@ test('says so, when there is no room to copy what comes on stdin, and sends noth
   expect(taken).toEqual([]);
 });
 
-test.each([[[]], [['--as-new']]])(
-  'keeps the recorded order to the letter, when media take turns at random and it is sent with %j one at a time',
-  async (more) => {
-    const { url, taken } = await listen();
-    const media = Array.from({ length: 320 }, (_, number) => (number * number * 7 + (number >> 2)) % 19);
-    const lines = media.map((one, number) => recordedLine(number, number * 1000, one));
-    const args = ['replay', '--to', url, '--from', desk().write('r.ndjson', lines.join('\n')), ...more];
-    const { code } = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
-    expect(code).toBe(0);
-    expect(mediaOf({ taken } as ListeningReceiver)).toEqual(media.map(mediaName));
-    const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
-    expect(times).toEqual(times.toSorted());
-    if (more.length > 0) expect(Math.max(...times)).toBeLessThanOrEqual(Date.now());
-  },
-);
-
 test('sends exactly the recorded text, signed with the stored secret, when nothing is to be changed', async () => {
   await desk().fill(1);
   const { url, taken } = await listen();
   await desk().events(['replay', '--to', url, '--all']);
   const [line] = (await desk().events(['export'])).stdout.split('\n');
   expect(taken[0]?.authorization).toBe(`Bearer ${tokenOf(JSON.parse(line ?? '').body, SECRET)}`);
-});
-
-test('keeps the order within a media, when many are under way at once, and never has two of one', async () => {
-  await desk().fill(120, 6);
-  const busy = await listen(({ media_id }) => ({ ms: media_id === 'media000' ? 8 : Math.random() * 4 }));
-  const { code } = await desk().events(['replay', '--to', busy.url, '--all', '--concurrency', '8']);
-  expect({ code, overlaps: busy.overlaps }).toEqual({ code: 0, overlaps: [] });
-  expect(busy.most).toBeGreaterThan(2);
-  const byMedia = Map.groupBy(busy.taken, ({ body }) => body.media_id);
-  expect(byMedia.size).toBe(6);
-  for (const taken of byMedia.values()) {
-    const times = taken.map(({ body }) => String(body.event_time));
-    expect(times).toEqual([...times].sort());
-    expect(times).toHaveLength(20);
-  }
 });
 
 test('tells broken lines with their numbers, when a recording has some, sends the rest and ends with 1', async () => {
@@ -196,14 +150,6 @@ test('sends nothing, when no secret is known for the webhook, and ends with 1', 
   const run = await desk().events(['replay', '--to', url, '--from', file, '--json']);
   expect(run).toMatchObject({ code: 1, stdout: '{"no secret":1}\n' });
   expect(taken).toEqual([]);
-});
-
-test('sends only what the filter lets through, when a recording is filtered', async () => {
-  const { url, taken } = await listen();
-  const file = desk().write('r.ndjson', [0, 1, 2, 3].map((number) => recordedLine(number)).join('\n'));
-  const args = ['--since', '2026-01-01T00:00:01', '--until', '2026-01-01T00:00:03', '--kind', 'media'];
-  await desk().events(['replay', '--to', url, '--from', file, ...args], { env: { WEBHOOK_SECRET: SECRET } });
-  expect(mediaOf({ taken } as ListeningReceiver)).toEqual(['media001', 'media002']);
 });
 
 test('sends nothing, when run dry, and shows how many and the first few', async () => {

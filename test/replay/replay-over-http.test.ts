@@ -1,0 +1,101 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { recordingSource } from '../../src/replay/recording-source.ts';
+import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
+import { oneKey } from '../../src/replay/signing-keys.ts';
+import { type ListeningReceiver, listeningReceiver } from '../support/listening-receiver.ts';
+import { mediaName, recordedLine, writeRecording } from '../support/recorded-lines.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const keys = oneKey('a-secret-of-at-least-thirty-two-bytes');
+
+let directory: string;
+let receiver: ListeningReceiver | undefined;
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+});
+afterEach(async () => {
+  await receiver?.close();
+  rmSync(directory, { recursive: true });
+});
+
+async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {
+  receiver = await listeningReceiver(answer);
+  return receiver;
+}
+
+const mediaOf = ({ taken }: ListeningReceiver) => taken.map(({ body }) => body.media_id);
+const timesOf = (taken: ListeningReceiver['taken']) => taken.map(({ body }) => String(body.event_time));
+
+test('sends a recording, when a test replays it in five lines', async () => {
+  const file = writeRecording(
+    directory,
+    [0, 1, 2].map((number) => recordedLine(number)),
+  );
+  const { url } = await listen();
+  const source = await recordingSource(file);
+  const { answers } = await replayOverHttp(source, { to: new URL(url), keys });
+  expect([...answers.counts]).toEqual([['accepted', 3]]);
+});
+
+test.each([false, true])(
+  'keeps the recorded order exactly, when media take turns at random and it is sent one at a time, as new: %j',
+  async (asNew) => {
+    const media = Array.from({ length: 320 }, (_, number) => (number * number * 7 + (number >> 2)) % 19);
+    const lines = media.map((one, number) => recordedLine(number, number * 1000, one));
+    const listening = await listen();
+    const source = await recordingSource(writeRecording(directory, lines), { times: asNew ? 2 : 1 });
+    const { answers } = await replayOverHttp(source, { to: new URL(listening.url), keys, asNew });
+    expect(answers.unwanted).toBe(0);
+    expect(mediaOf(listening)).toEqual(media.map(mediaName));
+    const times = timesOf(listening.taken).map((time) => Date.parse(time));
+    expect(times).toEqual(times.toSorted());
+    if (asNew) expect(Math.max(...times)).toBeLessThanOrEqual(Date.now());
+  },
+);
+
+test('keeps the order within a media, when many are under way at once, and never has two of one', async () => {
+  const lines = Array.from({ length: 120 }, (_, number) => recordedLine(number, number * 1000, number % 6));
+  const busy = await listen(({ media_id }) => ({ ms: media_id === 'media000' ? 8 : Math.random() * 4 }));
+  const source = await recordingSource(writeRecording(directory, lines));
+  const { answers } = await replayOverHttp(source, { to: new URL(busy.url), keys, concurrency: 8 });
+  expect({ unwanted: answers.unwanted, overlaps: busy.overlaps }).toEqual({ unwanted: 0, overlaps: [] });
+  expect(busy.most).toBeGreaterThan(2);
+  const byMedia = Map.groupBy(busy.taken, ({ body }) => body.media_id);
+  expect(byMedia.size).toBe(6);
+  for (const taken of byMedia.values()) {
+    expect(timesOf(taken)).toEqual([...timesOf(taken)].sort());
+    expect(taken).toHaveLength(20);
+  }
+});
+
+test('sends only what the filter takes, when a recording is filtered', async () => {
+  const file = writeRecording(
+    directory,
+    [0, 1, 2, 3].map((number) => recordedLine(number)),
+  );
+  const listening = await listen();
+  const filter = {
+    since: Date.UTC(2026, 0, 1) + 1000,
+    until: Date.UTC(2026, 0, 1) + 3000,
+    kind: ['media_available'],
+  };
+  await replayOverHttp(await recordingSource(file, { filter }), { to: new URL(listening.url), keys });
+  expect(mediaOf(listening)).toEqual(['media001', 'media002']);
+});
+
+test('says which lines are broken and which answers are unwanted, when somebody listens, each once', async () => {
+  const file = writeRecording(directory, [recordedLine(0), 'garbage', recordedLine(1), recordedLine(2)]);
+  const { url } = await listen(({ media_id }) => ({ status: media_id === 'media000' ? 200 : 503 }));
+  const said: string[] = [];
+  const listener = {
+    isWatched: true,
+    begin: () => ({ show() {}, end() {} }),
+    say: (text: string) => void said.push(text),
+  };
+  const source = await recordingSource(file);
+  const { answers } = await replayOverHttp(source, { to: new URL(url), keys, listener });
+  expect(said).toEqual(['line 2: not valid JSON', expect.stringMatching(/^503: event \w+-\w{20}$/)]);
+  expect(Object.fromEntries(answers.counts)).toEqual({ accepted: 1, 'broken line': 1, 503: 2 });
+  expect([answers.sent, answers.unwanted]).toEqual([3, 3]);
+});

@@ -1,0 +1,114 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { recordingSource } from '../../src/replay/recording-source.ts';
+import { checkEnds, replayToHandlers } from '../../src/replay/replay-to-handlers.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { logLines } from '../support/log-lines.ts';
+import { recordedLine, writeRecording } from '../support/recorded-lines.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+let directory: string;
+let store: EventStore;
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  store = await SqliteStore.open({
+    path: join(directory, 'receiver.db'),
+    clock: systemClock,
+    threads: false,
+  });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** A dispatcher of these handlers, not started yet. */
+function dispatcherOf(handlers: Handlers): Dispatcher {
+  return new Dispatcher({
+    store,
+    handlers,
+    clock: systemClock,
+    log: logLines().log,
+    concurrency: 4,
+    handlerTimeoutMs: 1000,
+    leaseMs: 30_000,
+    retry: { maxAttempts: 1, baseMs: 1, capMs: 1, random: () => 0 },
+  });
+}
+
+test('has a recording handled here, when a test replays it in five lines', async () => {
+  const source = await recordingSource(writeRecording(directory, [recordedLine(0), recordedLine(1)]));
+  for await (const { body } of source.read()) await store.record(verified(JSON.parse(body)));
+  const dispatcher = dispatcherOf({ media_available: () => undefined });
+  const { ends } = await replayToHandlers(store, { filter: {}, dispatcher });
+  expect(ends).toEqual(new Map([['handled', 2]]));
+});
+
+test('tells each end once and in the order of event times, when events are handled a second time', async () => {
+  const { id } = await store.record(verified({ media_id: 'm1', at: Date.UTC(2026, 1, 2) }));
+  await store.record(verified({ media_id: 'm2', at: Date.UTC(2026, 1, 1) }));
+  let runs = 0;
+  const dispatcher = () =>
+    dispatcherOf({
+      media_available({ media_id }) {
+        runs++;
+        if (media_id === 'm1') throw new Error('no');
+      },
+    });
+  const first = await replayToHandlers(store, { filter: {}, dispatcher: dispatcher() });
+  expect(first).toMatchObject({ replayed: 0, underWay: 2, isCut: false });
+  const outcomes: string[] = [];
+  const report = {
+    async add({ resource, outcome }: { resource: string; outcome: string }) {
+      outcomes.push(`${resource} ${outcome}`);
+    },
+  };
+  const second = await replayToHandlers(store, { filter: {}, dispatcher: dispatcher(), report });
+  expect(second).toMatchObject({ replayed: 2, underWay: 0, isCut: false });
+  expect(outcomes).toEqual(['media:m2 handled', 'media:m1 dead']);
+  expect(runs).toBe(4);
+  expect((await store.event(id))?.replays).toBe(1);
+});
+
+test('resets events and waits for nothing, when nobody wants to know the ends', async () => {
+  await store.record(verified());
+  await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });
+  expect(await replayToHandlers(store, { filter: {} })).toEqual({
+    replayed: 1,
+    underWay: 0,
+    isCut: false,
+    ends: undefined,
+  });
+  expect(await store.count({ status: 'pending' })).toBe(1);
+});
+
+test('resets nothing, when it is interrupted before it begins, and says so', async () => {
+  await store.record(verified());
+  await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });
+  const signal = AbortSignal.abort();
+  expect(await replayToHandlers(store, { filter: {}, signal, isAwaited: true })).toMatchObject({
+    replayed: 0,
+    isCut: true,
+  });
+  expect(await store.count({ status: 'pending' })).toBe(0);
+});
+
+test.each([
+  [{ handled: 2 }, {}, undefined],
+  [{ handled: 1, dead: 1 }, {}, '1 events ended as dead (--fail-on none lets them)'],
+  [{ handled: 1, dead: 1 }, { failOn: 'none' }, undefined],
+  [{ dead: 2 }, { expect: 'dead' }, undefined],
+  [{ handled: 1, skipped: 2 }, { expect: 'handled' }, '2 events did not end as handled'],
+  [{ pending: 1, running: 1 }, { failOn: 'none' }, '2 events had not ended when the time was over'],
+] as const)('judges ends of %j, when %j is expected, with %j', (counts, expectation, problem) => {
+  const ends = new Map(Object.entries(counts)) as Parameters<typeof checkEnds>[0];
+  const check = () => checkEnds(ends, expectation);
+  if (problem === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(expect.objectContaining({ code: 'REPLAY_FAILED', message: problem }));
+});
