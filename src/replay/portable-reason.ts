@@ -1,39 +1,39 @@
 import { fileURLToPath } from 'node:url';
 
-/** A recorded reason is not longer; one of this length was cut, and after another number of lines in another checkout. */
+/** In characters. A reason of this length was cut, and each checkout cuts it after another number of lines. */
 const LONGEST = 4000;
-/** Of a reason that was cut, the first error is the same in every checkout, and so much of a message at least. */
+/** How many characters of a cut reason are the same in every checkout. */
 const CERTAIN = 1000;
-/** Frames of one stack that are kept: the longer the paths of a checkout, the fewer frames are recorded beyond the first. */
+/** How many frames of a stack are kept: long paths of a checkout leave room for few frames beyond the first. */
 const FRAMES = 1;
-/** How often a reason is looked through, at most. */
+/** How often a reason is searched, at most. */
 const MOST_ROUNDS = 8;
 
-/** This project, as a path with slashes that ends with one. */
+/** This project, as a path with slashes and one at the end. */
 const ROOT = new URL('../../', import.meta.url);
 const PROJECT = slashed(fileURLToPath(ROOT));
-/** As texts name it: taken out first and as a whole, since a path with spaces cannot be told from words. */
+/** Its names in texts. They are removed first and as a whole: a path with spaces looks like words. */
 const PROJECT_NAMES = [ROOT.href, fileURLToPath(ROOT)];
 
 const FRAME = /^\s+at\s+(?:(.*?)\s*\(\s*)?([^()\s](?:[^()]*[^()\s])?)\s*\)?\s*$/;
-/** Line, or line and column, behind a path. */
+/** The line, or line and column, behind a path. */
 const POSITION = /:\d+(?::\d+)?$/;
 const POSITIONS_IN_CODE = /(?<=[\w-]\.(?:[cm]?[jt]s|json)):\d+(?::\d+)?/g;
 
 const ROOMS =
   'base|cli|dispatch|handlers|inspector|mock|notification|provider|receiver|recipes|recording|replay|store|testing';
-/** Where a path begins to be the same in every checkout; the first of these that it has counts. */
+/** Where a path begins to be the same in every checkout; the first match counts. */
 const ANCHORS = [
   /^.*?\/(?=node_modules\/)/,
   new RegExp(String.raw`^.*?\/(?=src\/(?:${ROOMS})\/)`),
   /^.*?\/(?=(?:src|test|dist|lib|bin)\/)/,
 ];
-/** What begins like this is on a machine, and not the path of a URL. */
+/** A path that begins like this is of a machine, not of a URL. */
 const MACHINE = /^\/(?:tmp|var|home|root|Users|Volumes|private|opt|srv|usr|etc|mnt)\//;
 
 /** A part of a path between its slashes. */
 const PART = String.raw`[^\s'"${'`'}()<>[\]{}|:*?,;\\/]+`;
-/** An absolute path of any system as it stands in a text, with the position behind it. */
+/** An absolute path of any system in a text, with the position behind it. */
 const PATH = new RegExp(
   String.raw`(?<![\w.:/\\>-])(?:file:\/{2,3}(?:[A-Za-z]:)?|[A-Za-z]:(?=[\\/]))?[\\/]{1,2}(?:${PART}[\\/]{1,2})+(?:${PART})?(?:\?[\w=&.%-]*)?(?::\d+){0,2}`,
   'g',
@@ -44,7 +44,7 @@ const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const CLOCK = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`;
 
-/** What differs from one run to the next, and what stands in its place. The order counts: a time looks like an address. */
+/** What differs from run to run, and its placeholder. The order counts: a time looks like an address. */
 const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(String.raw`\b\d{4}-\d\d-\d\d[T ]${CLOCK}(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT))?`, 'g'), '<time>'],
   [
@@ -75,13 +75,13 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A reason without what is of one run, one checkout or one machine only: paths become relative to the project, frames
- * inside Node and positions in files go, addresses, times and ids become placeholders. What is portable stays as it is.
+ * Makes a reason the same for every run, checkout and machine: paths become relative to the project; frames inside Node and
+ * positions in files are removed; addresses, times and ids become placeholders. A portable reason stays as it is.
  */
 export function portable(reason: string): string {
   const isCut = reason.length >= LONGEST;
   let whole = reason.slice(0, LONGEST);
-  // What stands in place of a path or a frame can make a frame or a path together with what is around it.
+  // A replaced path or frame can form a new frame or path with the text around it.
   for (let before = '', round = 0; whole !== before && round < MOST_ROUNDS; round++) {
     before = whole;
     whole = withPortableLines(whole, isCut);
@@ -89,7 +89,7 @@ export function portable(reason: string): string {
   return isCut ? whole.slice(0, CERTAIN).trimEnd() : whole;
 }
 
-/** Each line as portable as it is by itself, and of each stack its first frame that stands in a file. */
+/** Makes each line portable, and keeps of each stack the first frame that is in a file. */
 function withPortableLines(reason: string, isCut: boolean): string {
   let frames = 0;
   const kept: string[] = [];
@@ -109,7 +109,7 @@ function withPortableLines(reason: string, isCut: boolean): string {
   return kept.join('\n').trimEnd();
 }
 
-/** Frames of Node itself, and of what it runs without a file; which of them stand in a stack varies. */
+/** A frame of Node, or of code without a file; which of them a stack has varies. */
 function isInsideNode(place: string): boolean {
   return /^(?:async )?node:|^<anonymous>$|^native$|^index \d+$|^Promise\.|^new Promise/.test(place);
 }
@@ -122,14 +122,14 @@ function withRelativePaths(text: string): string {
     .replace(POSITIONS_IN_CODE, '');
 }
 
-/** Whether this names a file on a machine, and not a path of a URL, such as `/v2/sites/`. */
+/** Whether this names a file of a machine, and not the path of a URL, such as `/v2/sites/`. */
 function isFile(path: string): boolean {
   const plain = slashed(path).replace(POSITION, '');
   const isNamed = MACHINE.test(plain) || plain.startsWith(PROJECT) || /\.\w{1,5}$/.test(plain);
   return isNamed || /^file:|^[A-Za-z]:/.test(path) || ANCHORS.some((anchor) => anchor.test(plain));
 }
 
-/** A path from the project on; of one that is outside of every project, its last part. */
+/** A path from the project on; only the last part of a path outside of every project. */
 function relative(given: string): string {
   const url = /^file:\/\//.test(given) ? given.slice('file://'.length).replaceAll('%20', ' ') : given;
   const path = slashed(url)
@@ -141,7 +141,7 @@ function relative(given: string): string {
   return anchor ? path.replace(anchor, '') : `<path>/${path.slice(path.lastIndexOf('/') + 1)}`;
 }
 
-/** A Windows path as others are. */
+/** A path of Windows with slashes. */
 function slashed(path: string): string {
   return path.replace(/\\+/g, '/').replace(/^\/(?=[A-Za-z]:\/)/, '');
 }

@@ -3,7 +3,7 @@ import { parseEventId } from '../../store/event-id.ts';
 import type { EventStore, StoredEvent } from '../../store/event-store.ts';
 import { line } from '../print.ts';
 
-/** @throws KitError INPUT_INVALID if a text is not the id of an event, before any database is opened */
+/** Checks an id before any database is opened. @throws KitError INPUT_INVALID if it is not the id of an event */
 export function checkEventId(id: string): void {
   if (!parseEventId(id)) throw new KitError('INPUT_INVALID', `${line(id)} is not the id of an event`);
 }

@@ -4,15 +4,15 @@ import type { Config } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { withStore } from '../with-store.ts';
 
-/** Whether there is a database to open. One that a server keeps is always taken to be there. */
+/** Whether the SQLite database is there. A database server counts as there. */
 export function hasDatabase({ DATABASE_URL: url }: Config): boolean {
   return !url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length));
 }
 
 /**
- * Opens the database that the configuration names; looking at events does not make one. The server may run meanwhile.
- * @param threads whether the store works on threads of its own, for what has to go on beside it
- * @throws KitError STORE_UNUSABLE if there is none
+ * Opens the database of the configuration, but never creates one. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, so that the command goes on beside it
+ * @throws KitError STORE_UNUSABLE if there is no database
  */
 export async function withDatabase<T>(
   config: Config,

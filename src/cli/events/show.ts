@@ -8,7 +8,7 @@ import { table } from '../table.ts';
 import { checkEventId, eventOf } from './event-of.ts';
 import { withDatabase } from './open-database.ts';
 
-/** Of an attempt's error, which stands in one line; the last one's whole text stands above. */
+/** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
 const LONGEST_ERROR = 160;
 
 const EXAMPLES = `

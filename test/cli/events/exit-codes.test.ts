@@ -56,7 +56,7 @@ function recording(): string {
 
 /** How to bring about each case: what to call, where it is not the same for all of it more than one. */
 const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]>>> = {
-  'replay: events were put back, or were pending already': async (own) => {
+  'replay: events were reset, or were pending already': async (own) => {
     await own.fill(1);
     return [call('replay', '--all'), call('replay', '--all')];
   },
@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
       call('replay', ...nothing, '--allow-empty', '--dry-run'),
     ];
   },
-  'replay --dry-run: events would be put back': async (own) => {
+  'replay --dry-run: events would be reset': async (own) => {
     await own.fill(1);
     return [call('replay', '--all', '--dry-run')];
   },
@@ -81,7 +81,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('replay', ...nothing, '--dry-run'), call('replay', ...nothing, '--dry-run', '--json')];
   },
-  'replay --run: all ended, and none as dead': async () => {
+  'replay --run: all events ended, and none as dead': async () => {
     await events(['skipped', 'skipped']);
     return [call('replay', '--all', '--run')];
   },
@@ -103,7 +103,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     checks.push(() => expect(own.lines('report')).toHaveLength(2));
     return [call('replay', '--all', '--report', own.path('report'))];
   },
-  'replay --expect handled: all ended as handled': async (own) => {
+  'replay --expect handled: all events ended as handled': async (own) => {
     await own.fill(2);
     await own.serve();
     return [call('replay', '--all', '--expect', 'handled')];
@@ -125,7 +125,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
   'replay --to: every notification was answered with 200': async () => [
     call('replay', '--to', await listen(), '--from', recording()),
   ],
-  'replay --to: one was answered otherwise or not at all, had no secret, or was a broken line': async (
+  'replay --to: a notification got another answer or none, had no secret, or was a broken line': async (
     own,
   ) => {
     const broken = own.write('broken.ndjson', 'no line');
@@ -154,7 +154,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('replay', '--to', 'http://127.0.0.1:1/', ...nothing, '--dry-run')];
   },
-  'replay: interrupted by Ctrl-C or SIGTERM before all were put back or sent': async () => {
+  'replay: interrupted by Ctrl-C or SIGTERM before all events were reset or sent': async () => {
     const receiver = await listeningReceiver(() => ({ ms: 2000 }));
     cleanUps.push(() => receiver.close());
     const onSpawn: CliOptions['onSpawn'] = (child) => {
@@ -172,15 +172,15 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen()),
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401), '--fault', 'forged'),
   ],
-  'send: the receiver refused a genuine one, took a broken one, or gave no answer': async () => [
+  'send: the receiver refused a genuine notification, took a broken one, or gave no answer': async () => [
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401)),
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(), '--fault', 'forged'),
     call('send', '--kind', 'media_available', '--media', 'm', '--to', 'http://127.0.0.1:1/'),
   ],
-  'send: the file of `--body` is one that every receiver refuses; nothing was sent': async (own) => [
+  'send: every receiver refuses the file of `--body`; nothing was sent': async (own) => [
     call('send', '--body', own.write('b.json', '[]'), '--to', 'http://127.0.0.1:1/'),
   ],
-  'export: done, also where no event matches: the recording is empty then': async (own) => {
+  'export: done, also if no event matches: the recording is empty then': async (own) => {
     await own.fill(1);
     checks.push(() => expect(readFileSync(own.path('empty'), 'utf8')).toBe(''));
     return [
@@ -203,7 +203,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     ),
   ],
   'compare: both reports are empty': async () => [call('compare', report('a', []), report('b', []))],
-  'list`, `prune: done, also where no event matches': async (own) => {
+  'list`, `prune: done, also if no event matches': async (own) => {
     await own.fill(1);
     return [call('list', ...nothing), call('prune', '--older-than', '1d', ...nothing)];
   },
