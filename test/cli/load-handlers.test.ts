@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadHandlers } from '../../src/cli/load-handlers.ts';
-import { runCli } from '../support/run-cli.ts';
+import { spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -28,7 +28,7 @@ test('handlers come from the module that HANDLERS names, as they are', async () 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const handlers = await loadHandlers({ HANDLERS: 'src/cli/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
-  const run = await runCli(['handlers', '--json'], {
+  const run = await spawnCli(['handlers', '--json'], {
     cwd: directory,
     env: { HANDLERS: './test/scenarios/handlers/none.ts' },
   });
@@ -73,7 +73,7 @@ test.each([
   ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
   ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
 ])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
-  const run = await runCli(['handlers'], { cwd: directory, env: { HANDLERS } });
+  const run = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);
 });

@@ -13,6 +13,7 @@ import { interruptible } from '../interruptible.ts';
 import { loadHandlers } from '../load-handlers.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
+import { ownsProcess } from '../terminal.ts';
 import { guardProcess } from '../uncaught.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import type { TryFlags } from './try.ts';
@@ -57,7 +58,7 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
-  guardProcess(log);
+  if (ownsProcess()) guardProcess(log);
   const handlers = await loadHandlers(config);
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {

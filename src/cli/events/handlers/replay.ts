@@ -7,6 +7,7 @@ import { interruptible } from '../../interruptible.ts';
 import { loadHandlers } from '../../load-handlers.ts';
 import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
+import { terminal } from '../../terminal.ts';
 import { pagesOf } from '../each-event.ts';
 import { eventTable } from '../event-rows.ts';
 import { withDatabase } from '../open-database.ts';
@@ -135,7 +136,7 @@ async function putBack(store: EventStore, { replay, signal, ids }: PuttingBack):
   const { filter, resetSteps } = replay;
   const isNoted = isAwaited(replay);
   const began = systemClock.now();
-  const total = process.stderr.isTTY ? await store.count(filter) : undefined;
+  const total = terminal().stderr.isTTY ? await store.count(filter) : undefined;
   const back = new Progress({ verb: 'put back' });
   let ready: Progress | undefined;
   let isCut: boolean | undefined;

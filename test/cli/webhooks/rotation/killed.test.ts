@@ -36,7 +36,7 @@ async function killAt(
     kill();
     return undefined;
   };
-  const { code } = await here.cli(args, {
+  const { code } = await here.spawnCli(args, {
     onSpawn: (child) => {
       kill = () => child.kill('SIGKILL');
     },
@@ -87,7 +87,7 @@ test('says how far it got and what to do, when Ctrl-C interrupts it, and ends wi
     interrupt();
     return undefined;
   };
-  const { code, stdout, stderr } = await here.cli(['webhooks', 'rotate', old], {
+  const { code, stdout, stderr } = await here.spawnCli(['webhooks', 'rotate', old], {
     onSpawn: (child) => {
       interrupt = () => child.kill('SIGINT');
     },
