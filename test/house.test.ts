@@ -52,7 +52,7 @@ describe('the rules of the house', () => {
   test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {
     const others = sources.filter(({ path }) => roomOf(path) !== 'inspector');
     expect(breaches(others, (target) => target.startsWith('src/inspector/'))).toEqual([
-      'src/cli/start.ts -> src/inspector/index.ts',
+      'src/start.ts -> src/inspector/index.ts',
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
+import { type Finding, lineOf } from '../base/finding.ts';
 import { examine } from './doctor/examine.ts';
-import { type Finding, lineOf } from './doctor/finding.ts';
 import { print, printJson } from './print.ts';
 
 interface Flags {

@@ -5,10 +5,10 @@ import { openDestination } from '../base/log.ts';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
 import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
+import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
 import { introduction } from './mock/introduction.ts';
 import { line, say } from './print.ts';
-import { UNCAUGHT } from './uncaught.ts';
 
 interface Flags {
   readonly port?: number;

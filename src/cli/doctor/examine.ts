@@ -1,17 +1,17 @@
+import { checkNode } from '../../base/check-node.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { type Finding, findingsOf } from '../../base/finding.ts';
 import { type Config, loadConfig, settingsSource } from '../../config.ts';
+import { checkClock } from '../../provider/check-clock.ts';
+import { checkProvider } from '../../provider/check-provider.ts';
+import { checkUrls } from '../../receiver/check-urls.ts';
+import { checkDatabase } from '../../store/check-database.ts';
+import { checkDisk } from '../../store/check-disk.ts';
+import { checkKeyFile } from '../../store/check-key-file.ts';
+import { checkStore, guessable, type Verifiable } from '../../store/check-store.ts';
 import { openStore } from '../../store/open.ts';
-import { predictable } from '../predictable-secrets.ts';
-import { checkClock } from './clock.ts';
-import { checkDatabase } from './database.ts';
-import { checkDisk } from './disk.ts';
-import { type Finding, findingsOf } from './finding.ts';
-import { checkKeyFile } from './key-file.ts';
-import { checkNode } from './node.ts';
-import { checkProvider } from './provider.ts';
-import { checkStore, guessable, type Verifiable } from './store.ts';
-import { checkUrls } from './urls.ts';
+import { predictable } from '../../store/predictable-secrets.ts';
 
 export interface Examination {
   /** whether to leave out what needs the network */

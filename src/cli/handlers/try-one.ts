@@ -2,6 +2,9 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
+import { loadHandlers } from '../../dispatch/load-handlers.ts';
+import { guardProcess } from '../../dispatch/process-guard.ts';
+import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { toVerified } from '../../receiver/verified.ts';
 import { eventId } from '../../store/event-id.ts';
@@ -10,12 +13,9 @@ import { checkEventId, eventOf } from '../events/event-of.ts';
 import { withDatabase } from '../events/open-database.ts';
 import { bodyOf, readBody } from '../events/single/body-options.ts';
 import { interruptible } from '../interruptible.ts';
-import { loadHandlers } from '../load-handlers.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
 import { ownsProcess } from '../terminal.ts';
-import { guardProcess } from '../uncaught.ts';
-import { type Rehearsal, rehearse } from './rehearse.ts';
 import type { TryFlags } from './try.ts';
 
 /** `hookkit handlers try`. */

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { isNotFound } from '../../provider/find-webhook.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { isNotFound } from './find.ts';
 import { graceOption, retireSecrets } from './retire.ts';
 
 interface Flags {

@@ -1,8 +1,8 @@
 import { kindNames } from '../../notification/kinds.ts';
 import type { Webhook } from '../../provider/index.ts';
+import type { Standings } from '../../rotation/secret-standings.ts';
+import { replacedBy } from '../../rotation/successor-mark.ts';
 import { line } from '../print.ts';
-import { replacedBy } from './rotation/marker.ts';
-import type { Standings } from './standing.ts';
 
 /** What is shown of a webhook: what the provider knows of it, and what is stored here. Never a secret. */
 export interface WebhookView {

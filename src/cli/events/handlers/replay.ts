@@ -1,10 +1,10 @@
 import { systemClock } from '../../../base/clock.ts';
 import { KitError } from '../../../base/errors.ts';
 import type { Config } from '../../../config.ts';
+import { loadHandlers } from '../../../dispatch/load-handlers.ts';
 import { eventJson } from '../../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
-import { loadHandlers } from '../../load-handlers.ts';
 import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
 import { terminal } from '../../terminal.ts';

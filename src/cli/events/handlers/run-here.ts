@@ -2,10 +2,10 @@ import { systemClock } from '../../../base/clock.ts';
 import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import type { Handlers } from '../../../dispatch/handler.ts';
+import { guardProcess } from '../../../dispatch/process-guard.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 import { stderrLog } from '../../stderr-log.ts';
 import { ownsProcess } from '../../terminal.ts';
-import { guardProcess } from '../../uncaught.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 
 const COLLECT_EVERY = 5000;
