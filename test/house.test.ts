@@ -31,7 +31,7 @@ describe('the rules of the house', () => {
         path: 'src/store/sqlite/x.ts',
         text: "new Worker(new URL('./thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
+    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(

@@ -1,5 +1,3 @@
-import { line } from '../cli/print.ts';
-
 /** What one check found. */
 export interface Finding {
   readonly check: string;
@@ -14,9 +12,4 @@ export function findingsOf(check: string) {
     (result: Finding['result']) =>
     (detail: string): Finding => ({ check, result, detail });
   return { ok: make('ok'), warn: make('warn'), fail: make('FAIL'), skipped: make('skipped') };
-}
-
-/** A finding as a line. */
-export function lineOf({ result, check, detail }: Finding): string {
-  return line(`${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/\n\s*/g, ' ')}`);
 }

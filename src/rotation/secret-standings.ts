@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** What is stored to verify one webhook's notifications with. */
@@ -24,7 +23,10 @@ export class Standings {
     this.#hasFallback = hasFallback;
   }
 
-  static async read(store: EventStore, { WEBHOOK_SECRET }: Config): Promise<Standings> {
+  static async read(
+    store: EventStore,
+    { WEBHOOK_SECRET }: { readonly WEBHOOK_SECRET?: string | undefined },
+  ): Promise<Standings> {
     const byWebhook = new Map<string, Standing>();
     for (const { webhookId, retireAt } of await store.secrets()) {
       const { live, retiring } = byWebhook.get(webhookId) ?? NONE;

@@ -1,5 +1,4 @@
 import { type Finding, findingsOf } from '../base/finding.ts';
-import type { Config } from '../config.ts';
 import type { EventStore } from './event-store.ts';
 import { PREDICTABLE_ADVICE, predictable } from './predictable-secrets.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
@@ -13,7 +12,10 @@ export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
  * What only an open store tells: whether commits are durable, the secrets, what waits.
  * @returns the webhooks whose notifications can be verified: every one, where WEBHOOK_SECRET stands in
  */
-export async function* checkStore(store: EventStore, config: Config): AsyncGenerator<Finding, Verifiable> {
+export async function* checkStore(
+  store: EventStore,
+  config: { readonly WEBHOOK_SECRET?: string | undefined },
+): AsyncGenerator<Finding, Verifiable> {
   yield await durability(store);
   const stored = await store.secrets();
   const unreadable = await store.unreadableSecrets();

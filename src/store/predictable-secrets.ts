@@ -1,20 +1,22 @@
 import { KitError } from '../base/errors.ts';
 import { isLoopback } from '../base/request-origin.ts';
 import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../base/seeded-random.ts';
-import type { Config } from '../config.ts';
 import type { EventStore, WebhookSecret } from './event-store.ts';
 
-/** How many webhooks a former mock is thought to have made. */
+/** The secret for every webhook that has none stored. */
+interface Fallback {
+  readonly WEBHOOK_SECRET?: string | undefined;
+}
+
+/** The number of webhooks that an earlier mock is assumed to have made. */
 const FORMER_WEBHOOKS = 100;
 
 /**
- * Whose secret anybody can compute, as it follows from the seed of a mock provider: `webhook 2yW4KmiG`, `WEBHOOK_SECRET`.
- * @param stored those that are not retired
+ * Names the secrets that anybody can compute, as they follow from the seed of a mock provider: `webhook 2yW4KmiG`,
+ * `WEBHOOK_SECRET`.
+ * @param stored the secrets that are not retired
  */
-export function predictable(
-  stored: readonly WebhookSecret[],
-  { WEBHOOK_SECRET }: Pick<Config, 'WEBHOOK_SECRET'>,
-): string[] {
+export function predictable(stored: readonly WebhookSecret[], { WEBHOOK_SECRET }: Fallback): string[] {
   const all = stored.map(({ webhookId, secret }) => ({ whose: `webhook ${webhookId}`, secret }));
   if (WEBHOOK_SECRET !== undefined) all.push({ whose: 'WEBHOOK_SECRET', secret: WEBHOOK_SECRET });
   const former = all.some(({ secret }) => FORMER.test(secret)) ? formerSecrets() : new Set<string>();
@@ -22,18 +24,18 @@ export function predictable(
   return [...new Set(found.map(({ whose }) => whose))];
 }
 
-/** What to do where there are such. */
+/** What to do about such a secret. */
 export const PREDICTABLE_ADVICE =
   'anybody can compute what follows from the seed of a mock provider: take another secret (npx hookkit webhooks import ' +
   '--id ID --replace), or retire it (npx hookkit webhooks delete ID --grace 0s)';
 
 /**
- * Whoever can reach the service could sign for such a webhook.
- * @throws KitError SECRET_PREDICTABLE if there is one and others than this machine can reach the service
+ * Refuses to start with a predictable secret where other machines can reach the service: they could sign for the webhook.
+ * @throws KitError SECRET_PREDICTABLE
  */
 export async function refusePredictable(
   store: Pick<EventStore, 'secrets'>,
-  config: Pick<Config, 'HOST' | 'TRUST_PROXY' | 'WEBHOOK_SECRET'>,
+  config: Fallback & { readonly HOST: string; readonly TRUST_PROXY: number },
 ): Promise<void> {
   if (isLoopback(config.HOST) && config.TRUST_PROXY === 0) return;
   const found = predictable(await store.secrets(), config);

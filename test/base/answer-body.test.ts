@@ -7,7 +7,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { Transport } from '../../src/cli/events/sending/transport.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
-import { reach } from '../../src/receiver/check-reach.ts';
+import { reach } from '../../src/receiver/check-urls.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 

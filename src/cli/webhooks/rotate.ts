@@ -6,7 +6,7 @@ import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { graceOption } from './retire.ts';
+import { graceOption } from './webhook-options.ts';
 
 interface Flags {
   readonly grace: number;

@@ -1,4 +1,7 @@
-import { ProviderError, type Webhook, type WebhooksClient } from './index.ts';
+import type { Kind } from '../notification/kinds.ts';
+import { ProviderError } from './provider-error.ts';
+import type { NewWebhook, Webhook, WebhookMetadata } from './webhook-schemas.ts';
+import type { WebhooksClient } from './webhooks-client.ts';
 
 /** A webhook of the provider; undefined where there is none of this id. @throws ProviderError */
 export async function findWebhook(
@@ -24,4 +27,13 @@ export async function allWebhooks(client: WebhooksClient, signal?: AbortSignal):
   const webhooks: Webhook[] = [];
   for await (const webhook of client.list({}, { signal })) webhooks.push(webhook);
   return webhooks;
+}
+
+/**
+ * A webhook's metadata, to be sent back whole: all known clients send every member in an update, so that nothing rests on
+ * the provider leaving alone what was not sent. Kinds that this version does not know are kept.
+ */
+export function sentBack(metadata: WebhookMetadata): NewWebhook {
+  const { name, description, webhook_url, events, site_ids } = metadata;
+  return { name, description, webhook_url, events: events as readonly Kind[], site_ids };
 }

@@ -1,14 +1,5 @@
-import { Option } from 'commander';
-import type { Clock } from '../../base/clock.ts';
-import type { EventStore } from '../../store/event-store.ts';
-import { duration } from '../duration.ts';
-
-/** How long an old secret goes on verifying, unless told otherwise. */
-export function graceOption(): Option {
-  return new Option('--grace <time>', 'how long its secret goes on verifying')
-    .argParser(duration)
-    .default(600_000, '10m');
-}
+import type { Clock } from '../base/clock.ts';
+import type { EventStore } from '../store/event-store.ts';
 
 interface Retirement {
   readonly store: EventStore;
@@ -17,7 +8,7 @@ interface Retirement {
 }
 
 /**
- * Lets all secrets of a webhook verify for a last while. One that retires already keeps its time, or gets the earlier.
+ * Retires all secrets of a webhook once the grace time is over. A secret that retires already keeps the earlier time.
  * @returns when the last of them retires; undefined where there is none
  */
 export async function retireSecrets(

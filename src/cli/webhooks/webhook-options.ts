@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { type Kind, kindNames } from '../../notification/kinds.ts';
-import type { NewWebhook, WebhookMetadata } from '../../provider/index.ts';
+import type { NewWebhook } from '../../provider/index.ts';
+import { duration } from '../duration.ts';
 
 /** What `create` and `update` take. */
 export interface MetadataFlags {
@@ -30,6 +31,13 @@ export function withMetadataOptions(command: Command): Command {
     .option('--description <text>', 'a description');
 }
 
+/** Adds the option that says how long a secret goes on verifying after its webhook is gone. */
+export function graceOption(): Option {
+  return new Option('--grace <time>', 'how long its secret goes on verifying')
+    .argParser(duration)
+    .default(600_000, '10m');
+}
+
 /** The members that the flags give. */
 export function metadataOf({ name, url, site, event, allEvents, description }: MetadataFlags) {
   const events = allEvents ? kindNames : event;
@@ -55,15 +63,6 @@ export function newWebhookOf(flags: MetadataFlags): NewWebhook {
     ...(events ? [] : ['--event or --all-events']),
   ];
   throw new KitError('INPUT_INVALID', `a new webhook needs ${missing.join(', ')} as well`);
-}
-
-/**
- * A webhook's metadata, to be sent back whole: all known clients send every member in an update, so that nothing rests on
- * the provider leaving alone what was not sent. Kinds that this version does not know are kept.
- */
-export function sentBack(metadata: WebhookMetadata): NewWebhook {
-  const { name, description, webhook_url, events, site_ids } = metadata;
-  return { name, description, webhook_url, events: events as readonly Kind[], site_ids };
 }
 
 function receiverUrl(text: string): string {
