@@ -31,7 +31,7 @@ describe('the rules of the house', () => {
         path: 'src/store/sqlite/x.ts',
         text: "new Worker(new URL('./thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
+    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(
@@ -52,7 +52,7 @@ describe('the rules of the house', () => {
   test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {
     const others = sources.filter(({ path }) => roomOf(path) !== 'inspector');
     expect(breaches(others, (target) => target.startsWith('src/inspector/'))).toEqual([
-      'src/cli/start.ts -> src/inspector/index.ts',
+      'src/start.ts -> src/inspector/index.ts',
     ]);
   });
 
@@ -104,14 +104,22 @@ describe('the rules of the house', () => {
   });
 
   test('print in one place, which makes visible what a terminal would obey: nobody else writes to it', () => {
-    const writes = /\bprocess\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*(isTTY|fd)\b)|\bconsole\s*\./;
+    const writes =
+      /\b(process|terminal\(\))\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*(isTTY|fd)\b)|\{[^{}]*\bstd(out|err)\b[^{}]*\} = (process|terminal\(\))|\bconsole\s*\./;
     expect(writes.test('process.stdout.write(text)')).toBe(true);
+    expect(writes.test('const { stdin, stdout } = terminal();')).toBe(true);
+    expect(writes.test('terminal().stderr.write(text)')).toBe(true);
     expect(writes.test('const { isTTY } = process.stderr;')).toBe(true);
     expect(writes.test('if (process.stderr.isTTY) say(text)')).toBe(false);
     const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
-    // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
-    expect(scripts.toSorted()).toEqual(['src/cli/events/progress.ts', 'src/cli/print.ts']);
+    expect(scripts.toSorted()).toEqual([
+      // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
+      'src/cli/events/progress.ts',
+      'src/cli/print.ts',
+      'src/cli/stderr-log.ts', // its lines pass through visibleLog
+      'src/cli/terminal.ts', // hands the streams out
+    ]);
     const loggers = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),
     );

@@ -1,12 +1,12 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
+import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
-import { UNCAUGHT } from './uncaught.ts';
 
 /** How often something new happens in the demo that goes on. */
 const BEAT_MS = 2000;

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AnswerTooLong, beginningOf, textOf } from '../../src/base/answer-body.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { reach } from '../../src/cli/doctor/reach.ts';
 import { Transport } from '../../src/cli/events/sending/transport.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
+import { reach } from '../../src/receiver/check-urls.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 

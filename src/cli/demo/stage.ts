@@ -7,7 +7,7 @@ import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
 import { MockProvider } from '../../mock/index.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import type { Service } from '../../service.ts';
-import { start } from '../start.ts';
+import { start } from '../../start.ts';
 import { handlers } from './handlers.ts';
 
 export const SITE = 'demoSite';

@@ -4,6 +4,7 @@ import { KitError, messageOf } from '../../base/errors.ts';
 import { numberedLines } from '../../recording/lines.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
+import { pathOf, setExitCode } from '../terminal.ts';
 import { ReportPair } from './comparing/report-pair.ts';
 import { portable } from './portable-reason.ts';
 import { type Outcome, parseOutcome } from './report.ts';
@@ -64,7 +65,7 @@ async function compare(a: string, b: string, { reasons, exact, allowEmpty, json 
     if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
     if (alike + differ === 0 && !allowEmpty)
       throw new KitError('REPLAY_FAILED', 'both reports are empty (--allow-empty makes that a success)');
-    if (differ > 0) process.exitCode = 1;
+    if (differ > 0) setExitCode(1);
   } finally {
     pair.close();
   }
@@ -74,7 +75,7 @@ async function compare(a: string, b: string, { reasons, exact, allowEmpty, json 
 async function readReport(path: string, add: (outcome: Outcome) => void): Promise<number> {
   let broken = 0;
   try {
-    for await (const { number, text } of numberedLines(createReadStream(path))) {
+    for await (const { number, text } of numberedLines(createReadStream(pathOf(path)))) {
       const read = text === undefined ? undefined : parseOutcome(text);
       if (read) {
         add(read);

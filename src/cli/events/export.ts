@@ -7,6 +7,7 @@ import { redactor } from '../../recording/redact.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, writeWhileRead } from '../print.ts';
+import { pathOf } from '../terminal.ts';
 import { DraftFile } from './draft-file.ts';
 import { receivedPagesOf } from './each-event.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
@@ -63,7 +64,7 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
           signal,
           'stdout',
         );
-      const draft = await DraftFile.create(out);
+      const draft = await DraftFile.create(pathOf(out));
       try {
         const written = await writeAll({ store, filter, change, signal, write: (text) => draft.write(text) });
         await (signal.aborted ? draft.discard() : draft.commit());

@@ -1,4 +1,5 @@
 import { systemClock } from '../../base/clock.ts';
+import { terminal } from '../terminal.ts';
 
 export interface ProgressOptions {
   /** what is being done, such as "exported" */
@@ -19,7 +20,7 @@ export class Progress {
   readonly #began: number;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ verb, out = process.stderr, now = systemClock.now }: ProgressOptions) {
+  constructor({ verb, out = terminal().stderr, now = systemClock.now }: ProgressOptions) {
     this.#verb = verb;
     this.#out = out;
     this.#now = now;

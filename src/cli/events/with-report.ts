@@ -1,3 +1,4 @@
+import { pathOf } from '../terminal.ts';
 import { DraftFile } from './draft-file.ts';
 import { type Reasons, ReportWriter } from './report.ts';
 
@@ -7,7 +8,7 @@ export async function withReport<T>(
   work: (report: ReportWriter | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return work(undefined);
-  const draft = await DraftFile.create(path);
+  const draft = await DraftFile.create(pathOf(path));
   try {
     const report = new ReportWriter(draft, reasons);
     const result = await work(report);

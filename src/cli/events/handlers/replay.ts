@@ -1,12 +1,13 @@
 import { systemClock } from '../../../base/clock.ts';
 import { KitError } from '../../../base/errors.ts';
 import type { Config } from '../../../config.ts';
+import { loadHandlers } from '../../../dispatch/load-handlers.ts';
 import { eventJson } from '../../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
 import { interruptible } from '../../interruptible.ts';
-import { loadHandlers } from '../../load-handlers.ts';
 import { say, write } from '../../print.ts';
 import { table } from '../../table.ts';
+import { terminal } from '../../terminal.ts';
 import { pagesOf } from '../each-event.ts';
 import { eventTable } from '../event-rows.ts';
 import { withDatabase } from '../open-database.ts';
@@ -135,7 +136,7 @@ async function putBack(store: EventStore, { replay, signal, ids }: PuttingBack):
   const { filter, resetSteps } = replay;
   const isNoted = isAwaited(replay);
   const began = systemClock.now();
-  const total = process.stderr.isTTY ? await store.count(filter) : undefined;
+  const total = terminal().stderr.isTTY ? await store.count(filter) : undefined;
   const back = new Progress({ verb: 'put back' });
   let ready: Progress | undefined;
   let isCut: boolean | undefined;

@@ -2,9 +2,10 @@ import { systemClock } from '../../../base/clock.ts';
 import type { Config } from '../../../config.ts';
 import { configuredDispatcher } from '../../../dispatch/configured.ts';
 import type { Handlers } from '../../../dispatch/handler.ts';
+import { guardProcess } from '../../../dispatch/process-guard.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 import { stderrLog } from '../../stderr-log.ts';
-import { guardProcess } from '../../uncaught.ts';
+import { ownsProcess } from '../../terminal.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 
 const COLLECT_EVERY = 5000;
@@ -12,7 +13,7 @@ const COLLECT_EVERY = 5000;
 /** Handles whatever is ready in the store, in this process, until told to stop. */
 export function runHere(store: EventStore, config: Config, handlers: Handlers): () => Promise<void> {
   const log = stderrLog(config);
-  guardProcess(log);
+  if (ownsProcess()) guardProcess(log);
   const dispatcher = configuredDispatcher(config, {
     store,
     handlers,

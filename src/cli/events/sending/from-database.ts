@@ -1,4 +1,5 @@
 import type { EventFilter, EventStore } from '../../../store/event-store.ts';
+import { terminal } from '../../terminal.ts';
 import { pagesOf } from '../each-event.ts';
 import type { Outgoing } from './outgoing.ts';
 
@@ -15,7 +16,7 @@ export async function* fromDatabase(
   store: Pick<EventStore, 'eventsAfter' | 'count'>,
   { filter, began, onPruned }: DatabaseOptions,
 ): AsyncGenerator<Outgoing> {
-  const total = process.stderr.isTTY ? await store.count(filter) : 0;
+  const total = terminal().stderr.isTTY ? await store.count(filter) : 0;
   let read = 0;
   for await (const page of pagesOf(store, filter)) {
     for (const { id, kind, resource, siteId, eventTime, body, receivedAt, webhookId } of page) {

@@ -6,6 +6,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../../../base/errors.ts';
 import { readRecording } from '../../../recording/read.ts';
 import type { EventFilter } from '../../../store/event-store.ts';
+import { pathOf, terminal } from '../../terminal.ts';
 import { type Outgoing, outgoing } from './outgoing.ts';
 
 /** A recording that can be read from its start as often as need be. */
@@ -26,8 +27,8 @@ export async function findRecording(
   path: string,
   { times, signal }: { readonly times: 1 | 2; readonly signal: AbortSignal },
 ): Promise<RecordingSource> {
-  const found = path === '-' ? undefined : await stat(path).catch((cause) => cannotRead(path, cause));
-  const open = () => (path === '-' ? process.stdin : createReadStream(path));
+  const found = path === '-' ? undefined : await stat(pathOf(path)).catch((cause) => cannotRead(path, cause));
+  const open = () => (path === '-' ? terminal().stdin : createReadStream(pathOf(path)));
   const isFile = found?.isFile() === true;
   if (times === 1 || isFile) return { size: isFile ? found.size : undefined, read: open, async close() {} };
   return copyOf(open(), path, signal);
