@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { MonotonicClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
+import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -8,7 +9,6 @@ import type { Handlers } from './dispatch/handler.ts';
 import type { Admin } from './observer.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
-import { Listener } from './receiver/listener.ts';
 import { admitQuarantined, lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openStore } from './store/open.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KitError, messageOf } from '../base/errors.ts';
-import { boundedServer } from '../receiver/listener.ts';
+import { boundedServer } from '../base/listener.ts';
 
 export interface AdminListener {
   /** as a browser on this machine asks for it */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
-import { Listener } from '../../src/receiver/listener.ts';
+import { Listener } from '../../src/base/listener.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import v8 from 'node:v8';
-import { KitError, messageOf } from '../base/errors.ts';
-import { http } from '../base/node-http.ts';
+import { KitError, messageOf } from './errors.ts';
 import { InFlight } from './in-flight.ts';
+import { http } from './node-http.ts';
 
 export interface BoundedServerOptions {
   readonly headersTimeoutMs: number;

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Longest interval that Node takes. */
 const FOREVER = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/receiver/listener.ts';
+import { Listener } from '../../src/base/listener.ts';
 import { eventually } from '../support/eventually.ts';
 import { postText, type RawConnection, rawConnection, statusOf } from '../support/raw-http.ts';
 
