@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { boundedServer } from './base/bounded-server.ts';
 import type { MonotonicClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { Listener } from './base/listener.ts';
@@ -89,14 +90,17 @@ async function startOn(
     observer,
   });
   await keyring.start();
-  const listener = await Listener.start(app, {
-    host: config.HOST,
-    port: config.PORT,
+  const server = boundedServer(app, {
     bodyLimit: config.BODY_LIMIT,
     headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
     maxConnections: config.MAX_CONNECTIONS,
+  });
+  const listener = await Listener.start(server, {
+    host: config.HOST,
+    port: config.PORT,
+    settings: 'HOST and PORT',
   }).catch((error) => {
     keyring.stop();
     throw error;
