@@ -29,9 +29,9 @@ describe('the rules of the house', () => {
     expect(
       importsOf({
         path: 'src/store/sqlite/x.ts',
-        text: "new Worker(new URL('./thread.ts', import.meta.url))",
+        text: "new Worker(new URL('./store-thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
+    ).toEqual([{ specifier: './store-thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(

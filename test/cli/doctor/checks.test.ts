@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { checkClock } from '../../../src/cli/doctor/clock.ts';
 import { checkDatabase } from '../../../src/cli/doctor/database.ts';
 import { checkDisk } from '../../../src/cli/doctor/disk.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { concernsOf } from '../../../src/inspector/pages/attention.ts';
 import { RefusedWebhooks } from '../../../src/inspector/watch/refused-webhooks.ts';
 import { Probe } from '../../../src/store/commit-probe.ts';
