@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { timeLimit } from '../../base/pause.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
@@ -14,7 +15,7 @@ export async function checkClock(providerUrl: string, clock: Clock): Promise<Fin
   const before = clock.now();
   let date: string | null;
   try {
-    const init = { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+    const init = { method: 'HEAD', redirect: 'manual', signal: timeLimit(TIMEOUT_MS) } as const;
     date = (await fetch(providerUrl, init)).headers.get('date');
   } catch (error) {
     return skipped(`the provider does not answer (${whyUnreachable(error)})`);

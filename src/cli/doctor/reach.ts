@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { textOf } from '../../base/answer-body.ts';
+import { timeLimit } from '../../base/pause.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
@@ -21,7 +22,7 @@ export async function reach(url: string): Promise<Finding> {
       headers: { 'Content-Type': 'application/json' },
       body: '{}',
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeLimit(TIMEOUT_MS),
     });
     text = await textOf(response);
   } catch (error) {
