@@ -19,6 +19,21 @@ function breaches(files: readonly SourceFile[], isForbidden: (target: string) =>
   );
 }
 
+/** The ways to read the time or set a timer beside a Clock. To go on in the next turn of the event loop is none. */
+const TIME_READS = [
+  /\bDate\s*\.\s*now\b/,
+  /\bnew\s+Date\s*\(\s*\)/,
+  /(?<!new\s+)\bDate\(\)/,
+  /\bperformance\s*\./,
+  /\bperf_hooks\b/,
+  /\bhrtime\b/,
+  /\bAbortSignal\s*\.\s*timeout\b/,
+  /(?<!\.)\bset(Timeout|Interval)\b/,
+  /\bglobalThis\s*\.\s*set(Timeout|Interval)\b/,
+  /\{(?!\s*setImmediate\s*\})[^}]*\}\s*from\s*'node:timers/,
+];
+const asksForTime = (code: string) => TIME_READS.some((read) => read.test(code));
+
 describe('the rules of the house', () => {
   test('are checked on files that are there, when imports are read', () => {
     for (const room of ['mock', 'receiver', 'cli', 'store', 'dispatch', 'notification']) {
@@ -29,9 +44,9 @@ describe('the rules of the house', () => {
     expect(
       importsOf({
         path: 'src/store/sqlite/x.ts',
-        text: "new Worker(new URL('./thread.ts', import.meta.url))",
+        text: "new Worker(new URL('./store-thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
+    ).toEqual([{ specifier: './store-thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(
@@ -84,6 +99,44 @@ describe('the rules of the house', () => {
     expect(valueImport.test("import {\n  createServer,\n} from 'node:http';")).toBe(true);
     expect(valueImport.test("import type { Server } from 'node:http';")).toBe(false);
     expect(sources.filter(({ text }) => valueImport.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('take every time and timer from a Clock: nobody else asks the machine, but base/ and the scripts of pages', () => {
+    const reads = [
+      'const t = Date.now();',
+      'performance.now()',
+      'performance . now()',
+      'new Date()',
+      'Date()',
+      'setTimeout(fn, 5)',
+      'globalThis.setInterval(fn, 5)',
+      'process.hrtime.bigint()',
+      "import { setTimeout as sleep } from 'node:timers/promises';",
+      "import { scheduler } from 'node:timers/promises';",
+      "import { performance } from 'node:perf_hooks';",
+      'AbortSignal.timeout(5)',
+    ];
+    expect(reads.filter((text) => !asksForTime(text))).toEqual([]);
+    const others = [
+      'clock.now()',
+      'new Date(clock.now())',
+      'z.iso.datetime()',
+      'server.setTimeout(5)',
+      "import { setImmediate } from 'node:timers/promises';",
+      'setImmediate(next)',
+      'const { data: Date } = x; headersTimeout: 5',
+    ];
+    expect(others.filter(asksForTime)).toEqual([]);
+    const askers = sources.filter((file) => asksForTime(codeOf(file))).map(({ path }) => path);
+    const elsewhere = askers.filter((path) => !/^src\/(base|inspector\/assets)\//.test(path));
+    // A handler is its owner's, and the samples of the demo show what one may look like.
+    expect(elsewhere).toEqual(['src/cli/demo/handlers.ts']);
+  });
+
+  test('keep virtual time to the mock and tests: what a server loads imports the machine clock alone', () => {
+    const users = breaches(sources, (target) => /^src\/base\/(virtual-clock|timer-queue)\.ts$/.test(target));
+    const others = users.filter((user) => !/^src\/(mock\/|cli\/mock|base\/virtual-clock)/.test(user));
+    expect(others).toEqual([]);
   });
 
   test('let data walk in one direction: no room imports itself over others', () => {

@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
-import { VirtualClock } from '../base/clock.ts';
 import { openDestination } from '../base/log.ts';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
 import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
 import { UNCAUGHT } from '../dispatch/process-guard.ts';

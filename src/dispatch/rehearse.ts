@@ -38,10 +38,10 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
   const pass = () => abort.abort(signal.reason);
   signal.addEventListener('abort', pass);
   const steps = new RehearsedSteps(stored);
-  const began = performance.now();
+  const began = systemClock.monotonic();
   try {
     const run = await runHandler(event, abort, { ...rest, store: steps, clock: systemClock });
-    return { run, ms: Math.round(performance.now() - began), steps: steps.done };
+    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done };
   } finally {
     signal.removeEventListener('abort', pass);
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { timeLimit } from '../base/pause.ts';
 import { whyUnreachable } from '../base/why-unreachable.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -14,7 +15,7 @@ export async function checkClock(providerUrl: string, clock: Clock): Promise<Fin
   const before = clock.now();
   let date: string | null;
   try {
-    const init = { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+    const init = { method: 'HEAD', redirect: 'manual', signal: timeLimit(TIMEOUT_MS) } as const;
     date = (await fetch(providerUrl, init)).headers.get('date');
   } catch (error) {
     return skipped(`the provider does not answer (${whyUnreachable(error)})`);

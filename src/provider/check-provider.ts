@@ -10,10 +10,7 @@ interface ProviderAccess {
 }
 
 /** Whether the provider answers and takes the API secret; if so, with the webhooks that it has. */
-export async function checkProvider({
-  baseUrl,
-  apiSecret,
-}: ProviderAccess): Promise<{
+export async function checkProvider({ baseUrl, apiSecret }: ProviderAccess): Promise<{
   readonly finding: Finding;
   readonly webhooks: readonly Webhook[] | undefined;
 }> {

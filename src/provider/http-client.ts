@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { AnswerTooLong } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { pause } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
 import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
 import type { ClientOptions } from './client-options.ts';
-import { pause } from './client-pause.ts';
 import { ProviderError, type ProviderFailure } from './provider-error.ts';
 import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
 import { type Answer, attempt, type Outcome } from './send-once.ts';

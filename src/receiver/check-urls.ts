@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { textOf } from '../base/answer-body.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { timeLimit } from '../base/pause.ts';
 import { whyUnreachable } from '../base/why-unreachable.ts';
 import type { Verifiable } from '../store/check-store.ts';
 
@@ -71,7 +72,7 @@ export async function reach(url: string): Promise<Finding> {
       headers: { 'Content-Type': 'application/json' },
       body: '{}',
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeLimit(TIMEOUT_MS),
     });
     text = await textOf(response);
   } catch (error) {

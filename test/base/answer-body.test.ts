@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AnswerTooLong, beginningOf, textOf } from '../../src/base/answer-body.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Transport } from '../../src/cli/events/sending/transport.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';

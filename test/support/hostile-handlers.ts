@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { eventTable } from '../../src/cli/events/event-rows.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { HandlerContext, Handlers, Outcome } from '../../src/dispatch/handler.ts';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { systemClock } from './clock.ts';
 import { Gathered } from './gathered.ts';
 
 interface Exchange {
@@ -124,7 +125,7 @@ export class InFlight {
       isSliceAwaited: false,
       bodyLeft: 0,
       held: 0,
-      since: performance.now(),
+      since: systemClock.monotonic(),
       acknowledgedAt: Number.NEGATIVE_INFINITY,
       isRefused: false,
       takesTurns: false,
@@ -151,7 +152,7 @@ export class InFlight {
   }
 
   #came(connection: Connection, chunk: Buffer): void {
-    if (connection.held === 0) connection.since = performance.now();
+    if (connection.held === 0) connection.since = systemClock.monotonic();
     connection.rest.add(chunk);
     this.#hold(connection, chunk.length);
     this.#parse(connection);
@@ -259,10 +260,10 @@ export class InFlight {
       return;
     }
     const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
-    if (isAcknowledged) connection.acknowledgedAt = performance.now();
+    if (isAcknowledged) connection.acknowledgedAt = systemClock.monotonic();
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
     connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
-    connection.since = performance.now();
+    connection.since = systemClock.monotonic();
     // All of it but what is not parsed yet, and the objects of what is.
     this.#hold(connection, connection.rest.length + behind.length * REQUEST_COST - connection.held);
     const next = behind.shift();
@@ -342,7 +343,7 @@ export class InFlight {
 
   #relieve(): void {
     const { mostUnfinished } = this.#options;
-    const now = performance.now();
+    const now = systemClock.monotonic();
     const unfinished = [...this.#connections.values()].filter((one) => one.held > 0 && !waitsForUs(one));
     let sum = unfinished.reduce((total, { held }) => total + held, 0);
     if (sum > mostUnfinished) {
@@ -392,7 +393,7 @@ function isChunked(req: IncomingMessage): boolean {
 }
 
 function isTrusted({ acknowledgedAt }: Connection): boolean {
-  return performance.now() - acknowledgedAt < TRUSTED_MS;
+  return systemClock.monotonic() - acknowledgedAt < TRUSTED_MS;
 }
 
 /** Whether the answer is ours to give, and we owe it soon: who was refused and sends on and on is owed nothing. */

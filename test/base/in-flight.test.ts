@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/receiver/listener.ts';
+import type { Listener } from '../../src/base/listener.ts';
+import { boundedListener } from '../support/bounded-listener.ts';
 import { eventually } from '../support/eventually.ts';
 import { postText, type RawConnection, rawConnection, statusOf } from '../support/raw-http.ts';
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 });
 
 async function start(app: RequestListener, changes: Partial<typeof options> = {}): Promise<Listener> {
-  const listener = await Listener.start(app, { ...options, ...changes });
+  const listener = await boundedListener(app, { ...options, ...changes });
   listeners.push(listener);
   return listener;
 }

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import v8 from 'node:v8';
-import { KitError, messageOf } from '../base/errors.ts';
-import { http } from '../base/node-http.ts';
 import { InFlight } from './in-flight.ts';
+import { http } from './node-http.ts';
 
 export interface BoundedServerOptions {
   readonly headersTimeoutMs: number;
@@ -15,14 +12,6 @@ export interface BoundedServerOptions {
   /** connections held open at once; beyond, those go that were of no use for longest */
   readonly maxConnections: number;
 }
-
-export interface ListenerOptions extends BoundedServerOptions {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
-const FAREWELL_MS = 500;
 
 /** Room for headers other than the token. */
 const OTHER_HEADERS = 16_384;
@@ -71,51 +60,4 @@ export function boundedServer(app: RequestListener, options: BoundedServerOption
   // Answered here and not by node:http, so that these wait for their turn like all others.
   server.on('checkExpectation', (req, res) => inFlight.take(req, res, refuseExpectation));
   return server;
-}
-
-/** A bounded server that cuts no request off when it closes. */
-export class Listener {
-  readonly #server: Server;
-
-  private constructor(server: Server) {
-    this.#server = server;
-  }
-
-  /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
-  static async start(app: RequestListener, options: ListenerOptions): Promise<Listener> {
-    const server = boundedServer(app, options);
-    server.listen(options.port, options.host);
-    try {
-      await once(server, 'listening');
-    } catch (cause) {
-      const message = `cannot listen on ${options.host}:${options.port}: ${messageOf(cause)}; set HOST and PORT`;
-      throw new KitError('LISTEN_FAILED', message, { cause });
-    }
-    return new Listener(server);
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /**
-   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then
-   * closes those that stay idle. What has not come to an end within the grace, in milliseconds, is cut off.
-   */
-  async close(graceMs: number): Promise<void> {
-    const closed = once(this.#server, 'close');
-    const began = Date.now();
-    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
-    const giveUp = setTimeout(() => this.#server.closeAllConnections(), FAREWELL_MS + graceMs);
-    const timer = setInterval(() => {
-      this.#server.getConnections((_error, count) => {
-        if (count > 0 && Date.now() < began + FAREWELL_MS) return;
-        this.#server.close();
-        this.#server.closeIdleConnections();
-      });
-    }, 20);
-    await closed;
-    clearInterval(timer);
-    clearTimeout(giveUp);
-  }
 }
