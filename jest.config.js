@@ -1,10 +1,29 @@
+import { statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 // For store threads and commands: see bin/hookkit.js.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/hookkit', import.meta.url));
 
+/** What the tests write, at most. */
+const ROOM_FOR_TESTS = 2 * 1024 ** 3;
+
+// A test waits for every commit. In memory a commit takes no time; `npm run test:faults` commits to the real disk.
+process.env.TMPDIR = temporaryFiles();
+
+/** Linux's memory file system where it has room, else the usual place. */
+function temporaryFiles() {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize > ROOM_FOR_TESTS ? '/dev/shm' : tmpdir();
+  } catch {
+    return tmpdir(); // not Linux
+  }
+}
+
 export default {
   testEnvironment: 'node',
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The long ones, which npm run test:faults runs.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/faults/'],

@@ -22,7 +22,19 @@ process.env.NODE_COMPILE_CACHE ??= cache;
 // Loading leaves little behind: were V8 to make room for it meanwhile, a server would keep 12 MB more than it needs.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 const { run } = await import('../src/cli/main.ts');
-await run(() => v8.setFlagsFromString('--semi-space-growth-factor=2'));
+const { stdout, stderr, env } = process;
+const code = await run(process.argv.slice(2), {
+  // Not opened before a command reads it.
+  get stdin() {
+    return process.stdin;
+  },
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  onLoaded: () => v8.setFlagsFromString('--semi-space-growth-factor=2'),
+});
+if (code !== 0) process.exitCode = code;
 
 /** What helps: the Node that npm ci has brought, unless npm was asked already and has found the old one first. */
 function advice() {

@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { KitError, messageOf } from './base/errors.ts';
 import { isLoopback } from './base/request-origin.ts';
@@ -144,50 +146,86 @@ function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
   return inner ? metaOf(inner) : {};
 }
 
-/** The file of settings that counts beside the environment: what `--env-file` names, else a `.env` that need not be there. */
-let envFile: { readonly path: string; readonly isNamed: boolean } = { path: '.env', isNamed: false };
-
-/** Has the settings of this process read from another file than `.env`. */
-export function useEnvFile(path: string): void {
-  envFile = { path, isNamed: true };
+/** Where the settings of a command come from. */
+export interface Settings {
+  /** a file of settings adds to it what it does not set */
+  readonly env: Record<string, string | undefined>;
+  /** the directory that `.env` is in, and that relative paths start from */
+  readonly cwd: string;
 }
 
-/** Where the settings of this process come from, for errors: the environment, and which file was read. */
+interface Sources extends Settings {
+  /** the file that counts beside the environment: what `--env-file` names, else a `.env` that need not be there */
+  file: { readonly path: string; readonly isNamed: boolean };
+}
+
+const DOT_ENV = { path: '.env', isNamed: false };
+
+/** The settings of the running command. Several may run in one process, so each has its own. */
+const scope = new AsyncLocalStorage<Sources>();
+
+/** Does work that reads these settings in the place of the process's. */
+export function withSettings<T>({ env, cwd }: Settings, work: () => T): T {
+  return scope.run({ env, cwd, file: DOT_ENV }, work);
+}
+
+/** Makes the running command read another file of settings than `.env`. */
+export function useEnvFile(path: string): void {
+  const sources = scope.getStore();
+  if (sources) sources.file = { path, isNamed: true };
+}
+
+function sources(): Sources {
+  return scope.getStore() ?? { env: process.env, cwd: process.cwd(), file: DOT_ENV };
+}
+
+/** Where settings come from, for errors: the environment, and which file was read. */
 export function settingsSource(): string {
-  const path = resolve(envFile.path);
+  const { cwd, file } = sources();
+  const path = resolve(cwd, file.path);
   return existsSync(path) ? `the environment with ${path}` : `the environment (there is no ${path})`;
 }
 
-/** The environment of this process, over what its file of settings says. */
-function environmentOfProcess(): Environment {
-  const { path, isNamed } = envFile;
+/** The environment, over what the file of settings says. */
+function environmentWithFile(): Environment {
+  const { env, cwd, file } = sources();
+  const path = resolve(cwd, file.path);
   if (!existsSync(path)) {
-    if (isNamed) throw new KitError('CONFIG_INVALID', `there is no file ${resolve(path)} (--env-file)`);
-    return process.env;
+    if (file.isNamed) throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
+    return env;
   }
   try {
-    process.loadEnvFile(path);
+    // Into the environment itself: handlers read settings of their own from there.
+    for (const [name, value] of Object.entries(parseEnv(readFileSync(path, 'utf8')))) env[name] ??= value;
   } catch (cause) {
-    throw new KitError('CONFIG_INVALID', `cannot read ${resolve(path)}: ${messageOf(cause)}`, { cause });
+    throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
-  return process.env;
+  return env;
 }
 
 /**
- * The configuration of this process.
+ * The configuration of the running command.
  * @param fixed what these variables are, whatever is set
  * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
  */
 export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
-  return parseConfig({ ...environmentOfProcess(), ...fixed }, settingsSource());
+  return located(parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource()));
 }
 
 /**
- * The configuration of something that is only tried out: of what is set for this process, these variables alone count.
+ * The configuration of something that is only tried out: of what is set, these variables alone count.
  * @param own the others, and what these are where they are not set
  */
 export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<Variable, string>>): Config {
-  const set = environmentOfProcess();
+  const set = environmentWithFile();
   const taken = names.filter((name) => set[name]).map((name) => [name, set[name]]);
-  return parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource());
+  return located(parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource()));
+}
+
+/** Has relative paths of databases start from the command's directory, where that is not the process's. */
+function located(config: Config): Config {
+  const { cwd } = sources();
+  if (cwd === process.cwd()) return config;
+  const at = (url: string) => `sqlite:${resolve(cwd, url.slice('sqlite:'.length))}`;
+  return { ...config, DATABASE_URL: at(config.DATABASE_URL), DEV_DATABASE_URL: at(config.DEV_DATABASE_URL) };
 }

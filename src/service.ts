@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import { boundedServer } from './base/bounded-server.ts';
 import type { MonotonicClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
+import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -8,7 +10,6 @@ import type { Handlers } from './dispatch/handler.ts';
 import type { Admin } from './observer.ts';
 import { createReceiver } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
-import { Listener } from './receiver/listener.ts';
 import { admitQuarantined, lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openStore } from './store/open.ts';
@@ -89,14 +90,17 @@ async function startOn(
     observer,
   });
   await keyring.start();
-  const listener = await Listener.start(app, {
-    host: config.HOST,
-    port: config.PORT,
+  const server = boundedServer(app, {
     bodyLimit: config.BODY_LIMIT,
     headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
     maxConnections: config.MAX_CONNECTIONS,
+  });
+  const listener = await Listener.start(server, {
+    host: config.HOST,
+    port: config.PORT,
+    settings: 'HOST and PORT',
   }).catch((error) => {
     keyring.stop();
     throw error;

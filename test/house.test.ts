@@ -19,6 +19,21 @@ function breaches(files: readonly SourceFile[], isForbidden: (target: string) =>
   );
 }
 
+/** The ways to read the time or set a timer beside a Clock. To go on in the next turn of the event loop is none. */
+const TIME_READS = [
+  /\bDate\s*\.\s*now\b/,
+  /\bnew\s+Date\s*\(\s*\)/,
+  /(?<!new\s+)\bDate\(\)/,
+  /\bperformance\s*\./,
+  /\bperf_hooks\b/,
+  /\bhrtime\b/,
+  /\bAbortSignal\s*\.\s*timeout\b/,
+  /(?<!\.)\bset(Timeout|Interval)\b/,
+  /\bglobalThis\s*\.\s*set(Timeout|Interval)\b/,
+  /\{(?!\s*setImmediate\s*\})[^}]*\}\s*from\s*'node:timers/,
+];
+const asksForTime = (code: string) => TIME_READS.some((read) => read.test(code));
+
 describe('the rules of the house', () => {
   test('are checked on files that are there, when imports are read', () => {
     for (const room of ['mock', 'receiver', 'cli', 'store', 'dispatch', 'notification']) {
@@ -29,9 +44,9 @@ describe('the rules of the house', () => {
     expect(
       importsOf({
         path: 'src/store/sqlite/x.ts',
-        text: "new Worker(new URL('./thread.ts', import.meta.url))",
+        text: "new Worker(new URL('./store-thread.ts', import.meta.url))",
       }),
-    ).toEqual([{ specifier: './thread.ts', target: 'src/store/sqlite/thread.ts' }]);
+    ).toEqual([{ specifier: './store-thread.ts', target: 'src/store/sqlite/store-thread.ts' }]);
     const text =
       "// import 'a'\nimport {\n  b,\n} from './b.ts';\nexport * from '../c.ts';\nawait import('d');\nimport 'e';";
     expect(
@@ -60,7 +75,7 @@ describe('the rules of the house', () => {
   test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {
     const others = sources.filter(({ path }) => roomOf(path) !== 'inspector');
     expect(breaches(others, (target) => target.startsWith('src/inspector/'))).toEqual([
-      'src/cli/start.ts -> src/inspector/index.ts',
+      'src/start.ts -> src/inspector/index.ts',
     ]);
   });
 
@@ -94,6 +109,44 @@ describe('the rules of the house', () => {
     expect(sources.filter(({ text }) => valueImport.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
+  test('take every time and timer from a Clock: nobody else asks the machine, but base/ and the scripts of pages', () => {
+    const reads = [
+      'const t = Date.now();',
+      'performance.now()',
+      'performance . now()',
+      'new Date()',
+      'Date()',
+      'setTimeout(fn, 5)',
+      'globalThis.setInterval(fn, 5)',
+      'process.hrtime.bigint()',
+      "import { setTimeout as sleep } from 'node:timers/promises';",
+      "import { scheduler } from 'node:timers/promises';",
+      "import { performance } from 'node:perf_hooks';",
+      'AbortSignal.timeout(5)',
+    ];
+    expect(reads.filter((text) => !asksForTime(text))).toEqual([]);
+    const others = [
+      'clock.now()',
+      'new Date(clock.now())',
+      'z.iso.datetime()',
+      'server.setTimeout(5)',
+      "import { setImmediate } from 'node:timers/promises';",
+      'setImmediate(next)',
+      'const { data: Date } = x; headersTimeout: 5',
+    ];
+    expect(others.filter(asksForTime)).toEqual([]);
+    const askers = sources.filter((file) => asksForTime(codeOf(file))).map(({ path }) => path);
+    const elsewhere = askers.filter((path) => !/^src\/(base|inspector\/assets)\//.test(path));
+    // A handler is its owner's, and the samples of the demo show what one may look like.
+    expect(elsewhere).toEqual(['src/cli/demo/handlers.ts']);
+  });
+
+  test('keep virtual time to the mock and tests: what a server loads imports the machine clock alone', () => {
+    const users = breaches(sources, (target) => /^src\/base\/(virtual-clock|timer-queue)\.ts$/.test(target));
+    const others = users.filter((user) => !/^src\/(mock\/|cli\/mock|base\/virtual-clock)/.test(user));
+    expect(others).toEqual([]);
+  });
+
   test('let data walk in one direction: no room imports itself over others', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of sources) {
@@ -112,14 +165,22 @@ describe('the rules of the house', () => {
   });
 
   test('print in one place, which makes visible what a terminal would obey: nobody else writes to it', () => {
-    const writes = /\bprocess\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*(isTTY|fd)\b)|\bconsole\s*\./;
+    const writes =
+      /\b(process|terminal\(\))\s*\.\s*(stdout|stderr)\b(?!\s*\.\s*(isTTY|fd)\b)|\{[^{}]*\bstd(out|err)\b[^{}]*\} = (process|terminal\(\))|\bconsole\s*\./;
     expect(writes.test('process.stdout.write(text)')).toBe(true);
+    expect(writes.test('const { stdin, stdout } = terminal();')).toBe(true);
+    expect(writes.test('terminal().stderr.write(text)')).toBe(true);
     expect(writes.test('const { isTTY } = process.stderr;')).toBe(true);
     expect(writes.test('if (process.stderr.isTTY) say(text)')).toBe(false);
     const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
-    // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
-    expect(scripts.toSorted()).toEqual(['src/cli/events/progress-bar.ts', 'src/cli/print.ts']);
+    expect(scripts.toSorted()).toEqual([
+      // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
+      'src/cli/events/progress-bar.ts',
+      'src/cli/print.ts',
+      'src/cli/stderr-log.ts', // its lines pass through visibleLog
+      'src/cli/terminal.ts', // hands the streams out
+    ]);
     const loggers = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),
     );

@@ -25,7 +25,7 @@ const rooms: readonly OptionalRoom[] = [
   {
     room: 'inspector',
     folders: ['inspector'],
-    mounts: { 'cli/start.ts': /^.*createInspector.*\n/gm },
+    mounts: { 'start.ts': /^.*createInspector.*\n/gm },
   },
 ];
 

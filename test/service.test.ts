@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { bodyOf, deliver } from './support/notifications.ts';
-import { runCli } from './support/run-cli.ts';
+import { spawnCli } from './support/run-cli.ts';
 import { type RunningService, runService } from './support/running-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-start-'));
@@ -21,7 +21,7 @@ test('says what is wrong and ends, when its port is taken, with 1', async () => 
   const holder = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => holder.once('listening', resolve));
   const { port } = holder.address() as AddressInfo;
-  const run = await runCli(['serve'], {
+  const run = await spawnCli(['serve'], {
     env: { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: `sqlite:${join(directory, 'r.db')}` },
   });
   holder.close();

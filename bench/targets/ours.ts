@@ -1,8 +1,8 @@
 import { devNull } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { start } from '../../src/cli/start.ts';
 import { parseConfig } from '../../src/config.ts';
+import { start } from '../../src/start.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { BENCH_SECRET } from '../secret.ts';
 import { idleHandlers } from './handlers.ts';

@@ -1,5 +1,3 @@
-import { TimerQueue } from './timer-queue.ts';
-
 /** Where the time comes from. Everything that waits or stamps takes one, so that tests and the mock can fake it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -26,43 +24,3 @@ export const systemClock: MonotonicClock = {
     return () => clearTimeout(timer);
   },
 };
-
-/** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
-export class VirtualClock implements MonotonicClock {
-  #now: number;
-  readonly #timers = new TimerQueue();
-
-  /** @param now where it starts, in milliseconds since the Unix epoch */
-  constructor(now: number = Date.UTC(2026, 0, 1)) {
-    this.#now = now;
-  }
-
-  now(): number {
-    return this.#now;
-  }
-
-  monotonic(): number {
-    return this.#now;
-  }
-
-  after(ms: number, fn: () => unknown): () => void {
-    const timer = this.#timers.add(this.#now + Math.max(0, ms), fn);
-    return () => this.#timers.remove(timer);
-  }
-
-  /** When the next timer is due, in milliseconds since the epoch; undefined where none waits. */
-  nextDue(): number | undefined {
-    return this.#timers.first()?.due;
-  }
-
-  /** Goes on by `ms`, firing what falls due; waits for what a timer's function returns before the next one. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
-      this.#timers.remove(timer);
-      this.#now = Math.max(this.#now, timer.due);
-      await timer.fn();
-    }
-    this.#now = Math.max(this.#now, end); // a second advance under way at the same time may have gone further
-  }
-}

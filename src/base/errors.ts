@@ -48,5 +48,5 @@ export class KitError extends Error {
 
 /** The message of whatever was thrown by our own code or a library; see thrown.ts for what comes from handlers. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return Error.isError(error) ? error.message : String(error);
 }

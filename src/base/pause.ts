@@ -1,10 +1,10 @@
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /** Longest interval that Node takes. */
 const FOREVER = 2 ** 31 - 1;
 
 /** Resolves `ms` milliseconds from now. @throws the reason of `signal`, once that is aborted */
-export async function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   // The timers of a clock do not keep the process alive, but a command that waits to try again has to stay.
   const alive = setInterval(() => undefined, FOREVER);
@@ -28,4 +28,11 @@ export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortS
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+/** A signal that is aborted `ms` milliseconds from now with a TimeoutError, for requests over the real network. */
+export function timeLimit(ms: number): AbortSignal {
+  const limit = new AbortController();
+  systemClock.after(ms, () => limit.abort(new DOMException('no answer in time', 'TimeoutError')));
+  return limit.signal;
 }

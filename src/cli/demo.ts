@@ -1,12 +1,14 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { pause } from '../base/pause.ts';
+import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { HEAD, missingKinds, review } from './demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
 import { SITE, type Stage, setStage } from './demo/stage.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
-import { UNCAUGHT } from './uncaught.ts';
 
 /** How often something new happens in the demo that goes on. */
 const BEAT_MS = 2000;
@@ -79,5 +81,5 @@ async function beat({ mock, settled, service }: Stage): Promise<void> {
   await writeWhileRead(
     `${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`,
   );
-  await new Promise((resolve) => setTimeout(resolve, BEAT_MS));
+  await pause(systemClock, BEAT_MS);
 }

@@ -4,13 +4,13 @@ import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
+import { handlersFile, loadHandlers } from '../dispatch/load-handlers.ts';
+import { guardProcess, UNCAUGHT } from '../dispatch/process-guard.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
-import { handlersFile, loadHandlers } from './load-handlers.ts';
+import { start } from '../start.ts';
 import { say } from './print.ts';
-import { start } from './start.ts';
-import { guardProcess, UNCAUGHT } from './uncaught.ts';
 
 const SITE = 'devSite1';
 

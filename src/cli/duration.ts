@@ -1,14 +1,12 @@
 import { InvalidArgumentError } from 'commander';
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+import { durationOf } from '../base/duration.ts';
 
 /**
- * A length of time as people write it, `90s` or `10m`, in milliseconds: for options.
+ * A length of time for an option, `90s` or `10m`, in milliseconds.
  * @throws InvalidArgumentError if it is none
  */
 export function duration(text: string): number {
-  const [, number, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
-  const factor = UNITS[unit];
-  if (factor !== undefined) return Number(number) * factor;
+  const ms = durationOf(text);
+  if (ms !== undefined) return ms;
   throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
 }

@@ -1,8 +1,10 @@
 import { KitError } from '../base/errors.ts';
+import { say } from './print.ts';
+import { onInterrupt } from './terminal.ts';
 
 /**
- * Does something that may stop at any of its steps: Ctrl-C or SIGTERM aborts the signal, with an error that says what
- * to do; a second one ends the process at once.
+ * Does something that may stop at any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to
+ * do next; a second one ends the process at once.
  * @param advice what to do after an interruption
  */
 export async function interruptible<T>(
@@ -10,14 +12,24 @@ export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
+  let release = () => {};
   const abort = () => {
     release();
     controller.abort(new KitError('INTERRUPTED', `interrupted: ${advice}`));
   };
-  const release = () => process.off('SIGINT', abort).off('SIGTERM', abort);
-  process.on('SIGINT', abort).on('SIGTERM', abort);
+  release = onInterrupt(abort);
   try {
     return await work(controller.signal);
+  } finally {
+    release();
+  }
+}
+
+/** Does something that must not be left half-done: Ctrl-C and SIGTERM have to wait until it has ended. */
+export async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
+  const release = onInterrupt(() => say('this must not be left half-done: ending in a moment'));
+  try {
+    return await work();
   } finally {
     release();
   }

@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
-import { useEnvFile } from '../config.ts';
+import { type Settings, useEnvFile, withSettings } from '../config.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
+import { onTerminal, setExitCode, type Terminal } from './terminal.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
@@ -64,18 +65,30 @@ function exitCodeOf(error: unknown): number {
   return wrongUsage ? WRONG_USAGE : FAILED;
 }
 
+/** What a command runs in. */
+export interface CommandIo extends Terminal, Settings {
+  /** called when the modules of the command are loaded */
+  readonly onLoaded?: (() => void) | undefined;
+}
+
 /**
- * Runs the command of the process's arguments, and leaves its exit code with the process.
- * @param onLoaded called when the modules of the command are loaded
+ * Runs a command. Several may run in one process, one after another or side by side: each has its own streams, environment
+ * and directory. `serve`, `dev`, `mock` and `demo` without --once need a process to themselves.
+ * @param argv the arguments behind `hookkit`
+ * @returns the exit code; `serve`, `dev` and `mock` run on after they have started
  */
-export async function run(onLoaded: () => void): Promise<void> {
+export function run(argv: readonly string[], io: CommandIo): Promise<number> {
+  return withSettings(io, () => onTerminal(io, () => command(argv, io)));
+}
+
+async function command(argv: readonly string[], { onLoaded }: CommandIo): Promise<void> {
   outliveReaders();
-  const program = await programOf(commandIn(process.argv.slice(2)));
+  const program = await programOf(commandIn(argv));
   takeOver(program);
-  onLoaded();
+  onLoaded?.();
   try {
-    await program.parseAsync();
+    await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    if (!(error instanceof NobodyReads)) process.exitCode = exitCodeOf(error);
+    if (!(error instanceof NobodyReads)) setExitCode(exitCodeOf(error));
   }
 }

@@ -1,14 +1,13 @@
 import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
-import { VirtualClock } from '../base/clock.ts';
 import { openDestination } from '../base/log.ts';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
 import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
-import { type Delivery, MockProvider, mockDefaults } from '../mock/index.ts';
-import { introduction } from './mock/introduction.ts';
+import { UNCAUGHT } from '../dispatch/process-guard.ts';
+import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
 import { line, say } from './print.ts';
-import { UNCAUGHT } from './uncaught.ts';
 
 interface Flags {
   readonly port?: number;
@@ -69,6 +68,37 @@ async function run({
   lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
   if (isLoopback(options.host)) return;
   say(`WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock`);
+}
+
+/** What to tell of a mock that has started. */
+interface Introduction {
+  readonly url: string;
+  readonly seed: number | undefined;
+  readonly isVirtual: boolean;
+}
+
+/** What somebody needs to work with a mock: what it is, where, with which credentials, and how to steer it. */
+function introduction({ url, seed, isVirtual }: Introduction): string {
+  const clock = isVirtual ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
+  const luck =
+    seed === undefined ? 'none: ids and secrets are random' : `${seed}: whoever knows it knows the secrets`;
+  const tokens = defaultTokens.map(({ token }) => token).join(', ');
+  const routes = controlCatalogue.map(
+    ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
+  );
+  return `This is a MOCK provider, not the real one. It listens on ${url}
+
+Clock: ${clock}. Seed: ${luck}. State: in memory only.
+
+Webhooks API: ${url}/v2/webhooks
+  Authorization: ${mockDefaults.apiSecret}
+Scheduled statuses API: ${url}/api/v1/scheduled_statuses
+  Authorization: Bearer TOKEN, where TOKEN is one of
+  ${tokens}
+
+Control, with JSON bodies:
+${routes.join('\n')}
+`;
 }
 
 /** A line an attempt, without the token and what it proves. */

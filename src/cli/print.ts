@@ -1,5 +1,6 @@
 import { KitError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
+import { terminal } from './terminal.ts';
 
 /** Text of others within a line of ours. */
 export { visibleLine as line } from '../base/visible.ts';
@@ -9,7 +10,8 @@ export class NobodyReads extends Error {}
 
 /** Logs and messages that nobody reads any more end nothing; whoever writes data is told by the write itself. */
 export function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const { stdout, stderr } = terminal();
+  for (const stream of [stdout, stderr]) stream.on('error', () => {});
 }
 
 /**
@@ -31,7 +33,7 @@ export async function writeWhileRead(text: string): Promise<void> {
 /** Whether somebody reads it. */
 function written(text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(visible(text), (error) => {
+    terminal().stdout.write(visible(text), (error) => {
       if (!error) resolve(true);
       else if ('code' in error && error.code === 'EPIPE') resolve(false);
       else
@@ -52,10 +54,10 @@ export function printJson(value: unknown): Promise<void> {
 
 /** A line of what goes on by itself to stdout, whether somebody reads it or not. */
 export function report(text: string): void {
-  process.stdout.write(visible(`${text}\n`));
+  terminal().stdout.write(visible(`${text}\n`));
 }
 
 /** What is not data goes to stderr. */
 export function say(text: string): void {
-  process.stderr.write(visible(`${text}\n`));
+  terminal().stderr.write(visible(`${text}\n`));
 }

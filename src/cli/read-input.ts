@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { KitError, messageOf } from '../base/errors.ts';
+import { pathOf, terminal } from './terminal.ts';
 
 interface Input {
   /** a file; without one, stdin */
@@ -18,7 +19,7 @@ export async function readInput({ file, what, limit }: Input): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of file === undefined ? process.stdin : createReadStream(file)) {
+    for await (const piece of file === undefined ? terminal().stdin : createReadStream(pathOf(file))) {
       pieces.push(Buffer.from(piece));
       length += piece.length;
       if (length > limit) break;

@@ -3,9 +3,9 @@ import { Command } from 'commander';
 import { messageOf } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { loadHandlers } from './load-handlers.ts';
-import { start } from './start.ts';
-import { guardProcess, UNCAUGHT } from './uncaught.ts';
+import { loadHandlers } from '../dispatch/load-handlers.ts';
+import { guardProcess, UNCAUGHT } from '../dispatch/process-guard.ts';
+import { start } from '../start.ts';
 
 /** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;

@@ -1,8 +1,12 @@
-import type { Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { openLog } from '../base/log.ts';
+import { visibleLog } from '../base/visible.ts';
 import type { Config } from '../config.ts';
+import { terminal } from './terminal.ts';
 
 /** The log of a command that runs handlers in its own process: stdout is for data. */
 export function stderrLog(config: Config): Logger {
-  return openLog(config, 2).log;
+  const { stderr } = terminal();
+  if (stderr === process.stderr) return openLog(config, 2).log;
+  return pino({ level: config.LOG_LEVEL, ...visibleLog }, stderr);
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -58,7 +57,8 @@ export class Dispatcher {
   #busy = 0;
   readonly #takeover: Takeover;
   #claiming: Promise<void> | undefined;
-  #gathering: NodeJS.Timeout | undefined;
+  #gathering: Promise<void> | undefined;
+  #endGathering = () => {};
   #wokenMeanwhile = false;
   #stopped = true;
   #cancelPoll = () => {};
@@ -91,16 +91,26 @@ export class Dispatcher {
 
   /** Says that a new event is on disk. Many that come at short intervals are claimed together, between acks. */
   wakeSoon(): void {
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = undefined;
-      this.wake();
-    }, GATHER_MS);
+    this.#gathering ??= new Promise((resolve) => {
+      const end = () => {
+        this.#gathering = undefined;
+        resolve();
+      };
+      const cancel = this.#options.clock.after(GATHER_MS, () => {
+        end();
+        this.wake();
+      });
+      this.#endGathering = () => {
+        cancel();
+        end();
+      };
+    });
   }
 
   /** Resolves when nothing is running or being claimed. */
   async idle(): Promise<void> {
     while (this.#gathering || this.#claiming || this.#running.size > 0) {
-      if (this.#gathering) await sleep(GATHER_MS);
+      await this.#gathering;
       await this.#claiming;
       await Promise.all([...this.#running.values()].map(({ done }) => done));
     }
@@ -109,7 +119,7 @@ export class Dispatcher {
   /** Stops claiming, lets handlers end for so many milliseconds, aborts the rest, and puts back what did not end. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#gathering);
+    this.#endGathering();
     this.#cancelPoll();
     this.#takeover.stop();
     await this.#claiming;

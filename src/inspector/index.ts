@@ -1,10 +1,20 @@
 import type { RequestListener } from 'node:http';
+import { boundedServer } from '../base/bounded-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { Listener } from '../base/listener.ts';
 import type { Admin, AdminParts } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
-import { listen } from './listen.ts';
 import { Watch } from './watch/watch.ts';
+
+/** Anybody who reaches the listener may connect and ask, before a token is looked at. */
+const BOUNDS = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 5000,
+  bodyLimit: 16_384,
+  maxConnections: 500,
+} as const;
 
 /**
  * The admin listener: pages, a JSON API and metrics. Hand it to `startService` as `admin`.
@@ -24,12 +34,14 @@ export function createInspector(clock: Clock, droppedLogLines?: () => number): A
         replays = new BulkReplays(parts);
         return adminApp({ ...parts, watch, replays });
       }, parts.log);
-      const { url, stop } = await listen(app, { host, port });
+      const settings = 'ADMIN_HOST and ADMIN_PORT';
+      const listener = await Listener.start(boundedServer(app, BOUNDS), { host, port, settings });
+      const { url } = listener;
       parts.log.info({ url }, 'inspecting');
       return {
         url,
         async stop() {
-          await stop();
+          await listener.stop(); // ends live tails too
           await replays?.stop();
         },
       };

@@ -1,5 +1,6 @@
 import { type ErrorRequestHandler, Router } from 'express';
 import { z } from 'zod';
+import { durationOf } from '../base/duration.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { type Faults, type FaultsChange, faultNames, faultsSchema } from './deliveries/delivery-faults.ts';
 import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
@@ -161,18 +162,9 @@ function simulationRoutes(mock: ControlVerbs): Router {
   return router;
 }
 
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** A Date cannot be much further away than this. */
-const LONGEST_MS = 100 * 365 * units.d;
-
-/** A length of time such as `6m`, `1.5h` or `250ms`, in milliseconds. */
 const durationSchema = z.string().transform((text, context) => {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
-  const ms = Math.round(
-    Number(number) * (Object.entries(units).find(([name]) => name === unit)?.[1] ?? Number.NaN),
-  );
-  if (ms <= LONGEST_MS) return ms;
+  const ms = durationOf(text.trim());
+  if (ms !== undefined) return ms;
   context.addIssue({ code: 'custom', message: 'must be a time such as 500ms, 30s, 6m, 2h or 1d' });
   return z.NEVER;
 });

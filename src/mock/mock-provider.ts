@@ -1,10 +1,10 @@
-import type { Server } from 'node:http';
 import express from 'express';
+import { Listener } from '../base/listener.ts';
+import { http } from '../base/node-http.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { controlRoutes } from './control-routes.ts';
 import { type Faults, type FaultsChange, faultsSchema } from './deliveries/delivery-faults.ts';
 import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
-import { listen, stop } from './listen.ts';
 import { MockError } from './mock-error.ts';
 import { type MockOptions, mockDefaults } from './mock-options.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -46,7 +46,7 @@ export class MockProvider {
   readonly #rateLimit: RateLimit;
   readonly #statuses: StatusesApi;
   readonly #names: readonly string[];
-  #server: Server | undefined;
+  #listener: Listener | undefined;
   #url = '';
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -217,7 +217,7 @@ export class MockProvider {
   async close(): Promise<void> {
     this.reset();
     this.#world.close();
-    if (this.#server) await stop(this.#server);
+    await this.#listener?.stop();
   }
 
   async #listen(port: number, host: string): Promise<void> {
@@ -240,8 +240,7 @@ export class MockProvider {
     app.use((_request, response) => {
       response.status(404).json({ error: 'not found' });
     });
-    const { server, url } = await listen(app, port, host);
-    this.#server = server;
-    this.#url = url;
+    this.#listener = await Listener.start(http.createServer(app), { host, port, settings: 'MOCK_PORT' });
+    this.#url = this.#listener.url;
   }
 }

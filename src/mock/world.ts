@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Poster } from '../base/poster.ts';
+import { wholeSeconds } from '../base/time-text.ts';
 import { Courier } from './deliveries/courier.ts';
 import { DeliveryLog } from './deliveries/delivery-log.ts';
-import { Transport } from './deliveries/delivery-transport.ts';
 import { Outbox, Postman } from './deliveries/postman.ts';
 import type { MockOptions } from './mock-options.ts';
 import { mockDefaults } from './mock-options.ts';
@@ -28,7 +29,7 @@ export class World {
   readonly #scope: ScopedClock;
   readonly #outbox = new Outbox();
   readonly #pending = new Pending();
-  readonly #transport = new Transport();
+  readonly #poster = new Poster();
 
   constructor(options: MockOptions) {
     const { keepDeliveries, processingMs, timeoutMs, maxAttempts, retryBaseMs } = {
@@ -46,7 +47,7 @@ export class World {
       ...shared,
       policy: { timeoutMs, maxAttempts, retryBaseMs },
       outbox: this.#outbox,
-      transport: this.#transport,
+      poster: this.#poster,
       // In real time, a slow receiver of one webhook must not delay the others; on a virtual clock, one order is kept.
       queueOf: ({ webhook_id }) => (this.#isVirtual ? '' : webhook_id),
       record: (delivery) => this.log.update(delivery),
@@ -85,15 +86,10 @@ export class World {
   }
 
   close(): void {
-    this.#transport.close();
+    this.#poster.close();
   }
 
   get #isVirtual(): boolean {
     return !(this.clock instanceof SkewedClock);
   }
-}
-
-/** `2024-08-27T00:20:57+00:00`: whole seconds, as in a notification's `event_time`. */
-function wholeSeconds(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}+00:00`;
 }

@@ -1,5 +1,6 @@
 export type { CallOptions, ClientOptions, Retry } from './client-options.ts';
 export { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
+export { allWebhooks, findWebhook, isNotFound, sentBack } from './registered-webhooks.ts';
 export type {
   MediaAttachment,
   NewPoll,

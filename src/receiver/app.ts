@@ -29,7 +29,7 @@ export function createReceiver(options: ReceiverOptions): RequestListener {
     },
   });
   app.use(securityHeaders());
-  app.use(requestLog(app, options.log));
+  app.use(requestLog(app, options));
   app.all(options.webhookPath, webhookRoute(options));
   app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
   app.all('/readyz', readOnly, readiness(options));
@@ -83,8 +83,8 @@ const readOnly: RequestHandler = (req, res, next) => {
   answerError(res, READ_ONLY);
 };
 
-function readiness({ isDraining, store }: ReceiverOptions): RequestHandler {
-  const probe = new Probe();
+function readiness({ isDraining, store, clock }: ReceiverOptions): RequestHandler {
+  const probe = new Probe(clock);
   return async (_req, res) => {
     if (isDraining()) return answerError(res, unavailable('shutting down'));
     if (!(await probe.commits(store))) return answerError(res, unavailable('the store is busy'));

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { type JsonObject, parseJsonText } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { inspectToken, verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
-import type { Keyring } from './keyring.ts';
+import { Keyring } from './keyring.ts';
 
 /** A notification that was refused, as it came. */
 export interface Refused {
@@ -116,6 +116,23 @@ export async function admitQuarantined(admission: Admission): Promise<number> {
   }
   if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
   return admitted;
+}
+
+/**
+ * Verifies what waits in quarantine with the secrets that are known now, and records what they explain: for a command, which
+ * has no keyring of its own.
+ * @param fallback WEBHOOK_SECRET
+ * @param webhook only what names this webhook
+ * @returns how many were admitted
+ */
+export async function admitWaiting(
+  store: EventStore,
+  { fallback, webhook }: { readonly fallback: string | undefined; readonly webhook?: string | undefined },
+): Promise<number> {
+  const keyring = new Keyring({ store, clock: systemClock, fallback });
+  await keyring.refresh();
+  const webhooks = webhook === undefined ? undefined : [webhook];
+  return admitQuarantined({ store, keyring, log: { info() {} }, webhooks });
 }
 
 /** Requests come through between any two entries: verifying a large one takes a while. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Gathered } from './gathered.ts';
+import { Gathered } from '../base/gathered.ts';
 
 /** Chunks smaller than this cost more time and memory than their bytes are worth; a body may have so many of them. */
 const SMALL = 64;

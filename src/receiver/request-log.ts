@@ -10,7 +10,7 @@ import { cutOut } from '../base/cut.ts';
  * logged, Authorization least of all, and no query string. Most requests have nothing to say at the usual level, and
  * pino-http took a fifth of an ack's time: it sets to work on a request when its `log` is first asked for.
  */
-export function requestLog(app: Express, log: Logger): RequestHandler {
+export function requestLog(app: Express, { log, clock }: { log: Logger; clock: Clock }): RequestHandler {
   const http = pinoHttp({
     logger: log,
     quietReqLogger: true,
@@ -35,7 +35,7 @@ export function requestLog(app: Express, log: Logger): RequestHandler {
     const digits = randomUUID().replaceAll('-', ''); // Node draws these ahead
     req.id = `${digits.slice(20)}-${digits.slice(0, 12)}`;
     res.setHeader('X-Request-Id', req.id);
-    res[startTime] = Date.now();
+    res[startTime] = clock.now();
     if (log.isLevelEnabled('debug')) logOutcome(req);
     next();
   };

@@ -22,11 +22,17 @@ export interface Counts {
   readonly onlyB: number;
 }
 
+/** A report file, and how errors name it. */
+export interface ReportFile {
+  readonly path: string;
+  readonly name: string;
+}
+
 export interface Comparing {
   /** compares reasons too: without what is of one run or machine only, or exactly as they are written */
   readonly reasons?: Reasons | undefined;
   /** called for each line that is not one of a report */
-  readonly onBroken: (path: string, line: number) => void;
+  readonly onBroken: (report: string, line: number) => void;
 }
 
 export interface Comparison extends Counts {
@@ -41,7 +47,7 @@ export interface Comparison extends Counts {
  * @throws KitError INPUT_INVALID if a report cannot be read, OUTPUT_FAILED if there is no room in the temporary directory
  */
 export async function compareReports<T>(
-  reports: { readonly a: string; readonly b: string },
+  reports: { readonly a: ReportFile; readonly b: ReportFile },
   { reasons, onBroken }: Comparing,
   work: (comparison: Comparison) => Promise<T>,
 ): Promise<T> {
@@ -63,7 +69,7 @@ export async function compareReports<T>(
 
 /** Tells how many lines are broken. */
 async function readReport(
-  path: string,
+  { path, name }: ReportFile,
   onBroken: Comparing['onBroken'],
   add: (outcome: Outcome) => void,
 ): Promise<number> {
@@ -76,11 +82,11 @@ async function readReport(
         continue;
       }
       broken++;
-      onBroken(path, number);
+      onBroken(name, number);
     }
   } catch (cause) {
     if (cause instanceof KitError) throw cause;
-    throw new KitError('INPUT_INVALID', `cannot read the report ${path}: ${messageOf(cause)}`, { cause });
+    throw new KitError('INPUT_INVALID', `cannot read the report ${name}: ${messageOf(cause)}`, { cause });
   }
   return broken;
 }

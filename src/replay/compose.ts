@@ -1,4 +1,5 @@
 import { KitError } from '../base/errors.ts';
+import { wholeSeconds } from '../base/time-text.ts';
 import { type JsonObject, parseJsonObject } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 
@@ -33,7 +34,7 @@ export function compose(members: Members): string {
       throw new KitError('INPUT_INVALID', `${kind} has no ${name}_id: leave --${name} out`);
     if (given !== undefined) ids[`${name}_id`] = given;
   }
-  const event_time = `${new Date(eventTime).toISOString().slice(0, 19)}+00:00`;
+  const event_time = wholeSeconds(eventTime);
   return JSON.stringify({ event: kind, ...ids, webhook_id: webhook, site_id: site, event_time });
 }
 

@@ -13,6 +13,8 @@ export interface RecordingOptions {
   readonly filter?: EventFilter;
   /** how often it is read; a recording that can be read only once is copied if that is more than once */
   readonly times?: 1 | 2;
+  /** how errors name the recording; without it, its path, or `-` for a stream */
+  readonly name?: string;
   /** ends the reading, even if a pipe keeps it waiting */
   readonly signal?: AbortSignal;
 }
@@ -24,9 +26,10 @@ export interface RecordingOptions {
  */
 export async function recordingSource(
   from: string | Readable,
-  { filter = {}, times = 1, signal = UNINTERRUPTED }: RecordingOptions = {},
+  options: RecordingOptions = {},
 ): Promise<Source> {
-  const name = typeof from === 'string' ? from : '-';
+  const { filter = {}, times = 1, signal = UNINTERRUPTED } = options;
+  const { name = typeof from === 'string' ? from : '-' } = options;
   const recording = await openRecording(from, { name, times, signal });
   return {
     async *read({ broken } = UNTOLD): AsyncGenerator<RecordedEvent> {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type MonotonicClock, systemClock } from '../base/clock.ts';
 import { signNotification } from '../notification/token.ts';
 import { AnswerTally } from './answer-tally.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './listener.ts';
@@ -18,7 +18,7 @@ export interface HttpReplay extends Reshaping {
   /** how long to wait for each answer */
   readonly timeoutMs?: number | undefined;
   readonly report?: Report | undefined;
-  readonly clock?: Clock;
+  readonly clock?: MonotonicClock;
   readonly listener?: Listener;
   /** ends the sending; notifications under way are still answered */
   readonly signal?: AbortSignal;

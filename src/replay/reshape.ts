@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import { parseJsonText } from '../notification/json.ts';
@@ -28,7 +28,7 @@ export const RESHAPING = [
 
 interface Reading {
   readonly unreplayable: Unreplayable;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly signal: AbortSignal;
 }
 
@@ -48,7 +48,7 @@ export async function reshaped(
   if (speed === Infinity) return events;
   return paced(events, {
     speed,
-    now: () => performance.now(),
+    now: () => clock.monotonic(),
     wait: (ms) => pauseUntilAborted(clock, ms, signal),
   });
 }

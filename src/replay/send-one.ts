@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { type Fault, faultyRequest } from './faulty-requests.ts';
 import { type Answer, ReceiverClient } from './receiver-client.ts';
@@ -24,11 +25,11 @@ export async function sendNotification(
   { to, key, fault, bodyLimit, timeoutMs = fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS }: Sending,
 ): Promise<{ readonly answer: Answer; readonly ms: number }> {
   const client = new ReceiverClient(to);
-  const began = performance.now();
+  const began = systemClock.monotonic();
   const answer = await client
     .post({ ...faultyRequest(body, { fault, key, bodyLimit }), timeoutMs })
     .finally(() => client.close());
-  return { answer, ms: Math.round(performance.now() - began) };
+  return { answer, ms: Math.round(systemClock.monotonic() - began) };
 }
 
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { EventStore } from './event-store.ts';
 
 /** A store that takes longer answers notifications with 503 before long, too. */
@@ -5,7 +6,12 @@ const PATIENCE_MS = 1000;
 
 /** Finds out whether the store can commit, with one commit for all who ask at a time: many may ask, and each costs one. */
 export class Probe {
+  readonly #clock: Clock;
   #underWay: Promise<void> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /**
    * Whether it has committed within a second.
@@ -17,7 +23,7 @@ export class Probe {
     });
     return Promise.race([
       this.#underWay.then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(resolve, PATIENCE_MS, false).unref()),
+      new Promise<boolean>((resolve) => this.#clock.after(PATIENCE_MS, () => resolve(false))),
     ]);
   }
 

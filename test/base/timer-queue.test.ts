@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { VirtualClock } from '../../src/base/clock.ts';
 import { TimerQueue } from '../../src/base/timer-queue.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 
 describe('a timer queue', () => {
   test('gives back what was added and not removed, in any sequence of both, in order of due time, then of creation', () => {

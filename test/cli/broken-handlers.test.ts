@@ -27,7 +27,7 @@ afterAll(async () => {
 /** The one that there is. */
 const event = () => installation.json(['events', 'list']);
 
-const run = (args: readonly string[]) => installation.cli(args, { cli: join(copy, 'bin/hookkit.js') });
+const run = (args: readonly string[]) => installation.spawnCli(args, { cli: join(copy, 'bin/hookkit.js') });
 
 const states = [
   ['a mistake in the language', 'export const tracks = {\n', /tracks\.ts:\d+[\s\S]*SyntaxError/],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -79,7 +79,9 @@ test('ends with its name, when there is no such file', async () => {
     code: 2,
     stderr: `hookkit: there is no file ${join(directory, 'nowhere.env')} (--env-file)\n`,
   });
-  const { code, stdout, stderr } = await run(['--env-file', 'nowhere.env', 'handlers']);
+  const { code, stdout, stderr } = await spawnCli(['--env-file', 'nowhere.env', 'handlers'], {
+    cwd: directory,
+  });
   expect([2, 9]).toContain(code);
   expect(stdout).toBe('');
   expect(stderr).toMatch(/nowhere\.env/);

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { PATH } from '../support/genuine.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { tokenOf } from '../support/hs256.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
 import { verifiedBody } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -157,7 +157,7 @@ test('is visible, when the mock prints what it was told to send and what was ans
   const { url: hook, close } = await listeningOn(receiver);
   closers.push(close);
   let stdout = '';
-  const ended = runCli(['mock', '--port', '0'], {
+  const ended = spawnCli(['mock', '--port', '0'], {
     onSpawn: (child) => {
       closers.push(() => child.kill('SIGKILL'));
       child.stdout?.on('data', (chunk) => {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let holder: Server;
@@ -43,7 +43,7 @@ test.each(listeners)(
   'hookkit %s ends with 1 and one sentence, when %s is taken',
   async (command, variable) => {
     const env = { ...FREE, TMPDIR: directory, [variable]: `${taken}` };
-    const { code, stdout, stderr } = await runCli([command], { cwd: directory, env });
+    const { code, stdout, stderr } = await spawnCli([command], { cwd: directory, env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
       new RegExp(`^hookkit: cannot listen on 127\\.0\\.0\\.1:${taken}: .*; set .*\\b${variable}\\n$`),

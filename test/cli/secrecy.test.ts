@@ -18,7 +18,7 @@ beforeAll(async () => {
   const service = await here.serve({ WEBHOOK_SECRET: FALLBACK });
   noteArguments(service.child.pid);
   const run = (args: readonly string[], options: CliOptions = {}) =>
-    here.cli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
+    here.spawnCli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
   const happen = async () => {
     here.mock.createChannel({ site_id: SITE });
     await here.mock.settled();

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
 
 test('tells its commands, when asked for help, and ends with 0', async () => {
   const { code, stdout } = await runCli(['--help']);
@@ -39,7 +39,7 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
 (oldNode ? test : test.skip)(
   'says in one line which Node it needs, when started on an older one, and ends with 1',
   async () => {
-    const { code, stdout, stderr } = await runCli(['serve'], oldNode ? { node: oldNode } : {});
+    const { code, stdout, stderr } = await spawnCli(['serve'], oldNode ? { node: oldNode } : {});
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^hookkit needs Node\.js 24 or newer, and this is [\d.]+: use npx hookkit\n$/);
@@ -50,7 +50,7 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
   'says what helps, when npx has started it on an older Node all the same, or there is none that npm ci has brought',
   async () => {
     const old = oldNode ? { node: oldNode } : {};
-    const byNpx = await runCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
+    const byNpx = await spawnCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
     expect(byNpx.stderr).toMatch(/: npm has found \S+ first; use (\S+) (\S+)\n$/);
     const [, node = '', program = ''] = /; use (\S+) (\S+)\n$/.exec(byNpx.stderr) ?? [];
     expect(execFileSync(node, [program, '--help'], { encoding: 'utf8' })).toContain('hookkit');
@@ -58,7 +58,7 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
     const production = mkdtempSync(join(tmpdir(), 'hookkit-production-'));
     for (const name of ['bin', 'package.json'])
       cpSync(new URL(`../../${name}`, import.meta.url), join(production, name), { recursive: true });
-    const alone = await runCli(['serve'], { ...old, cli: join(production, 'bin/hookkit.js') });
+    const alone = await spawnCli(['serve'], { ...old, cli: join(production, 'bin/hookkit.js') });
     rmSync(production, { recursive: true });
     expect(alone.stderr).toMatch(
       /: install a newer one \(https:\/\/nodejs\.org\), or run npm ci without --omit=dev/,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Takeover } from '../../src/dispatch/takeover.ts';
 
 const LEASE_MS = 30_000;

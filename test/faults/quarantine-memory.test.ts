@@ -7,7 +7,7 @@ import { toVerified } from '../../src/store/verified.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
-import { runCli } from '../support/run-cli.ts';
+import { spawnCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -53,10 +53,10 @@ function peakOf(pid: number | undefined): number {
 
     service = await startProcess({ ...env, WEBHOOK_SECRET: 'not-the-one' });
     const { pid } = service.child;
-    await runCli(['webhooks', 'import', '--id', 'another'], { env, stdin: 'another-secret' });
+    await spawnCli(['webhooks', 'import', '--id', 'another'], { env, stdin: 'another-secret' });
     const quiet = peakOf(pid);
     let imported = 0;
-    const run = await runCli(['webhooks', 'import', '--id', 'late', '--json'], {
+    const run = await spawnCli(['webhooks', 'import', '--id', 'late', '--json'], {
       env,
       stdin: 'late-secret',
       onSpawn: (child) => {

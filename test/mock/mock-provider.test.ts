@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { systemClock, VirtualClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { ask } from './support/api.ts';
 import { type Receiver, startReceiver } from './support/receiver.ts';

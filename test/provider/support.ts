@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Random } from '../../src/mock/random.ts';
 import { createStatusesApi } from '../../src/mock/statuses/index.ts';
 import { StatusesClient } from '../../src/provider/index.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { clientsOf, STATUS } from './clients.ts';
 import { closeAll, type Script, scripted } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
 import type { WebhookSecret } from '../../src/store/event-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
-import { Listener } from '../../src/receiver/listener.ts';
+import type { Listener } from '../../src/base/listener.ts';
+import { boundedListener } from '../support/bounded-listener.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
@@ -29,7 +30,7 @@ const connections: RawConnection[] = [];
 beforeEach(async () => {
   receiver = await start();
   closing = undefined;
-  listener = await Listener.start(receiver.app, options);
+  listener = await boundedListener(receiver.app, options);
 });
 
 afterEach(async () => {
@@ -73,7 +74,7 @@ describe('a client', () => {
   test('is dropped, when it does not send its headers in time, though it would have long for the whole request', async () => {
     await close();
     closing = undefined;
-    listener = await Listener.start(receiver.app, { ...options, requestTimeoutMs: 60_000 });
+    listener = await boundedListener(receiver.app, { ...options, requestTimeoutMs: 60_000 });
     const connection = await connected();
     connection.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\n`);
     expect(statusOf(await connection.closed)).toBe(408);
@@ -158,7 +159,7 @@ describe('closing the listener', () => {
     await close();
     closing = undefined;
     // Longer than the farewell: its time is not over yet when the server takes no more connections.
-    listener = await Listener.start(receiver.app, {
+    listener = await boundedListener(receiver.app, {
       ...options,
       headersTimeoutMs: 900,
       requestTimeoutMs: 900,
@@ -176,7 +177,7 @@ describe('closing the listener', () => {
 
 describe('starting a listener', () => {
   test('rejects, when its port is taken, with what is wrong', async () => {
-    await expect(Listener.start(express(), { ...options, port: listener.port })).rejects.toThrow(
+    await expect(boundedListener(express(), { ...options, port: listener.port })).rejects.toThrow(
       'EADDRINUSE',
     );
   });

@@ -8,7 +8,7 @@ import { textOf } from '../../src/base/thrown.ts';
 import { portable } from '../../src/replay/portable-reason.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { runCli } from '../support/run-cli.ts';
+import { spawnCli } from '../support/run-cli.ts';
 
 const own = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -202,7 +202,7 @@ describe('two reports', () => {
       RETRY_MAX_ATTEMPTS: '1',
       LOG_LEVEL: 'fatal',
     };
-    const run = await runCli(args, { cli: join(directory, 'bin/hookkit.js'), cwd: directory, env });
+    const run = await spawnCli(args, { cli: join(directory, 'bin/hookkit.js'), cwd: directory, env });
     expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^dead +30$/m) });
     return path;
   }

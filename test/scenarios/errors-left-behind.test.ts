@@ -8,7 +8,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { runCli } from '../support/run-cli.ts';
+import { spawnCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
@@ -158,7 +158,7 @@ describe('a command that runs handlers', () => {
       return (await statusOf(id)) === 'dead';
     });
     await record('good', EVENT_TIME + 1);
-    const { code, stdout, stderr } = await runCli(['events', 'replay', '--status', 'dead', '--run'], {
+    const { code, stdout, stderr } = await spawnCli(['events', 'replay', '--status', 'dead', '--run'], {
       env,
       cli,
     });
@@ -168,7 +168,7 @@ describe('a command that runs handlers', () => {
 
   test('shows how the handler ended and what it left behind, when it is tried: handlers try', async () => {
     const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
-    const { code, stdout, stderr } = await runCli(args, { env, cli });
+    const { code, stdout, stderr } = await spawnCli(args, { env, cli });
     expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
     const [line] = linesOf(stderr, LEFT);
     expect(line).toMatchObject({ event: JSON.parse(stdout).id });
@@ -177,7 +177,7 @@ describe('a command that runs handlers', () => {
 
   test('says so and exits with 1, when the handler that is tried calls process.exit(0)', async () => {
     const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'exit'];
-    const { code, stderr } = await runCli(args, { env, cli });
+    const { code, stderr } = await spawnCli(args, { env, cli });
     expect(code).toBe(1);
     expect(linesOf(stderr, EXITED)).toHaveLength(1);
   });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { writeWholeFile } from '../../src/base/whole-file.ts';
-import { checkDatabase } from '../../src/cli/doctor/database.ts';
+import { checkDatabase } from '../../src/store/check-files.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';

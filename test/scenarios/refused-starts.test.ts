@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { runCli } from '../support/run-cli.ts';
+import { spawnCli } from '../support/run-cli.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -42,7 +42,7 @@ async function expectRefusal(...parts: readonly string[]): Promise<void> {
     DATABASE_URL: `sqlite:${path}`,
     LOG_LEVEL: 'silent',
   };
-  const run = await runCli(['serve'], { env });
+  const run = await spawnCli(['serve'], { env });
   expect(run.stderr).toMatch(/^hookkit: [^\n]+\n$/);
   for (const part of parts) expect(run.stderr).toContain(part);
   expect(run.stderr).not.toMatch(/\bat \w+.*:\d+:\d+|node_modules/);

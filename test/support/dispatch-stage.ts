@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventId } from '../../src/store/event-id.ts';

@@ -6,7 +6,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
 import { present } from './only.ts';
-import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
+import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
@@ -21,13 +21,15 @@ export type Line = any;
 export interface EventDesk {
   readonly directory: string;
   readonly env: Record<string, string>;
-  /** what every process printed */
+  /** what every command printed */
   readonly outputs: string[];
   /** A store on the database, as another process has. */
   store(): Promise<EventStore>;
   /** Records so many events of so many media, a second apart, and handles them. */
   fill(count: number, media?: number): Promise<void>;
   events(args: readonly string[], options?: CliOptions): Promise<CliRun>;
+  /** The same in a process of its own. */
+  spawnEvents(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
   serve(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
   /** The path of a file in the directory. */
   path(name: string): string;
@@ -46,6 +48,11 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
     const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
     cleanUps.push(() => opened.close());
     return opened;
+  };
+  const noted = async (running: Promise<CliRun>) => {
+    const run = await running;
+    outputs.push(run.stdout, run.stderr);
+    return run;
   };
   return {
     directory,
@@ -74,15 +81,10 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
       }
       await opened.close();
     },
-    async events(args, options = {}) {
-      const run = await runCli(['events', ...args], {
-        ...options,
-        env: { ...env, ...options.env },
-        cwd: directory,
-      });
-      outputs.push(run.stdout, run.stderr);
-      return run;
-    },
+    events: (args, options = {}) =>
+      noted(runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
+    spawnEvents: (args, options = {}) =>
+      noted(spawnCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
     async serve(own = {}, handlers) {
       const service = await startProcess({ ...env, LEASE_MS: '500', ...own }, handlers);
       cleanUps.push(async () => {

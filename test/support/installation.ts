@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
-import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
+import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const SITE = '9KboGBFu';
 
-/** An installation as an operator has it: a directory, a provider, commands and servers in processes of their own. */
+/** An installation as an operator has it: a directory, a provider, commands, and servers in processes of their own. */
 export interface Installation {
   readonly directory: string;
   /** the database file */
@@ -17,9 +17,11 @@ export interface Installation {
   readonly env: Record<string, string>;
   readonly mock: MockProvider;
   readonly provider: ProviderProxy;
-  /** what every process printed, on either stream */
+  /** what every command and server printed, on either stream */
   readonly outputs: string[];
   cli(args: readonly string[], options?: CliOptions): Promise<CliRun>;
+  /** The same in a process of its own. */
+  spawnCli(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
   /** Runs a command that must succeed and print JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
@@ -54,11 +56,13 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     services.push(service);
     return service;
   };
-  const cli = async (args: readonly string[], options: CliOptions = {}) => {
-    const run = await runCli(args, { ...options, env: { ...env, ...options.env } });
+  const noted = async (running: Promise<CliRun>) => {
+    const run = await running;
     outputs.push(run.stdout, run.stderr);
     return run;
   };
+  const cli = (args: readonly string[], options: CliOptions = {}) =>
+    noted(runCli(args, { ...options, env: { ...env, ...options.env } }));
   return {
     directory,
     path,
@@ -67,6 +71,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     provider,
     outputs,
     cli,
+    spawnCli: (args, options = {}) => noted(spawnCli(args, { ...options, env: { ...env, ...options.env } })),
     async json(args, options) {
       const { code, stdout, stderr } = await cli([...args, '--json'], options);
       if (code !== 0) throw new Error(`hookkit ${args.join(' ')} ended with ${code}: ${stderr}`);

@@ -1,4 +1,4 @@
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 
 /** A clock that jumps ahead as soon as anything waits for it, so that nothing waits in real time. Not for what polls. */
 export class JumpingClock extends VirtualClock {

@@ -1,5 +1,5 @@
 import { argv } from 'node:process';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { verified } from './verified-notification.ts';
 

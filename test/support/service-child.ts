@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
-import { guardProcess, UNCAUGHT } from '../../src/cli/uncaught.ts';
 import { loadConfig } from '../../src/config.ts';
+import { guardProcess, UNCAUGHT } from '../../src/dispatch/process-guard.ts';
 import { startService } from '../../src/service.ts';
 
 // A service in a process of its own, with the handlers of the module named in its first argument.

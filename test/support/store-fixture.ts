@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 
 /** An empty database that lives for one test. */

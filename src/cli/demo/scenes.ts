@@ -1,3 +1,5 @@
+import { systemClock } from '../../base/clock.ts';
+import { wholeSeconds } from '../../base/time-text.ts';
 import type { Kind } from '../../notification/kinds.ts';
 import { SITE, type Stage } from './stage.ts';
 
@@ -82,6 +84,6 @@ export async function playOutOfOrder({ mock, settled }: Stage): Promise<Scene[]>
 }
 
 function channelEvent(event: Kind, channel_id: string, offsetMs: number) {
-  const event_time = new Date(Date.now() + offsetMs).toISOString().replace(/\.\d+Z$/, '+00:00');
+  const event_time = wholeSeconds(systemClock.now() + offsetMs);
   return { event, channel_id, site_id: SITE, event_time };
 }

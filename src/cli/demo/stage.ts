@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { systemClock } from '../../base/clock.ts';
+import { pause } from '../../base/pause.ts';
 import { loadTrialConfig } from '../../config.ts';
 import { defineHandlers, type Handlers } from '../../dispatch/handler.ts';
 import { MockProvider } from '../../mock/index.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import type { Service } from '../../service.ts';
-import { start } from '../start.ts';
+import { start } from '../../start.ts';
 import { handlers } from './handlers.ts';
 
 export const SITE = 'demoSite';
@@ -62,7 +64,7 @@ async function setStageIn(directory: string, removeDirectory: () => void): Promi
     webhookUrl,
     async settled() {
       await mock.settled();
-      while (await unfinished(service)) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (await unfinished(service)) await pause(systemClock, 10);
     },
     async close() {
       await mock.close();

@@ -3,6 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { type Comparison, compareReports } from '../../replay/compare-reports.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
+import { pathOf, setExitCode } from '../terminal.ts';
 
 interface Flags {
   readonly reasons?: true;
@@ -45,9 +46,9 @@ async function compare(a: string, b: string, { reasons, exact, allowEmpty, json 
   if (exact && !reasons) throw new KitError('INPUT_INVALID', '--exact is for --reasons: give both');
   const comparing = {
     reasons: reasons && (exact ? ('exact' as const) : ('portable' as const)),
-    onBroken: (path: string, number: number) => say(`${path}, line ${number}: not a line of a report`),
+    onBroken: (report: string, number: number) => say(`${report}, line ${number}: not a line of a report`),
   };
-  await compareReports({ a, b }, comparing, async (comparison) => {
+  await compareReports({ a: fileOf(a), b: fileOf(b) }, comparing, async (comparison) => {
     const { alike, changed, onlyA, onlyB, broken } = comparison;
     const differ = changed + onlyA + onlyB;
     if (json) await writeAll(asJson(comparison));
@@ -57,9 +58,11 @@ async function compare(a: string, b: string, { reasons, exact, allowEmpty, json 
     if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
     if (alike + differ === 0 && !allowEmpty)
       throw new KitError('REPLAY_FAILED', 'both reports are empty (--allow-empty makes that a success)');
-    if (differ > 0) process.exitCode = 1;
+    if (differ > 0) setExitCode(1);
   });
 }
+
+const fileOf = (name: string) => ({ path: pathOf(name), name });
 
 function* asRows(comparison: Comparison): Generator<string[]> {
   for (const { id, kind, resource, a, b } of comparison.differences()) {

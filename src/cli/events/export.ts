@@ -8,6 +8,7 @@ import { redactionKey } from '../../replay/redact.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, writeWhileRead } from '../print.ts';
 import { readInput } from '../read-input.ts';
+import { pathOf } from '../terminal.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
 import { listenerOnStderr } from './progress-bar.ts';
@@ -60,7 +61,7 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
       tell(
         out === undefined
           ? await exportTo(writeWhileRead)
-          : await writeWholeFile(out, (file) => exportTo((lines) => file.write(lines))),
+          : await writeWholeFile(pathOf(out), (file) => exportTo((lines) => file.write(lines))),
         out,
       );
     }),

@@ -1,10 +1,11 @@
 import { systemClock } from '../../base/clock.ts';
 import type { Listener, Stage } from '../../replay/listener.ts';
 import { say } from '../print.ts';
+import { terminal } from '../terminal.ts';
 import { keepHeapSmall } from './small-heap.ts';
 
 /** Where progress is shown. */
-export interface Terminal {
+export interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -13,12 +14,12 @@ export interface Terminal {
  * Shows on stderr how far a replay is, if stderr is a terminal, and what the replay has to say.
  * @param collectEvery how many events go by between two garbage collections; undefined: V8 decides
  */
-export function listenerOnStderr(collectEvery?: number, terminal: Terminal = process.stderr): Listener {
+export function listenerOnStderr(collectEvery?: number, out: ProgressOutput = terminal().stderr): Listener {
   const collect = collectEvery === undefined ? () => {} : keepHeapSmall(collectEvery);
   return {
-    isWatched: terminal.isTTY === true,
+    isWatched: out.isTTY === true,
     begin(verb) {
-      const bar = new ProgressBar({ verb, terminal });
+      const bar = new ProgressBar({ verb, out });
       let seen = 0;
       return {
         show(done, share) {
@@ -36,7 +37,7 @@ export function listenerOnStderr(collectEvery?: number, terminal: Terminal = pro
 export interface ProgressOptions {
   /** what happens to each event, such as "exported" */
   readonly verb: string;
-  readonly terminal: Terminal;
+  readonly out: ProgressOutput;
   readonly now?: () => number;
 }
 
@@ -47,30 +48,30 @@ const CLEAR_LINE = '\r\x1b[2K';
 /** A line at the bottom of a terminal: how far long work is, how fast it goes and how long it still takes. */
 export class ProgressBar implements Stage {
   readonly #verb: string;
-  readonly #terminal: Terminal;
+  readonly #out: ProgressOutput;
   readonly #now: () => number;
   readonly #began: number;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ verb, terminal, now = systemClock.now }: ProgressOptions) {
+  constructor({ verb, out, now = systemClock.now }: ProgressOptions) {
     this.#verb = verb;
-    this.#terminal = terminal;
+    this.#out = out;
     this.#now = now;
     this.#began = now();
   }
 
   show(done: number, share: number | undefined): void {
     const now = this.#now();
-    if (!this.#terminal.isTTY || now - this.#shownAt < REFRESH_MS) return;
+    if (!this.#out.isTTY || now - this.#shownAt < REFRESH_MS) return;
     this.#shownAt = now;
     const seconds = (now - this.#began) / 1000;
     const rate = seconds > 0 ? ` ${Math.round(done / seconds)}/s` : '';
-    this.#terminal.write(`${CLEAR_LINE}${bar(share)}${done} ${this.#verb}${rate}${timeLeft(seconds, share)}`);
+    this.#out.write(`${CLEAR_LINE}${bar(share)}${done} ${this.#verb}${rate}${timeLeft(seconds, share)}`);
   }
 
   /** Removes the line. */
   end(): void {
-    if (this.#shownAt > Number.NEGATIVE_INFINITY) this.#terminal.write(CLEAR_LINE);
+    if (this.#shownAt > Number.NEGATIVE_INFINITY) this.#out.write(CLEAR_LINE);
   }
 }
 

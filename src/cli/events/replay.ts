@@ -18,6 +18,7 @@ import { duration } from '../duration.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, say, write } from '../print.ts';
 import { table } from '../table.ts';
+import { ownsProcess, pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
@@ -191,7 +192,11 @@ function refuseGiven(flags: Flags, names: readonly (keyof Flags)[], why: string)
   throw new KitError('INPUT_INVALID', `--${option} ${why}`);
 }
 
-const reasonsOf = ({ exact }: Flags) => (exact ? 'exact' : 'portable');
+/** The report that the options ask for. */
+function reportOf({ report, exact }: Flags) {
+  const path = report === undefined ? undefined : pathOf(report);
+  return { path, reasons: exact ? ('exact' as const) : ('portable' as const) };
+}
 
 /** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
 function refuseEmpty({ allowEmpty, to }: Flags, pruned: number): void {
@@ -223,12 +228,12 @@ interface Matching {
 
 async function toHandlers(config: Config, store: EventStore, { flags, filter }: Matching): Promise<void> {
   const { checkEnds, replayToHandlers } = await import('../../replay/replay-to-handlers.ts');
-  const { resetSteps, run, report: path, expect, failOn, timeout: timeoutMs = flags.wait } = flags;
+  const { resetSteps, run, expect, failOn, timeout: timeoutMs = flags.wait } = flags;
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
-    const ends = await withReport({ path, reasons: reasonsOf(flags) }, async (report) => {
+    const ends = await withReport(reportOf(flags), async (report) => {
       const dispatcher = run && (await dispatcherHere(config, store)); // before anything is reset
       const waiting = { dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
@@ -266,13 +271,13 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
 
 /** A dispatcher that runs the handlers in this process. */
 async function dispatcherHere(config: Config, store: EventStore) {
-  const { loadHandlers } = await import('../load-handlers.ts');
+  const { loadHandlers } = await import('../../dispatch/load-handlers.ts');
   const { configuredDispatcher } = await import('../../dispatch/configured.ts');
   const { stderrLog } = await import('../stderr-log.ts');
-  const { guardProcess } = await import('../uncaught.ts');
+  const { guardProcess } = await import('../../dispatch/process-guard.ts');
   const handlers = await loadHandlers(config);
   const log = stderrLog(config);
-  guardProcess(log);
+  if (ownsProcess()) guardProcess(log);
   const collect = keepHeapSmall(COLLECT_EVERY_RUN);
   return configuredDispatcher(config, {
     store,
@@ -301,7 +306,8 @@ async function overHttp(config: Config, sending: Sending): Promise<void> {
     });
   const { recordingSource } = await import('../../replay/recording-source.ts');
   const times = asNew && !flags.dryRun ? 2 : 1;
-  const source = await recordingSource(from === '-' ? process.stdin : from, { filter, times, signal });
+  const recording = from === '-' ? terminal().stdin : pathOf(from);
+  const source = await recordingSource(recording, { name: from, filter, times, signal });
   try {
     await (flags.dryRun ? showSending(source, sending) : sendAll(config, source, sending));
   } finally {
@@ -333,12 +339,12 @@ async function sendAll(
   { flags, to, listener, signal }: Sending,
 ): Promise<void> {
   const { replayOverHttp } = await import('../../replay/replay-over-http.ts');
-  const { report: path, speed, shuffle, duplicate, asNew, concurrency, timeout: timeoutMs } = flags;
+  const { speed, shuffle, duplicate, asNew, concurrency, timeout: timeoutMs } = flags;
   const { seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0))
     say(`--seed ${seed} does the same again`);
   const keys = await keysFor(config, flags.secretFile);
-  const { answers, pruned } = await withReport({ path, reasons: reasonsOf(flags) }, async (report) => {
+  const { answers, pruned } = await withReport(reportOf(flags), async (report) => {
     const reshaping = { speed, shuffle, seed, duplicate, asNew };
     const how = { to, keys, concurrency, timeoutMs, report, listener, signal };
     const result = await replayOverHttp(source, { ...reshaping, ...how });

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
+import { urlOf } from '../../base/listener.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import type { Fault } from '../../replay/faulty-requests.ts';
@@ -132,8 +133,7 @@ function refuseUnreadable(file: string, body: Buffer, { BODY_LIMIT }: Config): v
 }
 
 function ownUrl({ HOST, PORT, WEBHOOK_PATH }: Config): URL {
-  const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST;
-  return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${PORT}${WEBHOOK_PATH}`);
+  return new URL(urlOf(HOST === '::' ? '127.0.0.1' : HOST, PORT) + WEBHOOK_PATH);
 }
 
 function describe(answer: Answer, ms: number): string {

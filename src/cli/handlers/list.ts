@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
+import { loadHandlers } from '../../dispatch/load-handlers.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
-import { loadHandlers } from '../load-handlers.ts';
 import { printJson, write } from '../print.ts';
 import { table } from '../table.ts';
 

@@ -1,8 +1,25 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { addBodyOptions, type BodyFlags } from '../events/body-options.ts';
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import { type Config, loadConfig } from '../../config.ts';
+import { statusesClientOf } from '../../dispatch/configured.ts';
+import { loadHandlers } from '../../dispatch/load-handlers.ts';
+import { guardProcess } from '../../dispatch/process-guard.ts';
+import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
+import type { Assignment, Run } from '../../dispatch/run-handler.ts';
+import { readBody } from '../../replay/compose.ts';
+import { eventId } from '../../store/event-id.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import { toVerified } from '../../store/verified.ts';
+import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
+import { checkEventId, eventOf } from '../events/event-of.ts';
+import { withDatabase } from '../events/open-database.ts';
+import { interruptible } from '../interruptible.ts';
+import { line, print, printJson } from '../print.ts';
+import { stderrLog } from '../stderr-log.ts';
+import { ownsProcess } from '../terminal.ts';
 
-/** What the options give. */
-export interface TryFlags extends BodyFlags {
+interface Flags extends BodyFlags {
   readonly attempt: number;
   readonly replay?: true;
   readonly late?: true;
@@ -33,12 +50,94 @@ export function tryCommand(): Command {
     .option('--reset-steps', 'run every step of ctx.once, whatever is stored')
     .option('--json', 'print how it ended as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(async (id: string | undefined, flags: TryFlags) =>
-      (await import('./try-one.ts')).tryOne(id, flags),
-    );
+    .action(tryHandler);
 }
 
 function count(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number from 1 on.');
+}
+
+async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {
+  const config = loadConfig();
+  if (id === undefined) return tryEvent(await madeUp(flags), flags, config);
+  if (flags.kind !== undefined || flags.body !== undefined)
+    throw new KitError('INPUT_INVALID', 'give either the id of an event, or what is in the notification');
+  checkEventId(id);
+  await withDatabase(config, async (store) =>
+    tryEvent(await stored(id, flags, store), flags, config, flags.resetSteps ? undefined : store),
+  );
+}
+
+async function madeUp(flags: Flags): Promise<Assignment> {
+  const read = readBody(await bodyOf(flags));
+  if (read.problem !== undefined)
+    throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
+  const verified = toVerified(read.value, read.text);
+  const id = eventId(verified.eventTime, verified.digest);
+  return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now() };
+}
+
+async function stored(id: string, flags: Flags, store: EventStore): Promise<Assignment> {
+  const event = await eventOf(store, id);
+  const { body } = event;
+  if (body === undefined)
+    throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
+  return { ...event, ...circumstances(flags), body };
+}
+
+function circumstances({ attempt, replay, late }: Flags) {
+  return { attempts: attempt, replays: replay ? 1 : 0, late: late === true };
+}
+
+async function tryEvent(
+  event: Assignment,
+  { json }: Flags,
+  config: Config,
+  store?: Pick<EventStore, 'step'>,
+): Promise<void> {
+  const log = stderrLog(config);
+  if (ownsProcess()) guardProcess(log);
+  const handlers = await loadHandlers(config);
+  const rehearsal = await interruptible('nothing was recorded', async (signal) => {
+    const options = {
+      handlers,
+      log,
+      signal,
+      stored: store,
+      statuses: statusesClientOf(config),
+    };
+    const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
+    signal.throwIfAborted();
+    return ended;
+  });
+  await (json ? printJson(asJson(event, rehearsal)) : print(describe(event, rehearsal)));
+  if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
+}
+
+/** How each end of a run is told, with what would become of the event. */
+const ENDS: Readonly<Record<Run['type'], { readonly words: string; readonly isFine: boolean }>> = {
+  handled: { words: 'handled', isFine: true },
+  skip: { words: 'skipped', isFine: true },
+  retry: { words: 'to run again', isFine: true },
+  fail: { words: 'failed for good', isFine: false },
+  dead: { words: 'failed for good', isFine: false },
+  error: { words: 'failed, to run again', isFine: false },
+  timeout: { words: 'timed out, to run again', isFine: false },
+};
+
+function asJson({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal) {
+  const reason = 'reason' in run ? run.reason : null;
+  const after_ms = run.type === 'retry' ? (run.after ?? null) : null;
+  return { id, kind, resource, outcome: run.type, reason, after_ms, duration_ms: ms, steps };
+}
+
+function describe({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal): string {
+  const after = run.type === 'retry' && run.after !== undefined ? ` after ${run.after} ms` : '';
+  const reason = 'reason' in run ? `: ${run.reason.split('\n').map(line).join('\n')}` : '';
+  return [
+    `${line(kind)} of ${line(resource)}, event ${id}`,
+    ...steps.map(({ name, ran }) => `step ${line(name)}: ${ran ? 'ran' : 'its stored result was used'}`),
+    `${ENDS[run.type].words}${after} (${ms} ms)${reason}`,
+  ].join('\n');
 }

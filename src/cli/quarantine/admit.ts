@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { admitWaiting } from '../admit-waiting.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 
@@ -28,7 +28,7 @@ export function admitCommand(): Command {
 async function admit({ webhook, json }: Flags): Promise<void> {
   const config = loadConfig();
   await withStore(config, async (store) => {
-    const admitted = await admitWaiting(store, config, webhook);
+    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook });
     const kept = await store.quarantineSize(webhook);
     if (json) return printJson({ admitted, kept });
     await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);

@@ -2,13 +2,13 @@ import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { admitWaiting } from '../admit-waiting.ts';
+import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';
-import { uninterrupted } from '../uninterrupted.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { type MetadataFlags, newWebhookOf, withMetadataOptions } from './metadata.ts';
+import { type MetadataFlags, newWebhookOf, withMetadataOptions } from './webhook-options.ts';
 
 const EXAMPLES = `
 Examples:
@@ -43,7 +43,7 @@ async function create({ json, ...flags }: Flags): Promise<void> {
       return created;
     });
     // What came between the creation and the storing was quarantined.
-    const admitted = await admitWaiting(store, config, id);
+    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
     await print(`webhook ${id} is registered, and its secret is stored`);
   });

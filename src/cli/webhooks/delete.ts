@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { isNotFound } from '../../provider/index.ts';
+import { retireSecrets } from '../../rotation/retire-secrets.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { isNotFound } from './find.ts';
-import { graceOption, retireSecrets } from './retire.ts';
+import { graceOption } from './webhook-options.ts';
 
 interface Flags {
   readonly grace: number;

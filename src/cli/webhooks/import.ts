@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { admitWaiting } from '../admit-waiting.ts';
-import { predictable } from '../predictable-secrets.ts';
+import { predictable } from '../../store/predictable-secrets.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
 import { withStore } from '../with-store.ts';
@@ -41,7 +41,7 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
   await withStore(config, async (store) => {
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(store, id, secret));
-    const admitted = await admitWaiting(store, config, id);
+    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
     const others = replace ? `; ${retired} others verify nothing any more` : '';
     await print(

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../../config.ts';
-import type { WebhooksClient } from '../../provider/index.ts';
+import { allWebhooks, type WebhooksClient } from '../../provider/index.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { table } from '../table.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { allWebhooks } from './find.ts';
-import { Standings } from './standing.ts';
-import { eventsInWords, secretInWords, viewOf, type WebhookView } from './view.ts';
+import { eventsInWords, secretInWords, viewOf, type WebhookView } from './webhook-view.ts';
 
 interface Flags {
   readonly stored?: true;

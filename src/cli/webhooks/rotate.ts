@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
+import { type Rotated, rotate } from '../../rotation/rotate.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { graceOption } from './retire.ts';
-import { type Rotated, rotate } from './rotation/rotate.ts';
+import { graceOption } from './webhook-options.ts';
 
 interface Flags {
   readonly grace: number;

@@ -1,13 +1,12 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { findWebhook } from '../../provider/index.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { findWebhook } from './find.ts';
-import { inLines } from './in-lines.ts';
-import { Standings } from './standing.ts';
-import { viewOf } from './view.ts';
+import { inLines, viewOf } from './webhook-view.ts';
 
 export function showCommand(): Command {
   return new Command('show')

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { sentBack } from '../../provider/index.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
+import { keepingMarker } from '../../rotation/successor-mark.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
-import { inLines } from './in-lines.ts';
-import { type MetadataFlags, metadataOf, sentBack, withMetadataOptions } from './metadata.ts';
-import { keepingMarker } from './rotation/marker.ts';
-import { Standings } from './standing.ts';
-import { viewOf } from './view.ts';
+import { type MetadataFlags, metadataOf, withMetadataOptions } from './webhook-options.ts';
+import { inLines, viewOf } from './webhook-view.ts';
 
 interface Flags extends MetadataFlags {
   readonly json?: true;

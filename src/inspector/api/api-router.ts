@@ -11,7 +11,7 @@ export function apiRouter(parts: Parts): Router {
   const endpoints = endpointsOf(parts);
   const description = openApi(endpoints);
   router.get('/openapi.json', (_req, res) => void res.json(description));
-  router.get('/stream', stream(parts.watch.feed));
+  router.get('/stream', stream(parts.watch.feed, parts.clock));
   router.use(express.json({ limit: '16kb' }));
   for (const one of endpoints) mount(router, one);
   router.use(

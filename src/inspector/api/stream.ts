@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import type { Clock } from '../../base/clock.ts';
 import { visible } from '../../base/visible.ts';
 import type { Feed } from '../watch/feed.ts';
 
@@ -9,7 +10,7 @@ const MOST_LISTENERS = 100;
 const MOST_BEHIND = 65_536;
 
 /** The live tail, as server-sent events. Whoever listens learns that something changed, and asks for what it needs. */
-export function stream(feed: Feed): RequestHandler {
+export function stream(feed: Feed, clock: Clock): RequestHandler {
   return (_req, res) => {
     if (feed.listeners >= MOST_LISTENERS) {
       return void res.status(503).set('Retry-After', '30').json({ error: 'too many listen already' });
@@ -21,9 +22,14 @@ export function stream(feed: Feed): RequestHandler {
       if (!res.writableEnded && res.writableLength < MOST_BEHIND)
         res.write(`event: changes\ndata: ${visible(JSON.stringify(changes))}\n\n`);
     });
-    const heartbeat = setInterval(() => res.writableEnded || res.write(': still here\n\n'), HEARTBEAT_MS);
+    let cancelBeat = () => {};
+    const beat = () => {
+      if (!res.writableEnded) res.write(': still here\n\n');
+      cancelBeat = clock.after(HEARTBEAT_MS, beat);
+    };
+    cancelBeat = clock.after(HEARTBEAT_MS, beat);
     res.on('close', () => {
-      clearInterval(heartbeat);
+      cancelBeat();
       end();
     });
   };

@@ -14,7 +14,7 @@ export class Watch implements Observer {
   readonly rejections = new Rejections();
   readonly rates = new Rates();
   readonly refusedWebhooks = new RefusedWebhooks();
-  readonly probe = new Probe();
+  readonly probe: Probe;
   readonly feed: Feed;
   readonly startedAt: number;
   readonly #clock: Clock;
@@ -23,6 +23,7 @@ export class Watch implements Observer {
     this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();
+    this.probe = new Probe(clock);
     this.feed = new Feed(clock);
   }
 

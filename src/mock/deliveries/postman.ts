@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Poster, PostResult } from '../../base/poster.ts';
 import type { Pending } from '../pending.ts';
 import type { Attempt, Delivery, DeliveryState } from './delivery-log.ts';
-import type { Outcome, Transport } from './delivery-transport.ts';
 import type { SignedText } from './spoil.ts';
 
 /** What is handed over, and where. */
@@ -27,7 +27,7 @@ export interface PostmanNeeds {
   /** Its timers wait for what they set off to be sent. */
   readonly clock: Clock;
   readonly outbox: Outbox;
-  readonly transport: Transport;
+  readonly poster: Poster;
   readonly pending: Pending;
   readonly policy: RetryPolicy;
   readonly queueOf: (delivery: Delivery) => string;
@@ -79,10 +79,10 @@ export class Postman {
 
   async #attempt(parcel: Parcel, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { clock, transport, policy } = this.#needs;
+    const { clock, poster, policy } = this.#needs;
     const started = clock.now();
     const request = requestOf(parcel);
-    const outcome = await transport.post({ ...request, timeoutMs: policy.timeoutMs, signal });
+    const outcome = await poster.post({ ...request, timeoutMs: policy.timeoutMs, signal });
     if (signal.aborted) return;
     const elapsed = clock.now() - started;
     // A virtual clock stands still while the receiver has its time-out, which is over all the same.
@@ -131,7 +131,7 @@ function requestOf({ text, url }: Parcel): Attempt['request'] {
   };
 }
 
-function answerOf(outcome: Outcome, timeoutMs: number): Pick<Attempt, 'answer' | 'error'> {
+function answerOf(outcome: PostResult, timeoutMs: number): Pick<Attempt, 'answer' | 'error'> {
   switch (outcome.type) {
     case 'answered':
       return { answer: { status: outcome.status, body: outcome.body }, error: null };

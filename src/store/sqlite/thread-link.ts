@@ -1,5 +1,6 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { advised } from './advice.ts';
 import {
@@ -121,13 +122,13 @@ export class Channel<O extends Operations> implements Calls<O> {
   #post(calls: Call[]): void {
     this.#worker.postMessage(tagged<Batch>(calls.map(({ name, input }) => ({ name, input }))));
     this.#underWay = calls;
-    this.#sentAt = performance.now();
+    this.#sentAt = systemClock.monotonic();
   }
 
   #receive(answers: Answers): void {
     const calls = this.#underWay ?? [];
     this.#underWay = undefined;
-    this.#onBatch?.(performance.now() - this.#sentAt);
+    this.#onBatch?.(systemClock.monotonic() - this.#sentAt);
     // Whatever waited behind a lock is refused with it: batch after batch, the last would wait for minutes.
     const isLocked = answers.some(
       (answer) => 'error' in answer && answer.error.code?.startsWith('SQLITE_BUSY'),

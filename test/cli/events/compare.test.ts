@@ -115,8 +115,8 @@ test('takes little memory and leaves no file, when everything in two long report
     NODE_OPTIONS: `--max-old-space-size=48 --import=data:text/javascript,${tellMemory}`,
     SQLITE_TMPDIR: desk().directory,
   };
-  await desk().events(['compare', a, a]); // has everything compiled
-  const { code, stdout, stderr } = await desk().events(['compare', a, b], { env });
+  await desk().spawnEvents(['compare', a, a]); // has everything compiled
+  const { code, stdout, stderr } = await desk().spawnEvents(['compare', a, b], { env });
   expect(code).toBe(1);
   expect(stdout.match(/media_available .* handled +dead$/gm)).toHaveLength(250_000);
   const [, largest] =

@@ -6,7 +6,7 @@ import { deskForEachTest, type EventDesk, SECRET } from '../../support/event-des
 import { listeningReceiver } from '../../support/listening-receiver.ts';
 import { textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
-import type { CliOptions } from '../../support/run-cli.ts';
+import type { SpawnOptions } from '../../support/run-cli.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-type Call = { readonly args: readonly string[]; readonly options?: CliOptions };
+type Call = { readonly args: readonly string[]; readonly options?: SpawnOptions };
 
 const env = { LOG_LEVEL: 'fatal', WEBHOOK_SECRET: SECRET };
 const call = (...args: string[]): Call => ({ args, options: { env } });
@@ -157,7 +157,7 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
   'replay: interrupted by Ctrl-C or SIGTERM before all events were reset or sent': async () => {
     const receiver = await listeningReceiver(() => ({ ms: 2000 }));
     cleanUps.push(() => receiver.close());
-    const onSpawn: CliOptions['onSpawn'] = (child) => {
+    const onSpawn: SpawnOptions['onSpawn'] = (child) => {
       const timer = setInterval(() => {
         if (receiver.taken.length === 0) return;
         clearInterval(timer);
@@ -238,7 +238,7 @@ test.each(rows)('ends as documented, when it is %s, with %i', async (row, code) 
   const calls = await present(cases[row])(desk());
   const codes: unknown[] = [];
   for (const { args, options } of calls) {
-    const run = await desk().events(args, options);
+    const run = await (options?.onSpawn ? desk().spawnEvents(args, options) : desk().events(args, options));
     codes.push(run.code === code ? code : { args, ...run });
   }
   expect(codes).toEqual(calls.map(() => code));

@@ -4,13 +4,13 @@ import { ProgressBar } from '../../../src/cli/events/progress-bar.ts';
 function shown(isTTY: boolean) {
   let time = 0;
   let text = '';
-  const terminal = {
+  const out = {
     isTTY,
     write: (more: string) => {
       text += more;
     },
   };
-  const progress = new ProgressBar({ verb: 'exported', terminal, now: () => time });
+  const progress = new ProgressBar({ verb: 'exported', out, now: () => time });
   const after = (ms: number, done: number, share: number | undefined) => {
     time = ms;
     text = '';

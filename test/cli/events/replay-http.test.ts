@@ -73,7 +73,7 @@ test('says so, when there is no room to copy what comes on stdin, and sends noth
   const { url, taken } = await listen();
   const args = ['replay', '--to', url, '--from', '-', '--as-new'];
   const env = { WEBHOOK_SECRET: SECRET, TMPDIR: desk().path('nowhere') };
-  const { code, stderr } = await desk().events(args, { env, stdin: recordedLine(0) });
+  const { code, stderr } = await desk().spawnEvents(args, { env, stdin: recordedLine(0) });
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringMatching(/cannot keep the recording in the temporary directory \(TMPDIR\): ENOENT/),

@@ -60,7 +60,7 @@ test('stores the secret first, when interrupted between the creation and the sto
     interrupt();
     return answer;
   };
-  const { code, stderr } = await here.cli([...CREATE, '--json'], {
+  const { code, stderr } = await here.spawnCli([...CREATE, '--json'], {
     onSpawn: (child) => {
       interrupt = () => child.kill('SIGINT');
     },

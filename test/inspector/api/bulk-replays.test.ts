@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { BulkReplays, type Progress } from '../../../src/inspector/api/replays.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

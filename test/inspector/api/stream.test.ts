@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Feed } from '../../../src/inspector/watch/feed.ts';
 import { notification } from '../../support/genuine.ts';
 import { inspectedForEachTest } from '../../support/inspected-service.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Guesses } from '../../../src/inspector/guard/guesses.ts';
 import { inspectedForEachTest } from '../../support/inspected-service.ts';
 import { logLines } from '../../support/log-lines.ts';

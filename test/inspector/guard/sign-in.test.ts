@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { Sessions } from '../../../src/inspector/guard/session.ts';
 import { tokenCheck } from '../../../src/inspector/guard/token.ts';

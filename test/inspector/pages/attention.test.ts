@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { concernsOf } from '../../../src/inspector/pages/attention.ts';
 import { RefusedWebhooks } from '../../../src/inspector/watch/refused-webhooks.ts';
 import { Probe } from '../../../src/store/commit-probe.ts';
@@ -171,7 +172,7 @@ describe('the overview of a running service', () => {
 
 describe('the probe', () => {
   test('says no, when the store cannot commit, and asks once for all who ask meanwhile', async () => {
-    const probe = new Probe();
+    const probe = new Probe(systemClock);
     let asked = 0;
     const store = {
       async ping() {
@@ -185,7 +186,7 @@ describe('the probe', () => {
   });
 
   test('says no, when the store does not answer', async () => {
-    expect(await new Probe().canRecord({ ping: () => new Promise(() => {}) })).toBe(false);
+    expect(await new Probe(systemClock).canRecord({ ping: () => new Promise(() => {}) })).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/seeded-random.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Rates } from '../../../src/inspector/watch/rates.ts';
 import { Rejections } from '../../../src/inspector/watch/rejections.ts';
 import { resultOf } from '../../../src/inspector/watch/request-results.ts';

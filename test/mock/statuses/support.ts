@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Random } from '../../../src/mock/random.ts';
 import { createStatusesApi, type Token } from '../../../src/mock/statuses/index.ts';
 

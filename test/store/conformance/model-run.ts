@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { VirtualClock } from '../../../src/base/clock.ts';
+import type { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim, EventStore, Settlement, Status } from '../../../src/store/event-store.ts';
 import { HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
 import { present } from '../../support/only.ts';

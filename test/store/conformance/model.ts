@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { StoreFactory } from '../../support/store-fixture.ts';
 import { EVENT_TIME } from '../../support/verified-notification.ts';
 import { ModelRun, type Operation } from './model-run.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { VirtualClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/sqlite/open-database.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

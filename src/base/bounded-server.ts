@@ -1,0 +1,63 @@
+import type { RequestListener, Server } from 'node:http';
+import v8 from 'node:v8';
+import { InFlight } from './in-flight.ts';
+import { http } from './node-http.ts';
+
+export interface BoundedServerOptions {
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  /** largest body that a request may have, in bytes */
+  readonly bodyLimit: number;
+  /** connections held open at once; beyond, those go that were of no use for longest */
+  readonly maxConnections: number;
+}
+
+/** Room for headers other than the token. */
+const OTHER_HEADERS = 16_384;
+
+const MIB = 1024 * 1024;
+/** Bytes of requests that clients have not sent to their end, of all connections together; more, while little else is held. */
+const MOST_UNFINISHED = 8 * MIB;
+/** Bytes of requests that wait for their answer, of all connections together. */
+const MOST_UNANSWERED = 16 * MIB;
+
+/**
+ * While clients make the process hold much, V8 is not to double its space for young objects again and again: it takes up to
+ * 100 MB and never gives it back. At other times a larger space makes acks a seventh cheaper.
+ */
+function keepYoungSpaceSmall(isPressed: boolean): void {
+  v8.setFlagsFromString(`--semi-space-growth-factor=${isPressed ? 1 : 2}`);
+}
+
+const refuseExpectation: RequestListener = (_req, res) => {
+  res.writeHead(417).end();
+};
+
+/** An HTTP server that drops clients that are too slow, and bounds what all of them together make it hold. */
+export function boundedServer(app: RequestListener, options: BoundedServerOptions): Server {
+  // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
+  const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;
+  const wholeRequest = maxHeaderSize + options.bodyLimit;
+  const inFlight = new InFlight({
+    mostUnfinished: Math.max(MOST_UNFINISHED, wholeRequest),
+    mostUnanswered: MOST_UNANSWERED,
+    mostConnections: options.maxConnections,
+    mostHeaders: maxHeaderSize,
+    onPressure: keepYoungSpaceSmall,
+  });
+  const server = http.createServer(
+    {
+      headersTimeout: options.headersTimeoutMs,
+      requestTimeout: Math.max(options.requestTimeoutMs, options.headersTimeoutMs),
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      maxHeaderSize,
+      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+    },
+    (req, res) => inFlight.take(req, res, app),
+  );
+  server.on('connection', (socket) => inFlight.add(socket));
+  // Answered here and not by node:http, so that these wait for their turn like all others.
+  server.on('checkExpectation', (req, res) => inFlight.take(req, res, refuseExpectation));
+  return server;
+}

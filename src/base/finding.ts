@@ -1,0 +1,15 @@
+/** What one check found. */
+export interface Finding {
+  readonly check: string;
+  readonly result: 'ok' | 'warn' | 'FAIL' | 'skipped';
+  /** what was found and, where it is not as it should be, what to do */
+  readonly detail: string;
+}
+
+/** A check's name, and from there its findings. */
+export function findingsOf(check: string) {
+  const make =
+    (result: Finding['result']) =>
+    (detail: string): Finding => ({ check, result, detail });
+  return { ok: make('ok'), warn: make('warn'), fail: make('FAIL'), skipped: make('skipped') };
+}

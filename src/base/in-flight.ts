@@ -1,0 +1,409 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { systemClock } from './clock.ts';
+import { Gathered } from './gathered.ts';
+
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly answer: RequestListener;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** gives bytes to the parser of node:http */
+  readonly parse: (bytes: Buffer) => void;
+  /** what came and is not parsed yet */
+  readonly rest: Gathered;
+  /** how far `rest` was looked through for the end of the headers */
+  searched: number;
+  /** whether the parser has the first byte of them */
+  isBegun: boolean;
+  /** the request that was parsed and has no answer yet, its body perhaps still to come */
+  current: Exchange | undefined;
+  /** requests that were parsed along with its end: only where its body came in chunks */
+  readonly behind: Exchange[];
+  /** whether the next slice of its body, in chunks, is about to be parsed */
+  isSliceAwaited: boolean;
+  /** bytes of its body still to be parsed; where they come in chunks, without end, and none before the app has begun */
+  bodyLeft: number;
+  /** bytes that came and were not answered, with what requests cost beside their bytes */
+  held: number;
+  /** when the first of them came, or the last answer went */
+  since: number;
+  /** when a notification on it was last acknowledged */
+  acknowledgedAt: number;
+  /** whether its last answer was a refusal */
+  isRefused: boolean;
+  /** whether its last answer was one that anybody gets: a refusal, or that the process lives */
+  takesTurns: boolean;
+}
+
+export interface InFlightOptions {
+  /** bytes that stay at most of what clients do not send to its end, once all bounds together are reached */
+  readonly mostUnfinished: number;
+  /** bytes of requests that wait for their answer, beyond which nothing more is read */
+  readonly mostUnanswered: number;
+  /** bytes that the headers of one request may have */
+  readonly mostHeaders: number;
+  readonly mostConnections: number;
+  /** told when much begins to be held, and when little is held again */
+  readonly onPressure: (isPressed: boolean) => void;
+}
+
+const END_OF_HEADERS = '\r\n\r\n';
+const CR = 0x0d;
+const LF = 0x0a;
+/** Bytes of a body in chunks that are parsed in a turn of the event loop, as nobody knows yet where it ends. */
+const SLICE = 1024;
+const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
+/** What a request costs beside its bytes: objects of Node's and Express's. */
+const REQUEST_COST = 4096;
+/** Closing and waiting bring a sum down to this share of its bound, so that they are seldom done. */
+const RELIEVED = 0.75;
+/** Where all is full, the sum is looked at again when it has grown by so many bytes. */
+const STEP = 1024 * 1024;
+/** Bytes read in one turn of the event loop: what is closed in it is let go only at its end. */
+const MOST_A_TURN = 1024 * 1024;
+/** Requests begun in one turn of the event loop on connections whose last answer was one that anybody gets. */
+const BEGUN_A_TURN = 8;
+/** Connections that are read again in one turn of the event loop. */
+const READ_ON_A_TURN = 64;
+/** Held bytes that are much, and that are little again; usual traffic is far below both. */
+const MUCH = 4 * 1024 * 1024;
+const LITTLE = 2 * 1024 * 1024;
+/** For so long after an acknowledgement a connection counts as one of somebody who can sign. */
+const TRUSTED_MS = 10_000;
+
+/**
+ * Bounds what clients make the process hold, and how long they keep it from others.
+ *
+ * - A connection has one request under way. What comes behind it is not parsed before it is answered.
+ * - What clients have not sent to its end is bounded for all together. Beyond it, connections are closed, first those that
+ *   hold much for long. A notification comes in a packet or a few and is gone in a moment.
+ * - While much waits for its answer, nothing more is read: it waits in the clients.
+ * - Connections whose last answer was one that anybody gets take turns, a few in each turn of the event loop, so that a
+ *   notification on another connection never waits for all of them.
+ */
+export class InFlight {
+  readonly #options: InFlightOptions;
+  readonly #most: number;
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #inTurn: Connection[] = [];
+  /** connections that are not read for now, in the order in which they go on */
+  readonly #stopped = new Set<Connection>();
+  #held = 0;
+  #lookAt: number;
+  #isFull = false;
+  #isPressed = false;
+  #cameThisTurn = 0;
+  #begunThisTurn = 0;
+  #isTurnAwaited = false;
+
+  constructor(options: InFlightOptions) {
+    this.#options = options;
+    this.#most = options.mostUnfinished + options.mostUnanswered;
+    this.#lookAt = this.#most;
+  }
+
+  /**
+   * Looks after a connection from its first byte. It takes the place of the listener through which node:http gives its
+   * parser what comes, so that the parser gets one request at a time, and its headers in one piece: of headers in pieces it
+   * makes copies, and keeps them while it waits in a pool for its next connection.
+   */
+  add(socket: Socket): void {
+    const [parse] = socket.listeners('data');
+    if (!parse) throw new Error('node:http does not listen to its connections any more');
+    const connection: Connection = {
+      socket,
+      parse: (bytes) => parse.call(socket, bytes),
+      rest: new Gathered(),
+      searched: 0,
+      isBegun: false,
+      current: undefined,
+      behind: [],
+      isSliceAwaited: false,
+      bodyLeft: 0,
+      held: 0,
+      since: systemClock.monotonic(),
+      acknowledgedAt: Number.NEGATIVE_INFINITY,
+      isRefused: false,
+      takesTurns: false,
+    };
+    if (this.#connections.size >= this.#options.mostConnections) this.#closeIdlest();
+    this.#connections.set(socket, connection);
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk) => this.#came(connection, chunk));
+    socket.on('close', () => this.#remove(connection));
+    if (this.#isReadingStopped) this.#stop(connection);
+  }
+
+  /** Has a request answered when its turn comes. */
+  take(req: IncomingMessage, res: ServerResponse, answer: RequestListener): void {
+    const connection = this.#connections.get(req.socket);
+    if (!connection) {
+      res.destroy(); // closed a moment ago
+      return;
+    }
+    this.#hold(connection, REQUEST_COST);
+    const exchange = { req, res, answer };
+    if (connection.current) connection.behind.push(exchange);
+    else this.#start(connection, exchange);
+  }
+
+  #came(connection: Connection, chunk: Buffer): void {
+    if (connection.held === 0) connection.since = systemClock.monotonic();
+    connection.rest.add(chunk);
+    this.#hold(connection, chunk.length);
+    this.#parse(connection);
+    if (this.#held > this.#lookAt) this.#relieve();
+    this.#cameThisTurn += chunk.length;
+    if (this.#isReadingStopped) this.#stopReading();
+    this.#awaitTurn();
+  }
+
+  /** Gives the parser what it may have of what came, and that is no more than to the end of one request. */
+  #parse(connection: Connection): void {
+    const { socket, rest } = connection;
+    while (rest.length > 0 && !socket.destroyed) {
+      const { current } = connection;
+      if (current?.req.complete) {
+        socket.pause();
+        return;
+      }
+      const { bodyLeft } = connection;
+      if (current && bodyLeft === Number.POSITIVE_INFINITY) {
+        this.#parseSliceLater(connection);
+        return;
+      }
+      const length = current ? Math.min(bodyLeft, rest.length) : this.#headersIn(connection);
+      if (length === 0) return;
+      if (current) connection.bodyLeft -= length;
+      rest.take(length, connection.parse);
+    }
+  }
+
+  /**
+   * Gives the parser a slice of a body in chunks, in a turn of its own: tiny chunks take much more time than their bytes
+   * are worth, and by then the headers may have been refused, or the slice before.
+   */
+  #parseSliceLater(connection: Connection): void {
+    connection.socket.pause();
+    if (connection.isSliceAwaited) return;
+    connection.isSliceAwaited = true;
+    setImmediate(() => {
+      connection.isSliceAwaited = false;
+      const { socket, rest, current } = connection;
+      // Answered before its end, it is closed as soon as the answer is on its way.
+      if (socket.destroyed || !current || current.res.writableEnded) return;
+      rest.take(Math.min(SLICE, rest.length), connection.parse);
+      this.#parse(connection);
+      if (rest.length === 0) this.#readOn(connection);
+    });
+  }
+
+  /** How many of the bytes that came are for the parser, where headers are to come: all of them to their end, or none. */
+  #headersIn(connection: Connection): number {
+    const { rest, socket, isBegun, searched } = connection;
+    if (!isBegun) rest.skip(CR, LF); // may stand before a request
+    const { bytes } = rest;
+    const end = endOfHeaders(bytes, searched);
+    const length = end < 0 ? bytes.length : end;
+    if (length > this.#options.mostHeaders) {
+      rest.clear();
+      socket.end(HEADERS_TOO_LARGE, () => socket.destroy());
+      return 0;
+    }
+    connection.isBegun = end < 0;
+    connection.searched = end < 0 ? Math.max(0, length - END_OF_HEADERS.length) : 0;
+    if (end >= 0) return length;
+    // One byte of them, as from then on node:http counts their time.
+    return isBegun ? 0 : Math.min(1, length);
+  }
+
+  #start(connection: Connection, exchange: Exchange): void {
+    const { req, res } = exchange;
+    connection.current = exchange;
+    connection.bodyLeft = isChunked(req) ? 0 : Number(req.headers['content-length'] ?? 0);
+    res.once('close', () => this.#ended(connection, exchange));
+    if (!connection.takesTurns || isTrusted(connection)) {
+      this.#begin(connection, exchange);
+      return;
+    }
+    this.#inTurn.push(connection);
+    if (this.#inTurn.length === 1 && this.#begunThisTurn < BEGUN_A_TURN) this.#beginNext();
+    this.#awaitTurn();
+  }
+
+  #beginNext(): void {
+    const connection = this.#inTurn.shift();
+    if (!connection?.current || connection.current.res.destroyed) return;
+    this.#begunThisTurn++;
+    this.#begin(connection, connection.current);
+  }
+
+  #begin(connection: Connection, { req, res, answer }: Exchange): void {
+    answer(req, res);
+    if (!isChunked(req)) return;
+    connection.bodyLeft = Number.POSITIVE_INFINITY;
+    this.#parse(connection);
+  }
+
+  /** Goes on to what came behind a request that is answered. */
+  #ended(connection: Connection, { req, res }: Exchange): void {
+    const { socket, behind } = connection;
+    connection.current = undefined;
+    if (socket.destroyed) return;
+    // The rest of a body that nobody wants would be read for nothing, and the headers held until it is there.
+    if (!req.complete) {
+      socket.destroy();
+      return;
+    }
+    const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
+    if (isAcknowledged) connection.acknowledgedAt = systemClock.monotonic();
+    connection.takesTurns = !isAcknowledged && res.statusCode < 500;
+    connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
+    connection.since = systemClock.monotonic();
+    // All of it but what is not parsed yet, and the objects of what is.
+    this.#hold(connection, connection.rest.length + behind.length * REQUEST_COST - connection.held);
+    const next = behind.shift();
+    if (next) this.#start(connection, next);
+    this.#parse(connection);
+    this.#readOn(connection);
+    this.#openIfRelieved();
+  }
+
+  #openIfRelieved(): void {
+    if (!this.#isFull || this.#held > RELIEVED * this.#most) return;
+    this.#isFull = false;
+    this.#lookAt = this.#most;
+    this.#awaitTurn();
+  }
+
+  get #isReadingStopped(): boolean {
+    return this.#isFull || this.#cameThisTurn > MOST_A_TURN;
+  }
+
+  /** Lets wait in the clients what they have to send. What the app reads just now goes on for a packet or two. */
+  #stopReading(): void {
+    for (const connection of this.#connections.values()) {
+      if (this.#isFull || !isTrusted(connection)) this.#stop(connection);
+    }
+  }
+
+  #stop(connection: Connection): void {
+    this.#stopped.add(connection);
+    connection.socket.pause();
+  }
+
+  #readOn(connection: Connection): void {
+    const { socket, current, rest } = connection;
+    if (this.#stopped.has(connection)) return;
+    const isAppBehind =
+      current !== undefined && current.req.readableLength >= current.req.readableHighWaterMark;
+    if (!isAppBehind && !(current?.req.complete && rest.length > 0)) socket.resume();
+  }
+
+  /** Not all at once: each takes calls of the kernel, and few of them can be read before all are stopped again. */
+  #readOnStopped(): void {
+    if (this.#isReadingStopped) return;
+    let count = 0;
+    for (const connection of this.#stopped) {
+      if (++count > READ_ON_A_TURN) {
+        this.#awaitTurn();
+        return;
+      }
+      this.#stopped.delete(connection);
+      this.#readOn(connection);
+    }
+  }
+
+  /** At the end of this turn of the event loop: reading goes on, and some of those that take turns have theirs. */
+  #awaitTurn(): void {
+    if (this.#isTurnAwaited) return;
+    this.#isTurnAwaited = true;
+    setImmediate(() => {
+      this.#isTurnAwaited = false;
+      this.#cameThisTurn = 0;
+      this.#begunThisTurn = 0;
+      while (this.#begunThisTurn < BEGUN_A_TURN && this.#inTurn.length > 0) this.#beginNext();
+      if (this.#inTurn.length > 0) this.#awaitTurn();
+      this.#readOnStopped();
+    });
+  }
+
+  #hold(connection: Connection, bytes: number): void {
+    connection.held += bytes;
+    this.#held += bytes;
+    if (this.#isPressed ? this.#held < LITTLE : this.#held > MUCH) {
+      this.#isPressed = !this.#isPressed;
+      this.#options.onPressure(this.#isPressed);
+    }
+  }
+
+  #relieve(): void {
+    const { mostUnfinished } = this.#options;
+    const now = systemClock.monotonic();
+    const unfinished = [...this.#connections.values()].filter((one) => one.held > 0 && !waitsForUs(one));
+    let sum = unfinished.reduce((total, { held }) => total + held, 0);
+    if (sum > mostUnfinished) {
+      const weight = ({ held, since }: Connection) => held * (now - since);
+      for (const one of unfinished.toSorted((left, right) => weight(right) - weight(left))) {
+        if (sum <= RELIEVED * mostUnfinished) break;
+        sum -= one.held;
+        this.#close(one);
+      }
+    }
+    this.#isFull ||= this.#held > this.#most;
+    this.#lookAt = this.#isFull ? this.#held + STEP : this.#most;
+  }
+
+  #closeIdlest(): void {
+    let idlest: Connection | undefined;
+    for (const one of this.#connections.values()) {
+      if (!waitsForUs(one) && (!idlest || lastOfUse(one) < lastOfUse(idlest))) idlest = one;
+    }
+    if (idlest) this.#close(idlest);
+  }
+
+  #close(connection: Connection): void {
+    this.#remove(connection);
+    connection.socket.destroy();
+  }
+
+  #remove(connection: Connection): void {
+    this.#connections.delete(connection.socket);
+    this.#stopped.delete(connection);
+    connection.rest.clear();
+    this.#hold(connection, -connection.held);
+    this.#openIfRelieved();
+  }
+}
+
+/** Where headers end; or where lines do not end as they must, for the parser to refuse them at once. */
+function endOfHeaders(bytes: Buffer, from: number): number {
+  const end = bytes.indexOf(END_OF_HEADERS, from, 'latin1');
+  if (end >= 0) return end + END_OF_HEADERS.length;
+  const wrong = bytes.indexOf('\n\n', from, 'latin1');
+  return wrong < 0 ? -1 : wrong + 2;
+}
+
+function isChunked(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined;
+}
+
+function isTrusted({ acknowledgedAt }: Connection): boolean {
+  return systemClock.monotonic() - acknowledgedAt < TRUSTED_MS;
+}
+
+/** Whether the answer is ours to give, and we owe it soon: who was refused and sends on and on is owed nothing. */
+function waitsForUs(connection: Connection): boolean {
+  const { current, isRefused } = connection;
+  if (!current?.req.complete || current.res.writableEnded) return false;
+  return !isRefused || isTrusted(connection);
+}
+
+/** An acknowledgement counts as much as ten seconds more of silence. */
+function lastOfUse({ acknowledgedAt, since }: Connection): number {
+  return Math.max(since, acknowledgedAt + TRUSTED_MS);
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from './clock.ts';
+import { KitError, messageOf } from './errors.ts';
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 takes any free port */
+  readonly port: number;
+  /** names what the user sets to have it listen elsewhere, for the error: `HOST and PORT` */
+  readonly settings: string;
+}
+
+/** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
+const FAREWELL_MS = 500;
+/** How often it is looked whether all connections are gone. */
+const LOOK_MS = 20;
+
+/** A server that listens. The network is real, so its times are those of the machine, whatever clock its app runs on. */
+export class Listener {
+  readonly #server: Server;
+  readonly #host: string;
+
+  private constructor(server: Server, host: string) {
+    this.#server = server;
+    this.#host = host;
+  }
+
+  /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
+  static async start(server: Server, { host, port, settings }: ListenerOptions): Promise<Listener> {
+    server.listen(port, host);
+    try {
+      await once(server, 'listening');
+    } catch (cause) {
+      const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}; set ${settings}`;
+      throw new KitError('LISTEN_FAILED', message, { cause });
+    }
+    return new Listener(server, host);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** As a program on this machine asks for it: `http://127.0.0.1:4010`. */
+  get url(): string {
+    return urlOf(this.#host, this.port);
+  }
+
+  /** Stops at once: requests under way are cut off, endless answers too. */
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /**
+   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then
+   * closes idle connections. Requests that have not ended within the grace, in milliseconds, are cut off.
+   */
+  async close(graceMs: number): Promise<void> {
+    const closed = once(this.#server, 'close');
+    const began = systemClock.monotonic();
+    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
+    const forgive = systemClock.after(FAREWELL_MS + graceMs, () => this.#server.closeAllConnections());
+    let cancelLook = () => {};
+    const look = () => {
+      cancelLook = systemClock.after(LOOK_MS, look);
+      this.#server.getConnections((_error, count) => {
+        if (count > 0 && systemClock.monotonic() < began + FAREWELL_MS) return;
+        this.#server.close();
+        this.#server.closeIdleConnections();
+      });
+    };
+    cancelLook = systemClock.after(LOOK_MS, look);
+    await closed;
+    cancelLook();
+    forgive();
+  }
+}
+
+/** Where a program on this machine reaches a listener on this host. */
+export function urlOf(host: string, port: number): string {
+  return `http://${reachable(host)}:${port}`;
+}
+
+/** An address of "everywhere" is no address to go to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,42 @@
+import type { MonotonicClock } from './clock.ts';
+import { TimerQueue } from './timer-queue.ts';
+
+/** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
+export class VirtualClock implements MonotonicClock {
+  #now: number;
+  readonly #timers = new TimerQueue();
+
+  /** @param now where it starts, in milliseconds since the Unix epoch */
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(ms: number, fn: () => unknown): () => void {
+    const timer = this.#timers.add(this.#now + Math.max(0, ms), fn);
+    return () => this.#timers.remove(timer);
+  }
+
+  /** When the next timer is due, in milliseconds since the epoch; undefined where none waits. */
+  nextDue(): number | undefined {
+    return this.#timers.first()?.due;
+  }
+
+  /** Goes on by `ms`, firing what falls due; waits for what a timer's function returns before the next one. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
+      this.#timers.remove(timer);
+      this.#now = Math.max(this.#now, timer.due);
+      await timer.fn();
+    }
+    this.#now = Math.max(this.#now, end); // a second advance under way at the same time may have gone further
+  }
+}

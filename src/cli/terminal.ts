@@ -1,0 +1,79 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+
+/** What a command reads from and writes to. */
+export interface Terminal {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** the directory that relative paths start from */
+  readonly cwd: string;
+  /** aborts the command as Ctrl-C does; without it, SIGINT and SIGTERM of the process do */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Run {
+  readonly terminal: Terminal;
+  exitCode: number;
+}
+
+/** The command that is running. Several may run in one process, so each has its own. */
+const runs = new AsyncLocalStorage<Run>();
+
+/** Runs a command on a terminal. Resolves with the exit code that the command set with `setExitCode`, or 0. */
+export async function onTerminal(terminal: Terminal, command: () => Promise<void>): Promise<number> {
+  const run: Run = { terminal, exitCode: 0 };
+  await runs.run(run, command);
+  return run.exitCode;
+}
+
+/** The terminal of the running command; outside of any command, the one of the process. */
+export function terminal(): Terminal {
+  return runs.getStore()?.terminal ?? processTerminal();
+}
+
+function processTerminal(): Terminal {
+  const { stdout, stderr } = process;
+  return {
+    // Not opened before a command reads it.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout,
+    stderr,
+    cwd: process.cwd(),
+  };
+}
+
+/** Whether the running command has the process to itself, so that it may answer for errors that nobody catches. */
+export function ownsProcess(): boolean {
+  return terminal().signal === undefined;
+}
+
+/** Sets the exit code of the running command, for a result that is no error. */
+export function setExitCode(code: number): void {
+  const run = runs.getStore();
+  if (run) run.exitCode = code;
+}
+
+/** A path that an option gives, as this process opens it. */
+export function pathOf(given: string): string {
+  const { cwd } = terminal();
+  return cwd === process.cwd() ? given : resolve(cwd, given);
+}
+
+/**
+ * Calls `listener` at each SIGINT or SIGTERM that the running command gets.
+ * @returns stops that
+ */
+export function onInterrupt(listener: () => void): () => void {
+  const { signal } = terminal();
+  if (signal) {
+    if (signal.aborted) listener();
+    signal.addEventListener('abort', listener);
+    return () => signal.removeEventListener('abort', listener);
+  }
+  process.on('SIGINT', listener).on('SIGTERM', listener);
+  return () => process.off('SIGINT', listener).off('SIGTERM', listener);
+}

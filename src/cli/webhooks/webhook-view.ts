@@ -1,0 +1,78 @@
+import { kindNames } from '../../notification/kinds.ts';
+import type { Webhook } from '../../provider/index.ts';
+import type { Standings } from '../../rotation/secret-standings.ts';
+import { replacedBy } from '../../rotation/successor-mark.ts';
+import { line } from '../print.ts';
+
+/** What is shown of a webhook: what the provider knows of it, and what is stored here. Never a secret. */
+export interface WebhookView {
+  readonly id: string;
+  /** null where it is gone at the provider; undefined where the provider was not asked */
+  readonly provider: ReturnType<typeof providerView> | null | undefined;
+  readonly secret: ReturnType<Standings['stateOf']>;
+  readonly live_secrets: number;
+  /** until when further secrets verify */
+  readonly retiring: readonly string[];
+  /** the webhook that an unfinished rotation replaces by this one */
+  readonly replaces: string | undefined;
+}
+
+/** @param webhook null where it is gone at the provider; undefined where the provider was not asked */
+export function viewOf(id: string, webhook: Webhook | null | undefined, standings: Standings): WebhookView {
+  const { live, retiring } = standings.of(id);
+  return {
+    id,
+    provider: webhook && providerView(webhook),
+    secret: standings.stateOf(id),
+    live_secrets: live,
+    retiring: retiring.map((time) => new Date(time).toISOString()),
+    replaces: webhook ? replacedBy(webhook.metadata.description) : undefined,
+  };
+}
+
+function providerView({ metadata, created, last_modified }: Webhook) {
+  const { name, description, webhook_url, events, site_ids } = metadata;
+  return { name, description, webhook_url, events, site_ids, created, last_modified };
+}
+
+/** How its notifications are verified, and what is not as it should be, in words. */
+export function secretInWords(view: WebhookView): string {
+  const { secret, live_secrets: live, retiring, provider, replaces } = view;
+  const words = {
+    live: live === 1 ? 'live' : `live (${live})`,
+    retiring: `retiring at ${retiring.join(', ')}`,
+    missing: 'MISSING',
+    environment: 'WEBHOOK_SECRET',
+  }[secret];
+  return [
+    words,
+    ...(secret === 'live' && retiring.length > 0 ? [`another retiring at ${retiring.join(', ')}`] : []),
+    ...(provider === null ? ['gone at the provider'] : []),
+    ...(replaces === undefined ? [] : [`half-way through replacing ${replaces}`]),
+  ].join('; ');
+}
+
+/** The kinds, or that they are all. */
+export function eventsInWords(events: readonly string[]): string {
+  const isAll = kindNames.every((kind) => events.includes(kind));
+  return isAll && events.length === kindNames.length ? `all ${events.length}` : events.map(line).join(', ');
+}
+
+/** A webhook as lines of names and values. */
+export function inLines(view: WebhookView): string {
+  const { provider } = view;
+  const rows: [string, string][] = [['id', view.id]];
+  if (provider) {
+    rows.push(
+      ['name', provider.name],
+      ['description', provider.description],
+      ['url', provider.webhook_url],
+      ['sites', provider.site_ids.join(', ') || 'none'],
+      ['events', eventsInWords(provider.events)],
+      ['created', provider.created],
+      ['modified', provider.last_modified],
+    );
+  }
+  rows.push(['secret', secretInWords(view)]);
+  return rows.map(([name, value]) => `${name.padEnd(11)}  ${line(value)}`.trimEnd()).join('\n');
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import { systemClock } from '../base/clock.ts';
+import type { StatusesClient } from '../provider/index.ts';
+import type { EventId } from '../store/event-id.ts';
+import type { EventStore } from '../store/event-store.ts';
+import type { Handlers } from './handler.ts';
+import { type Assignment, type Run, runHandler } from './run-handler.ts';
+
+export interface RehearsalOptions {
+  readonly handlers: Handlers;
+  readonly log: Logger;
+  readonly timeoutMs: number;
+  readonly statuses: StatusesClient | undefined;
+  /** where the results of steps are that were done before; undefined runs every step */
+  readonly stored: Pick<EventStore, 'step'> | undefined;
+  /** aborts `ctx.signal` */
+  readonly signal: AbortSignal;
+}
+
+/** A step of `ctx.once`, and whether it ran or a stored result took its place. */
+export interface RehearsedStep {
+  readonly name: string;
+  readonly ran: boolean;
+}
+
+/** How a handler's run ended, of which nothing is stored. */
+export interface Rehearsal {
+  readonly run: Run;
+  readonly ms: number;
+  /** in the order in which they were asked for */
+  readonly steps: readonly RehearsedStep[];
+}
+
+/** Runs the handler for an event once, as the dispatcher would, and stores nothing. */
+export async function rehearse(event: Assignment, options: RehearsalOptions): Promise<Rehearsal> {
+  const { signal, stored, ...rest } = options;
+  const abort = new AbortController();
+  const pass = () => abort.abort(signal.reason);
+  signal.addEventListener('abort', pass);
+  const steps = new RehearsedSteps(stored);
+  const began = systemClock.monotonic();
+  try {
+    const run = await runHandler(event, abort, { ...rest, store: steps, clock: systemClock });
+    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done };
+  } finally {
+    signal.removeEventListener('abort', pass);
+  }
+}
+
+/** Keeps the results of steps for one run. */
+class RehearsedSteps implements Pick<EventStore, 'step' | 'saveStep'> {
+  readonly #stored: Pick<EventStore, 'step'> | undefined;
+  readonly #done = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
+
+  constructor(stored: Pick<EventStore, 'step'> | undefined) {
+    this.#stored = stored;
+  }
+
+  get done(): readonly RehearsedStep[] {
+    return [...this.#done].map(([name, { ran }]) => ({ name, ran }));
+  }
+
+  async step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined> {
+    if (!this.#done.has(name)) {
+      const before = await this.#stored?.step(id, name);
+      if (before) this.#done.set(name, { result: before.result, ran: false });
+    }
+    return this.#done.get(name);
+  }
+
+  async saveStep(_id: EventId, name: string, result: string | null): Promise<void> {
+    this.#done.set(name, { result, ran: true });
+  }
+}

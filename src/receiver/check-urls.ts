@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { textOf } from '../base/answer-body.ts';
+import { type Finding, findingsOf } from '../base/finding.ts';
+import { timeLimit } from '../base/pause.ts';
+import { whyUnreachable } from '../base/why-unreachable.ts';
+import type { Verifiable } from '../store/check-store.ts';
+
+/** A webhook at the provider. */
+interface Registered {
+  readonly id: string;
+  readonly url: string;
+}
+
+interface Given {
+  /** registered at the provider; undefined where that is not known */
+  readonly webhooks: readonly Registered[] | undefined;
+  /** the webhooks whose notifications can be verified here; undefined where that is not known */
+  readonly verifiable: Verifiable | undefined;
+  /** to be reached in any case */
+  readonly urls: readonly string[];
+}
+
+/**
+ * Whether the webhooks that are verified here reach this receiver. Nothing is sent to the others: their URLs may be
+ * those of somebody else.
+ */
+export async function* checkUrls({
+  webhooks = [],
+  verifiable,
+  urls,
+}: Given): AsyncGenerator<Finding, void, undefined> {
+  const { skipped } = findingsOf('url');
+  const ours = webhooks.filter(({ id }) => verifiable?.has(id));
+  const targets = new Set([...urls, ...ours.map(({ url }) => url)]);
+  for (const url of targets) yield await reach(url);
+  if (targets.size === 0) {
+    yield skipped(
+      'no webhook with a stored secret is known to be registered: --url checks one that you give',
+    );
+  }
+  const others = verifiable ? webhooks.filter(({ id }) => !verifiable.has(id)) : [];
+  for (const webhook of others) yield unverifiable(webhook, targets);
+}
+
+function unverifiable({ id, url }: Registered, targets: ReadonlySet<string>): Finding {
+  const { warn, fail } = findingsOf('webhook');
+  if (targets.has(url)) {
+    return fail(
+      `${id} sends to ${url} too, but its secret is missing: webhooks import it; if it is lost, webhooks rotate ${id}`,
+    );
+  }
+  return warn(
+    `${id} (${url}) has no secret here: it belongs to another receiver, or webhooks import is still to come`,
+  );
+}
+
+const TIMEOUT_MS = 10_000;
+
+const ourError = z.strictObject({ error: z.string() });
+
+/**
+ * Whether a URL leads to a receiver of ours: an unsigned POST must be refused, in our words. Seen from this machine, so
+ * that it passes TLS and the proxy, but perhaps not the firewall in between.
+ */
+export async function reach(url: string): Promise<Finding> {
+  const { ok, fail, warn } = findingsOf('url');
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{}',
+      redirect: 'manual',
+      signal: timeLimit(TIMEOUT_MS),
+    });
+    text = await textOf(response);
+  } catch (error) {
+    return fail(`${url}: ${whyUnreachable(error)}`);
+  }
+  const { status, headers } = response;
+  const isOurs = ourError.safeParse(parsed(text)).success;
+  if (status === 401 && isOurs && headers.get('www-authenticate') === 'Bearer') {
+    return ok(`${url} reaches the receiver, which refuses what is not signed`);
+  }
+  if (status === 503 && isOurs)
+    return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
+  if (status >= 300 && status < 400) {
+    return fail(`${url} redirects (${status}): register the URL to which it leads`);
+  }
+  return fail(
+    `${url} answers ${status} to an unsigned POST, where the receiver says 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

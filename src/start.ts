@@ -1,0 +1,33 @@
+import { systemClock } from './base/clock.ts';
+import type { Admin } from './observer.ts';
+import type { Service, ServiceOptions } from './service.ts';
+import { openStore } from './store/open.ts';
+import { refusePredictable } from './store/predictable-secrets.ts';
+
+type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'> & {
+  /** how many lines of the log were dropped */
+  readonly droppedLogLines?: () => number;
+};
+
+/** Starts the service as every command runs it: on the machine's clock, and watched. */
+export async function start(options: Options): Promise<Service> {
+  const { config, handlers, log } = options;
+  let admin: Admin | undefined;
+  const store = openStore({
+    url: config.DATABASE_URL,
+    clock: systemClock,
+    secretsKey: config.SECRETS_KEY,
+    onCommit: (ms) => admin?.observer.committed(ms),
+  }).then(async (opened) => {
+    await refusePredictable(opened, config).catch(async (error) => {
+      await opened.close();
+      throw error;
+    });
+    return opened;
+  });
+  store.catch(() => {}); // startService tells
+  // Loaded while the store's thread starts.
+  const { startService } = await import('./service.ts');
+  admin = (await import('./inspector/index.ts')).createInspector(systemClock, options.droppedLogLines);
+  return startService({ config, handlers, log, store, clock: systemClock, random: Math.random, admin });
+}

@@ -1,0 +1,109 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { messageOf } from '../base/errors.ts';
+import { type Finding, findingsOf } from '../base/finding.ts';
+import { inspectDatabase } from './sqlite/inspect-database.ts';
+
+// What the doctor examines of a SQLite database before it opens it: the disk, the database file and the key file.
+
+const MIB = 1024 * 1024;
+/** Below the first the next backlog may fill it; below the other it is as good as full. */
+const SCARCE = 1024 * MIB;
+const TOO_LITTLE = 64 * MIB;
+/** The mode bits of everybody but the owner. */
+const NOT_OWNER = 0o077;
+
+/** Whether there is room beside the database, and whether this user may write there. */
+export function checkDisk(databasePath: string): Finding {
+  const { ok, warn, fail } = findingsOf('disk');
+  const directory = nearest(dirname(resolve(databasePath)));
+  try {
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (existsSync(databasePath)) accessSync(databasePath, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    return fail(
+      `this user may not write in ${directory} (${messageOf(error)}): put its owner and mode right`,
+    );
+  }
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  const text = `${directory} is writable, ${Math.floor(free / MIB)} MiB free`;
+  if (free < TOO_LITTLE) return fail(`${text}: make room, or nothing will be accepted soon`);
+  return free < SCARCE ? warn(`${text}: make room, or set RETENTION_DAYS`) : ok(text);
+}
+
+/** The directory, or the one in which the first start will make it. */
+function nearest(directory: string): string {
+  return existsSync(directory) ? directory : nearest(dirname(directory));
+}
+
+/** Looks at the database without changing it: opened by the store, an older one would be brought up to date. */
+export function checkDatabase(path: string): { readonly finding: Finding; readonly isUsable: boolean } {
+  const { ok, warn, fail } = findingsOf('database');
+  const unusable = (finding: Finding) => ({ finding, isUsable: false });
+  if (!existsSync(path)) {
+    return unusable(
+      warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`),
+    );
+  }
+  try {
+    const { version, known, problems } = inspectDatabase(path);
+    if (version > known) {
+      return unusable(
+        fail(`${path} has schema version ${version} and this program knows ${known}: run the newer program`),
+      );
+    }
+    if (problems.length > 0) {
+      return unusable(
+        fail(`${path} is damaged (${problems.join('; ')}): stop the server and restore a backup`),
+      );
+    }
+    if (version < known) {
+      return unusable(
+        warn(
+          `${path} has schema version ${version}: the next start brings it to ${known}; back it up before`,
+        ),
+      );
+    }
+    const open = openTo(path);
+    const finding =
+      open === undefined
+        ? ok(`${path}, schema version ${version}, intact`)
+        : (open.isEverybody ? fail : warn)(
+            `${open.who} may read ${open.file} (mode ${open.mode}): chmod 600 ${open.file}, unless this is meant`,
+          );
+    return { finding, isUsable: true };
+  } catch (error) {
+    return unusable(
+      fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
+    );
+  }
+}
+
+/** Who else than its owner may read the database, or its log, which holds the same; undefined where nobody may. */
+function openTo(path: string) {
+  if (process.platform === 'win32') return undefined; // which does not tell modes
+  for (const file of [path, `${path}-wal`]) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    const isEverybody = (mode & 0o007) !== 0;
+    if (!isEverybody && (mode & 0o070) === 0) continue;
+    const who = isEverybody ? 'everybody' : 'its group';
+    return { file, who, isEverybody, mode: `0${(mode & 0o777).toString(8)}` };
+  }
+  return undefined;
+}
+
+/** Whether nobody else can read the key that seals the secrets. That it is the right one shows when they are opened. */
+export function checkKeyFile(
+  path: string,
+  { SECRETS_KEY }: { readonly SECRETS_KEY?: Buffer | undefined },
+): Finding {
+  const { ok, fail, skipped } = findingsOf('key');
+  if (SECRETS_KEY) return ok('SECRETS_KEY is set');
+  if (!existsSync(path)) return skipped(`there is no ${path} yet: it is made with the database`);
+  if (process.platform === 'win32') return skipped('Windows does not tell modes');
+  const mode = statSync(path).mode & 0o777;
+  const octal = mode.toString(8).padStart(4, '0');
+  if (mode & NOT_OWNER) return fail(`others may read ${path} (mode ${octal}): chmod 600 ${path}`);
+  return ok(`${path}, mode ${octal}`);
+}

@@ -1,0 +1,129 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Finding } from '../../src/base/finding.ts';
+import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
+import { present } from '../support/only.ts';
+
+let here: Installation;
+beforeEach(async () => {
+  here = await install();
+});
+afterEach(() => here.dispose());
+
+/** What the doctor finds; it must end with `code`. */
+async function findings(code: number, args: string[] = [], env: Record<string, string> = {}) {
+  const run = await here.cli(['doctor', '--json', ...args], { env });
+  expect({ code: run.code, stderr: code === 0 ? run.stderr : '' }).toEqual({ code, stderr: '' });
+  const { ok, findings: all }: { ok: boolean; findings: Finding[] } = JSON.parse(run.stdout);
+  expect(ok).toBe(code === 0);
+  const of = (check: string) => present(all.find((finding) => finding.check === check));
+  return { all, of };
+}
+
+async function register(url: string): Promise<string> {
+  return (await here.json(createCommand(url))).id;
+}
+
+test('finds everything well, when it is, and ends with 0', async () => {
+  await register(hookOf(await here.serve()));
+  const { code, stdout, stderr } = await here.cli(['doctor']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(' '))).toEqual(
+    [
+      'node',
+      'configuration',
+      'disk',
+      'database',
+      'key',
+      'durability',
+      'secrets',
+      'events',
+      'clock',
+      'provider',
+      'url',
+    ].map((check) => `ok ${check}`),
+  );
+  expect(stdout).toMatch(/journal_mode wal, synchronous 2 \(FULL\)/);
+});
+
+test('asks nobody, when told to stay offline', async () => {
+  await register(hookOf(await here.serve()));
+  here.provider.asked.length = 0;
+  const { of } = await findings(0, ['--offline']);
+  for (const check of ['clock', 'provider', 'url']) expect(of(check).result).toBe('skipped');
+  expect(here.provider.asked).toEqual([]);
+});
+
+test('says what has to be done first, when nothing is there yet, and makes nothing', async () => {
+  const { of } = await findings(0);
+  expect(of('database')).toMatchObject({ result: 'warn' });
+  expect(of('secrets')).toMatchObject({ result: 'skipped' });
+  expect((await here.cli(['doctor', '--offline'])).stdout).toContain('there is none at');
+});
+
+test('fails, when no secret is stored, as everything would be refused', async () => {
+  await here.serve();
+  expect((await findings(1)).of('secrets')).toMatchObject({ result: 'FAIL' });
+});
+
+test('fails, when the configuration has mistakes, and names them', async () => {
+  const { of } = await findings(1, [], { PORT: 'eighty' });
+  expect(of('configuration')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('PORT') });
+});
+
+test('fails, when the secrets do not open with the key', async () => {
+  await register('https://your.host/webhooks/media');
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const { of } = await findings(1, ['--offline'], { SECRETS_KEY: key });
+  expect(of('secrets')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('SECRETS_KEY') });
+});
+
+test('fails, when others may read the key file', async () => {
+  await register('https://your.host/webhooks/media');
+  chmodSync(`${here.path}.key`, 0o644);
+  expect((await findings(1, ['--offline'])).of('key')).toMatchObject({ result: 'FAIL' });
+});
+
+test('fails, when the database is damaged', async () => {
+  await register('https://your.host/webhooks/media');
+  writeFileSync(here.path, Buffer.alloc(8192, 'x'));
+  expect((await findings(1, ['--offline'])).of('database')).toMatchObject({ result: 'FAIL' });
+});
+
+test('fails, when the API secret is refused, without showing it', async () => {
+  await here.serve();
+  const { of } = await findings(1, [], { PROVIDER_API_SECRET: 'wrong-api-secret' });
+  expect(of('provider')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('unauthorized') });
+  for (const output of here.outputs) expect(output).not.toContain('wrong-api-secret');
+});
+
+test('fails, when the registered URL leads elsewhere, but asks nobody whose secret it has not', async () => {
+  const service = await here.serve();
+  await register(`${service.url}/elsewhere`);
+  const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');
+  const { of } = await findings(1);
+  expect(of('url')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('answers 404') });
+  expect(of('webhook')).toMatchObject({ result: 'warn', detail: expect.stringContaining(stranger.id) });
+});
+
+test('fails, when a webhook sends to this receiver and its secret is missing', async () => {
+  const service = await here.serve();
+  await register(hookOf(service));
+  const { id } = here.foreignWebhook(hookOf(service));
+  const { of } = await findings(1);
+  expect(of('webhook')).toMatchObject({
+    result: 'FAIL',
+    detail: expect.stringContaining(`webhooks rotate ${id}`),
+  });
+});
+
+test('checks a URL that it is given, when there is no API secret', async () => {
+  const service = await here.serve({ WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' });
+  const { of } = await findings(0, ['--url', hookOf(service)], {
+    PROVIDER_API_SECRET: '',
+    WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789',
+  });
+  expect(of('provider').result).toBe('skipped');
+  expect(of('url').result).toBe('ok');
+});

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { bodyOf, deliver, SECRET } from '../../support/notifications.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { startProcess } from '../../support/service-process.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hookkit-import-'));
+let count = 0;
+let env: Record<string, string>;
+beforeEach(() => {
+  env = { DATABASE_URL: `sqlite:${join(directory, `receiver${count++}.db`)}` };
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('stores a secret, when it comes on stdin, without ever showing it', async () => {
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: `${SECRET}\n` });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(run.stdout).toBe('the secret of webhook hook0001 is stored; 0 quarantined notifications admitted\n');
+});
+
+test('stores a secret, when it comes from a file and JSON is asked for, with JSON', async () => {
+  const file = join(directory, 'secret.txt');
+  writeFileSync(file, SECRET);
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001', '--secret-file', file, '--json'], {
+    env,
+  });
+  expect(run.code).toBe(0);
+  expect(JSON.parse(run.stdout)).toEqual({ id: 'hook0001', stored: true, admitted: 0 });
+});
+
+test.each([
+  ['is empty', '\n'],
+  ['has a space inside', 'two words'],
+])('refuses a secret, when it %s, with 2', async (_case, stdin) => {
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin });
+  expect(run).toMatchObject({ code: 2, stdout: '' });
+  expect(run.stderr).not.toContain('words');
+});
+
+test('says so, when the secret file is not there, with 2', async () => {
+  const args = ['webhooks', 'import', '--id', 'hook0001', '--secret-file', join(directory, 'nowhere')];
+  expect(await runCli(args, { env })).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('admits what waits in quarantine, when the server runs and the secret comes late, and handles it', async () => {
+  const service = await startProcess(env);
+  const refused = await Promise.all([1, 2, 3].map((number) => deliver(service.url, bodyOf(number))));
+  expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001', '--json'], { env, stdin: SECRET });
+  expect(JSON.parse(run.stdout)).toMatchObject({ admitted: 3 });
+  expect((await deliver(service.url, bodyOf(4))).status).toBe(200);
+  while (service.output().split('media is announced').length - 1 < 4) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  service.child.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(service.output()).not.toContain(SECRET);
+});

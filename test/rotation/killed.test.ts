@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
+import { handOn } from '../support/provider-proxy.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
+import { refusals, startTraffic } from '../support/traffic.ts';
+
+let here: Installation;
+let service: ServiceProcess;
+beforeAll(async () => {
+  here = await install();
+  service = await here.serve();
+});
+afterAll(() => here.dispose());
+
+/** What a rotation asks of the provider, in order; its writes to the store lie between. */
+const STEPS = [
+  'GET old',
+  'GET list',
+  'POST successor',
+  'PATCH successor',
+  'DELETE old',
+  'PATCH mark',
+] as const;
+
+/** Kills the command at its request of this number: before the provider sees it, or before the answer is seen. */
+async function killAt(
+  args: readonly string[],
+  step: number,
+  moment: 'before' | 'after',
+): Promise<number | null> {
+  let kill = (): boolean => false;
+  let count = 0;
+  here.provider.intercept = async (_asked, forward) => {
+    if (count++ !== step) return forward();
+    if (moment === 'after') await forward();
+    kill();
+    return undefined;
+  };
+  const { code } = await here.spawnCli(args, {
+    onSpawn: (child) => {
+      kill = () => child.kill('SIGKILL');
+    },
+  });
+  here.provider.intercept = handOn;
+  expect(count).toBe(step + 1);
+  return code;
+}
+
+const cases = STEPS.flatMap((name, step) =>
+  (['before', 'after'] as const).map((moment) => ({ name, step, moment })),
+);
+
+test.each(cases)(
+  'leaves nothing half-done, when it is killed $moment $name and run again',
+  async ({ step, moment }) => {
+    const site = `site${step}${moment}`;
+    const create = createCommand(hookOf(service), site);
+    const { id: old } = await here.json([...create, '--description', 'd']);
+    const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
+    const traffic = startTraffic(here.mock, site);
+    const rotate = ['webhooks', 'rotate', old];
+    expect(await killAt(rotate, step, moment)).toBe(null);
+    const { id, replaced } = await here.json(rotate);
+    await traffic.stop();
+    const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.name === 'main');
+    expect(left).toMatchObject([{ metadata: original }]);
+    expect(replaced).toBe(old);
+    // After its very last step there is nothing left to name the successor by.
+    expect(id).toBe(step === 5 && moment === 'after' ? null : left[0]?.id);
+    const views: { id: string; secret: string; live_secrets: number }[] = await here.json([
+      'webhooks',
+      'list',
+    ]);
+    expect(views.filter((view) => view.secret === 'live').map((view) => view.id)).toEqual([left[0]?.id]);
+    expect(views.find((view) => view.id === old)).toMatchObject({ secret: 'retiring', provider: null });
+    expect(refusals(here.mock)).toEqual([]);
+    await here.cli(['webhooks', 'delete', left[0]?.id ?? '', '--grace', '0s']);
+  },
+);
+
+test('says how far it got and what to do, when Ctrl-C interrupts it, and ends with 1', async () => {
+  const { id: old, secret } = here.foreignWebhook(hookOf(service));
+  await here.cli(['webhooks', 'import', '--id', old], { stdin: secret });
+  let interrupt = (): boolean => false;
+  here.provider.intercept = async ({ method }, forward) => {
+    if (method !== 'PATCH') return forward();
+    interrupt();
+    return undefined;
+  };
+  const { code, stdout, stderr } = await here.spawnCli(['webhooks', 'rotate', old], {
+    onSpawn: (child) => {
+      interrupt = () => child.kill('SIGINT');
+    },
+  });
+  here.provider.intercept = handOn;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    / is registered, without sites yet\n.* is stored\nhookkit: interrupted: run .* again/,
+  );
+  expect(await here.json(['webhooks', 'rotate', old])).toMatchObject({ replaced: old });
+});

@@ -1,0 +1,84 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { checkDatabase, checkDisk, checkKeyFile } from '../../src/store/check-files.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+let directory: string;
+let path: string;
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+async function makeDatabase(): Promise<void> {
+  const store = await SqliteStore.open({ path, clock: new VirtualClock() });
+  await store.close();
+}
+
+describe('the database', () => {
+  test('is only missed, when it is not there, and is not made', () => {
+    expect(checkDatabase(path)).toMatchObject({ isUsable: false, finding: { result: 'warn' } });
+    expect(checkDatabase(path).finding.detail).toContain('there is none');
+  });
+
+  test('is well, when a store has made it', async () => {
+    await makeDatabase();
+    expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result: 'ok' } });
+  });
+
+  test.each([
+    [0, 'warn'],
+    [999, 'FAIL'],
+  ])('is not touched, when its schema has version %d: %s', async (version, result) => {
+    await makeDatabase();
+    const db = new Database(path);
+    db.pragma(`user_version = ${version}`);
+    db.close();
+    expect(checkDatabase(path)).toMatchObject({ isUsable: false, finding: { result } });
+    const after = new Database(path, { readonly: true });
+    expect(after.pragma('user_version', { simple: true })).toBe(version);
+    after.close();
+  });
+
+  test('fails, when it is damaged or no database', async () => {
+    writeFileSync(path, 'this is no database, but a text that is long enough to be looked at'.repeat(100));
+    expect(checkDatabase(path)).toMatchObject({ isUsable: false, finding: { result: 'FAIL' } });
+  });
+});
+
+describe('the disk', () => {
+  test('is well, when there is room and it can be written to, also before the directory is there', () => {
+    expect(checkDisk(join(directory, 'not', 'yet', 'receiver.db')).result).not.toBe('FAIL');
+    expect(checkDisk(path).detail).toMatch(/ is writable, \d+ MiB free/);
+  });
+
+  (process.getuid?.() === 0 ? test.skip : test)('fails, when the directory may not be written to', () => {
+    mkdirSync(join(directory, 'closed'), { mode: 0o500 });
+    expect(checkDisk(join(directory, 'closed', 'receiver.db')).result).toBe('FAIL');
+  });
+});
+
+describe('the key file', () => {
+  test.each([
+    [0o600, 'ok'],
+    [0o400, 'ok'],
+    [0o640, 'FAIL'],
+    [0o644, 'FAIL'],
+  ])('is judged, when its mode is %o: %s', (mode, result) => {
+    const key = `${path}.key`;
+    writeFileSync(key, '');
+    chmodSync(key, mode);
+    const finding = checkKeyFile(key, { SECRETS_KEY: undefined });
+    expect(finding.result).toBe(result);
+    expect(finding.detail).toContain(mode.toString(8));
+  });
+
+  test('is not needed, when SECRETS_KEY is set', () => {
+    expect(checkKeyFile(`${path}.key`, { SECRETS_KEY: Buffer.alloc(32) }).result).toBe('ok');
+  });
+});
