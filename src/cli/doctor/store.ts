@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import { settingsOf } from '../../store/examine.ts';
 import { PREDICTABLE_ADVICE, predictable } from '../predictable-secrets.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -28,8 +28,9 @@ export async function* checkStore(store: EventStore, config: Config): AsyncGener
 
 async function durability(store: EventStore): Promise<Finding> {
   const { ok, fail, skipped } = findingsOf('durability');
-  if (!(store instanceof SqliteStore)) return skipped('only SQLite is asked for its settings');
-  const { synchronous, journalMode } = await store.settings();
+  const settings = await settingsOf(store);
+  if (settings === undefined) return skipped('only SQLite is asked for its settings');
+  const { synchronous, journalMode } = settings;
   const text = `journal_mode ${journalMode}, synchronous ${synchronous}`;
   return synchronous === FULL && journalMode === 'wal'
     ? ok(`${text} (FULL): a commit is on disk when it returns`)

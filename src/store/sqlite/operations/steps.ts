@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { seqFinder } from './seq.ts';
+import { seqFinder } from './event-rows.ts';
 
 interface Step {
   readonly id: string;
