@@ -1,5 +1,5 @@
-import type { Advice } from './advice.ts';
 import type { CallOptions } from './client-options.ts';
+import { type Advice, ProviderError } from './provider-error.ts';
 
 /** How a client addresses its API. */
 export interface Api {
@@ -55,4 +55,18 @@ const codes: Readonly<Record<number, string>> = {
 /** The code of a status that is not a success. */
 export function codeOfStatus(status: number): string {
   return codes[status] ?? (status >= 500 ? 'unavailable' : 'unexpected_answer');
+}
+
+/**
+ * The path of one resource. An id that is none is refused here: `..` or the empty string would address another resource.
+ * @throws ProviderError not_found
+ */
+export function resourcePath(collection: string, id: string): string {
+  if (/^[\w-]{1,200}$/.test(id)) return `${collection}/${id}`;
+  const failure = {
+    code: 'not_found',
+    operation: `${collection}/:id`,
+    reason: 'no resource can have this id',
+  };
+  throw new ProviderError(failure, 'Ids consist of letters, digits, - and _');
 }

@@ -2,13 +2,12 @@ import type { z } from 'zod';
 import { AnswerTooLong } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/visible.ts';
-import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
 import type { ClientOptions } from './client-options.ts';
 import { pause } from './client-pause.ts';
-import { ProviderError, type ProviderFailure } from './provider-error.ts';
+import { adviceFor, ProviderError, type ProviderFailure } from './provider-error.ts';
 import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
-import { type Answer, attempt, type Outcome } from './send-once.ts';
+import { type Answer, type Outcome, sendOnce } from './send-once.ts';
 
 /** An answer, and whether an attempt before it may have been carried out without our learning of it. */
 interface Reply extends Answer {
@@ -106,7 +105,7 @@ export class HttpClient {
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) search.set(name, String(value));
     const { baseUrl, authorization } = this.#api;
-    return attempt({
+    return sendOnce({
       url: `${baseUrl.replace(/\/+$/, '')}${path}${search.size === 0 ? '' : `?${search}`}`,
       init: {
         method,

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Advice } from './advice.ts';
 import type { ApiRequest } from './api-request.ts';
+import { resourcePath } from './api-request.ts';
 import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
-import { type Cursors, cursorsOf } from './link-header.ts';
-import { resourcePath } from './resource-path.ts';
+import type { Advice } from './provider-error.ts';
 import {
   type NewStatus,
   readStatusesRefusal,
@@ -194,4 +193,31 @@ function momentOf(at: Date | string): string {
   const moment = new Date(at);
   if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
   return typeof at === 'string' ? at : moment.toISOString();
+}
+
+/** The cursors that lead to the pages beside one. */
+interface Cursors {
+  /** `max_id` of the older page. */
+  readonly next?: string;
+  /** `min_id` of the newer page. */
+  readonly prev?: string;
+}
+
+/**
+ * Takes the cursors out of a Link header (RFC 8288). Only they are used, never the address: it may name another host, to
+ * which the token must not go.
+ */
+function cursorsOf(link: string): Cursors {
+  const next = cursor(link, 'next', 'max_id');
+  const prev = cursor(link, 'prev', 'min_id');
+  return { ...(next !== undefined && { next }), ...(prev !== undefined && { prev }) };
+}
+
+function cursor(link: string, rel: string, name: string): string | undefined {
+  for (const [, address = '', parameters = ''] of link.matchAll(/<([^>]*)>([^<]*)/g)) {
+    if (!new RegExp(`;\\s*rel="?(?:[^"]*\\s)?${rel}(?:\\s[^"]*)?"?\\s*(?:[;,]|$)`, 'i').test(parameters))
+      continue;
+    return new URLSearchParams(address.split('?')[1]).get(name) ?? undefined;
+  }
+  return undefined;
 }

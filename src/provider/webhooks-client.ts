@@ -1,7 +1,7 @@
-import type { Advice } from './advice.ts';
+import { resourcePath } from './api-request.ts';
 import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
-import { resourcePath } from './resource-path.ts';
+import type { Advice } from './provider-error.ts';
 import {
   type CreatedWebhook,
   createdWebhookSchema,

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { messageOf } from '../../base/errors.ts';
-import { inspectDatabase } from '../../store/examine.ts';
+import { inspectDatabase } from '../../store/examine-store.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** Looks at the database without changing it: opened by the store, an older one would be brought up to date. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { settingsOf } from '../../store/examine.ts';
+import { settingsOf } from '../../store/examine-store.ts';
 import { PREDICTABLE_ADVICE, predictable } from '../predictable-secrets.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { openReader, openWriter } from './open-database.ts';
+import { openReader, openWriter } from './open-sqlite.ts';
 import type { Batch, Operations, Replies } from './protocol.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 

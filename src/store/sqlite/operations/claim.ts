@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
-import { type EventRow, toEvent } from './event-rows.ts';
+import { type EventRow, toEvent } from './events-table.ts';
 import { recoverLost } from './leases.ts';
 import { resourceQueues } from './resource-queues.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { AttemptOutcome, Claim, Settlement } from '../../event-store.ts';
-import { seqFinder } from './event-rows.ts';
+import { seqFinder } from './events-table.ts';
 import { resourceQueues } from './resource-queues.ts';
 
 interface Input {

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { type EventRow, seqFinder, toEvent } from '../operations/event-rows.ts';
+import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
 import { type Condition, conditionOf } from '../operations/filter-sql.ts';
 import { REPLAYABLE } from '../operations/reset.ts';
 import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
