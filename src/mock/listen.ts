@@ -22,7 +22,7 @@ export async function listen(
   return { server, url: `http://${reachable(host)}:${actual}` };
 }
 
-/** Stops at once: what is under way is cut off. */
+/** Stops at once, and ends the requests under way. */
 export async function stop(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
@@ -30,7 +30,7 @@ export async function stop(server: Server): Promise<void> {
   await closed;
 }
 
-/** An address of "everywhere" is no address to go to. */
+/** An address that listens everywhere is not one that a client can connect to. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

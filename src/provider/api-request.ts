@@ -4,18 +4,18 @@ import { type Advice, ProviderError } from './provider-error.ts';
 /** How a client addresses its API. */
 export interface Api {
   readonly baseUrl: string;
-  /** What is never to be shown. */
+  /** The secret of the API: it must never be shown. */
   readonly credential: string;
   /** The value of the Authorization header. */
   readonly authorization: string;
   readonly advice: Advice;
-  /** How long to wait where the limit of requests is exceeded and the answer does not say for how long. */
+  /** How long to wait over the limit of requests, if the answer does not say for how long. */
   readonly limitRenewalMs: number;
   /** Finds the provider's code and words in the body of a refusal. */
   readonly readRefusal: (body: unknown) => Refusal;
 }
 
-/** What a refusal says of itself. */
+/** The provider's code and words of a refusal. */
 export interface Refusal {
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
@@ -31,7 +31,7 @@ export interface ApiRequest extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether carrying it out twice is the same as once. */
   readonly isRepeatable: boolean;
-  /** What to do where it failed, but may have been carried out. */
+  /** What to do if the request failed, but the provider may have carried it out. */
   readonly adviceIfDone?: string;
 }
 
@@ -58,7 +58,7 @@ export function codeOfStatus(status: number): string {
 }
 
 /**
- * The path of one resource. An id that is none is refused here: `..` or the empty string would address another resource.
+ * The path of one resource. It refuses invalid ids: `..` or the empty string would address another resource.
  * @throws ProviderError not_found
  */
 export function resourcePath(collection: string, id: string): string {

@@ -5,7 +5,7 @@ export interface Answer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: Headers;
-  /** undefined where it was too long to be read */
+  /** undefined if it was too long to read */
   readonly text: string | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface StatusesClientOptions extends ClientOptions {
 export interface StatusQuery {
   readonly max_id?: string;
   readonly since_id?: string;
-  /** The page right above this id; does away with `since_id`. */
+  /** The page right above this id; overrides `since_id`. */
   readonly min_id?: string;
   /** 20 if not given; the provider gives no more than 40. */
   readonly limit?: number;
@@ -53,7 +53,7 @@ export type StatusListing =
       readonly limit?: number;
     };
 
-/** What a call that makes a status can be told. */
+/** The options of a call that makes a status. */
 export interface CreationOptions extends CallOptions {
   /** Makes a repeat within the hour harmless: the event's id, say. One for this call alone if not given. */
   readonly idempotencyKey?: string;
@@ -94,7 +94,7 @@ export class StatusesClient {
   }
 
   /**
-   * Has a status published at a time, more than 5 minutes ahead.
+   * Schedules a status for a time, more than 5 minutes ahead.
    * @throws ProviderError; RangeError on a date that is none, which the provider would take for “at once”
    */
   async schedule(
@@ -175,7 +175,7 @@ export class StatusesClient {
       const { statuses, next, prev } = await this.page(query, options);
       yield* isOlder ? statuses : statuses.toReversed();
       const cursor = isOlder ? next : prev;
-      // A provider whose links lead in a circle is not followed for ever.
+      // This ends the loop if the provider's links lead in a circle.
       if (statuses.length === 0 || cursor === undefined || seen.has(cursor)) return;
       seen.add(cursor);
       // A link carries no bound but its own, so that the caller's stay as they are.

@@ -3,7 +3,7 @@ import { beginningOf } from '../../base/answer-body.ts';
 import { systemClock } from '../../base/clock.ts';
 import { http } from '../../base/node-http.ts';
 
-/** What a receiver answered, or why it did not. */
+/** The answer of a receiver, or why there is none. */
 export type Outcome =
   | { readonly type: 'answered'; readonly status: number; readonly body: string }
   | { readonly type: 'unanswered'; readonly error: string }
@@ -17,10 +17,10 @@ interface Post {
   readonly signal: AbortSignal;
 }
 
-/** An answer is for the log; nobody looks at more of it than this. */
+/** An answer is only logged, so this much of it is enough. */
 const ANSWER_LIMIT = 4096;
 
-/** What a connection that was kept alive fails with if the other end has closed it in the same moment. */
+/** The errors of a kept-alive connection that the receiver closed at the same moment. */
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
