@@ -1,5 +1,5 @@
 import type { EventId } from './event-id.ts';
-import type { EventFilter, Status, StoredEvent, Unproven } from './event-store.ts';
+import type { EventFilter, Status, StoredEvent, Unproven } from './stored.ts';
 
 /** How many events of one kind stand where. */
 export interface Tally {

@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import * as answers from './answer-schemas.ts';
 import { type Endpoint, endpoint, Refused } from './endpoint.ts';
-import { channels, event, events } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
-import { type Parts, quarantine, rejections, stats, webhooks } from './lookups.ts';
+import {
+  channels,
+  event,
+  events,
+  type Inspected,
+  quarantine,
+  rejections,
+  stats,
+  webhooks,
+} from './lookups.ts';
 import { countReplay, type Progress, replayOne } from './replays.ts';
 
 const limit = (byDefault: number, most: number) =>
@@ -27,7 +35,7 @@ function cutShort({ events, next, problem }: Pick<Progress, 'events' | 'next' | 
 }
 
 /** Every route of the API but the stream and this list's own description. */
-export function endpointsOf(parts: Parts): readonly Endpoint[] {
+export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -35,7 +43,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'Events, newest first: by event time where a resource or times are given, else as received.',
       input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
       answer: answers.eventsAnswer,
-      run: ({ before, limit, ...filters }) => events(parts, { filter: filterOf(filters), before, limit }),
+      run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),
     }),
     endpoint({
       method: 'post',
@@ -60,10 +68,10 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       errors: { 409: 'another replay is under way', 503: 'it was cut short; the error says where to go on' },
       run: async ({ before, dry_run, reset_steps, all, replay: id, ...filters }) => {
         const filter = filterOf(filters);
-        if (dry_run) return { dry_run, ...(await countReplay(parts, { filter, before })) };
+        if (dry_run) return { dry_run, ...(await countReplay(inspected, { filter, before })) };
         if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
         const replay = { filter, before, resetSteps: reset_steps };
-        const { isOver, ...ran } = await parts.replays.run(replay, LONGEST_ANSWER_MS, id);
+        const { isOver, ...ran } = await inspected.replays.run(replay, LONGEST_ANSWER_MS, id);
         if (ran.problem !== undefined) throw new Refused(503, cutShort(ran));
         return { dry_run, events: ran.events, next: ran.next, ...(!isOver && { replay: ran.id }) };
       },
@@ -75,7 +83,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       input: oneEvent,
       answer: answers.eventDetailAnswer,
       errors: unknownEvent,
-      run: ({ id }) => event(parts, id),
+      run: ({ id }) => event(inspected, id),
     }),
     endpoint({
       method: 'post',
@@ -84,7 +92,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       input: oneEvent.extend({ reset_steps: flag }),
       answer: answers.replayedAnswer,
       errors: { ...unknownEvent, 409: 'it is about to run anyway, or cannot run any more' },
-      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(parts, id, reset_steps) }),
+      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
     }),
     endpoint({
       method: 'get',
@@ -96,7 +104,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
         limit: limit(200, 1000),
       }),
       answer: answers.channelsAnswer,
-      run: ({ state, after, limit }) => channels(parts, { state, after, limit }),
+      run: ({ state, after, limit }) => channels(inspected, { state, after, limit }),
     }),
     endpoint({
       method: 'get',
@@ -104,7 +112,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'Why the last 200 requests were refused, newest first; of this process, since it started.',
       input: nothing,
       answer: answers.rejectionsAnswer,
-      run: () => rejections(parts),
+      run: () => rejections(inspected),
     }),
     endpoint({
       method: 'get',
@@ -112,7 +120,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'What waits for a secret that explains its signature.',
       input: nothing,
       answer: answers.quarantineAnswer,
-      run: () => quarantine(parts),
+      run: () => quarantine(inspected),
     }),
     endpoint({
       method: 'get',
@@ -120,7 +128,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'Webhooks with stored secrets, without these.',
       input: nothing,
       answer: answers.webhooksAnswer,
-      run: () => webhooks(parts),
+      run: () => webhooks(inspected),
     }),
     endpoint({
       method: 'get',
@@ -128,7 +136,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'Counts, times and rates.',
       input: nothing,
       answer: answers.statsAnswer,
-      run: () => stats(parts),
+      run: () => stats(inspected),
     }),
   ];
 }

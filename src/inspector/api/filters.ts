@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { statuses } from '../watch/metrics.ts';
-import { moment } from './times.ts';
 
 const text = z.string().min(1).max(200);
 
@@ -11,6 +10,16 @@ export const eventIdText = z
   .string()
   .refine((id) => parseEventId(id) !== undefined, 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
+
+/** A time as the API takes it: a date, or a date and time with an offset; milliseconds since the epoch inside. */
+const moment = z
+  .union([
+    z.iso.datetime({ offset: true }),
+    z.iso.datetime({ local: true }).transform((text) => `${text}Z`),
+    z.iso.date(),
+  ])
+  .transform((text) => Date.parse(text))
+  .describe('2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00; UTC without an offset');
 
 /** Which events are meant. An empty value counts as not given, as forms send every field. */
 export const filterShape = {

@@ -1,7 +1,13 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { mistakesOf, Refused } from '../api/endpoint.ts';
 import { withoutEmpty } from '../api/filters.ts';
+
+/** Shows a page: its view, and what that needs. */
+export type Page = (
+  req: Request,
+  res: Response,
+) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
 
 /**
  * What a request's query or form says.

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Response } from 'express';
 import { visible } from '../../base/visible.ts';
-import { timeElement } from './time-element.ts';
 import * as words from './words.ts';
 
 const VIEWS = join(import.meta.dirname, '../views');
@@ -15,7 +14,7 @@ export function renderer(shared: { readonly mayLeave: boolean }): Render {
   const exact = eta.config.escapeFunction;
   eta.config.escapeFunction = (text) => visible(exact(text));
   // `exact` is for what a form sends back.
-  const given = { ...shared, ...words, time: timeElement, exact };
+  const given = { ...shared, ...words, time: words.timeElement, exact };
   return (res, view, data) =>
     void res.type('html').send(eta.render(view, { nav: undefined, ...given, ...data }));
 }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
-import type { Parts } from '../api/lookups.ts';
+import type { Inspected } from '../api/lookups.ts';
 import { countReplay, type Progress } from '../api/replays.ts';
+import type { Page } from './page.ts';
 import { readQuery, textsOf } from './page.ts';
-import type { Page } from './pages.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();
@@ -26,26 +26,26 @@ const LONGEST_ANSWER_MS = 2000;
 const REFRESH_S = 2;
 
 /** Says how many events a bulk replay would put back, before it happens; or how far one is that was begun. */
-export function replayPage(parts: Parts): Page {
+export function replayPage(inspected: Inspected): Page {
   return async (req, res) => {
     const { replay, ...filters } = readQuery(query, req.query);
     const given = textsOf(req.query, formNames);
     const shown = { given, back: eventsPath(textsOf(req.query, filterNames)), replay: randomUUID() };
     if (replay === undefined) {
-      const counted = await countReplay(parts, { filter: filterOf(filters), before: undefined });
+      const counted = await countReplay(inspected, { filter: filterOf(filters), before: undefined });
       return { view: 'replay', title: 'Replay', ...shown, ...counted };
     }
-    const progress = parts.replays.find(replay);
+    const progress = inspected.replays.find(replay);
     if (progress && !progress.isOver) res.set('Refresh', String(REFRESH_S));
     return { view: 'replaying', title: 'Replay', ...shown, progress };
   };
 }
 
-export function replayMany(parts: Parts): RequestHandler {
+export function replayMany(inspected: Inspected): RequestHandler {
   return async (req, res) => {
     const { reset_steps: reset, replay, before, ...filters } = readQuery(form, req.body);
     const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
-    const progress = await parts.replays.run(wanted, LONGEST_ANSWER_MS, replay);
+    const progress = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
     lead(res, progress, textsOf(req.body, formNames));
   };
 }

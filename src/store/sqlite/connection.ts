@@ -1,13 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import { openReader, openWriter } from './open-database.ts';
-import type { Answers, Batch, Operations } from './protocol.ts';
+import { openReader, openWriter } from './open-sqlite.ts';
+import type { Batch, Operations, Replies } from './protocol.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
 /** One connection to a database and what can be done on it, a batch at a time. */
 export interface Connection {
-  run(batch: Batch): Answers;
+  run(batch: Batch): Replies;
   close(): void;
 }
 
@@ -23,17 +23,17 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
       : (await import('./queries/reads.ts')).reads;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
-  const call = bind(db, operations);
+  const operate = bind(db, operations);
   return {
     run:
       mode === 'write'
-        ? batchWriter(db, path, call)
-        : (batch) => batch.flatMap((one) => attempt(() => [{ output: call(one) }])),
+        ? batchWriter(db, path, operate)
+        : (batch) => batch.flatMap((one) => attempt(() => [{ output: operate(one) }])),
     close: () => void db.close(),
   };
 }
 
-function bind(db: Database, operations: Operations): (call: Batch[number]) => unknown {
+function bind(db: Database, operations: Operations): (request: Batch[number]) => unknown {
   const bound = new Map(Object.entries(operations).map(([name, make]) => [name, make(db)]));
   return ({ name, input }) => {
     const operation = bound.get(name);

@@ -1,5 +1,5 @@
 import { migrations } from './migrations.ts';
-import { openReader } from './open-database.ts';
+import { openReader } from './open-sqlite.ts';
 
 /** What a database file looks like from outside. */
 export interface Inspection {

@@ -4,9 +4,9 @@ import { adoptKey, draftedKeys, draftKey, readOrMakeKeyFile } from '../key-file.
 import { KEY_CHECK, Sealer } from '../seal.ts';
 import type { SealedSecret } from './operations/secret-rows.ts';
 import type { writes } from './operations/writes.ts';
-import { type Calls, unavailable } from './thread-link.ts';
+import { type StoreLink, unavailable } from './store-link.ts';
 
-type Writer = Calls<typeof writes>;
+type Writer = StoreLink<typeof writes>;
 
 /** How many keys a call meets at most, where others change it all the time. */
 const MOST_KEYS = 8;
@@ -45,7 +45,7 @@ export class Vault {
   add(webhookId: string, secret: string, createdAt: number): Promise<void> {
     return this.#withKey(async ({ sealer, keyCheck }) => {
       const row = sealer.sealRow(secret, webhookId, null);
-      const isAdded = await this.#write.call('addSecret', { ...row, createdAt, keyCheck });
+      const isAdded = await this.#write.request('addSecret', { ...row, createdAt, keyCheck });
       return isAdded ? { value: undefined } : undefined;
     });
   }
@@ -53,11 +53,11 @@ export class Vault {
   async retire(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
     const isRetired = await this.#withKey(async ({ sealer, keyCheck }) => {
       const row = sealer.sealRow(secret, webhookId, retireAt);
-      const value = await this.#write.call('retireSecret', { ...row, keyCheck });
+      const value = await this.#write.request('retireSecret', { ...row, keyCheck });
       return value === undefined ? undefined : { value };
     });
     // Where the log cannot be emptied now, it is written over before long.
-    if (isRetired) await this.#write.call('emptyLog', undefined).catch(() => false);
+    if (isRetired) await this.#write.request('emptyLog', undefined).catch(() => false);
     return isRetired;
   }
 
@@ -85,11 +85,11 @@ export class Vault {
   dropUnreadable(webhookId?: string): Promise<number> {
     return this.#withKey(async (held) => {
       const { keyCheck } = held;
-      const all = await this.#write.call('secrets', { keyCheck });
+      const all = await this.#write.request('secrets', { keyCheck });
       const rows =
         all &&
         unreadableOf(held, all).filter((row) => webhookId === undefined || row.webhookId === webhookId);
-      const value = rows && (await this.#write.call('dropSecrets', { rows, keyCheck }));
+      const value = rows && (await this.#write.request('dropSecrets', { rows, keyCheck }));
       return value === undefined ? undefined : { value };
     });
   }
@@ -113,7 +113,7 @@ export class Vault {
     const draft = given === undefined ? draftKey(file) : undefined;
     const newKey = draft?.key ?? given;
     const rekeyed = await this.#withKey(async ({ key: oldKey, keyCheck }) => {
-      const value = newKey && (await this.#write.call('rekey', { oldKey, newKey, keyCheck }));
+      const value = newKey && (await this.#write.request('rekey', { oldKey, newKey, keyCheck }));
       return value === undefined ? undefined : { value };
     });
     if (draft) adoptKey(draft.file, file);
@@ -123,12 +123,12 @@ export class Vault {
 
   #withRows<T>(use: (held: Held, rows: readonly SealedSecret[]) => T): Promise<T> {
     return this.#withKey(async (held) => {
-      const rows = await this.#write.call('secrets', { keyCheck: held.keyCheck });
+      const rows = await this.#write.request('secrets', { keyCheck: held.keyCheck });
       return rows && { value: use(held, rows) };
     });
   }
 
-  /** Calls `use` again, with the key of now, where it gives nothing back: another process has changed the key. */
+  /** StoreLink `use` again, with the key of now, where it gives nothing back: another process has changed the key. */
   async #withKey<T>(use: (held: Held) => Promise<{ readonly value: T } | undefined>): Promise<T> {
     for (let tries = MOST_KEYS; tries > 0; tries--) {
       const result = await use(this.#held);
@@ -152,23 +152,23 @@ function unreadableOf({ sealer }: Held, rows: readonly SealedSecret[]): SealedSe
  */
 async function unlock(write: Writer, source: KeySource): Promise<Held> {
   const { given, file } = source;
-  const check = await write.call('meta', KEY_CHECK);
+  const check = await write.request('meta', KEY_CHECK);
   const found = given ?? readOrMakeKeyFile(file, { mayMake: check === undefined });
   const value = new Sealer(found).keyCheck();
-  const keyCheck = check ?? (await write.call('metaOrSet', { name: KEY_CHECK, value }));
+  const keyCheck = check ?? (await write.request('metaOrSet', { name: KEY_CHECK, value }));
   const key = given ?? fitting(found, keyCheck, file);
   const sealer = new Sealer(key);
   if (!sealer.isKeyOf(keyCheck)) {
     // Another process may have changed the key between the one reading and the other.
     const [checkNow, keyNow] = [
-      await write.call('meta', KEY_CHECK),
+      await write.request('meta', KEY_CHECK),
       given ?? readOrMakeKeyFile(file, { mayMake: false }),
     ];
     const isMoved = !Buffer.from(checkNow ?? []).equals(keyCheck) || !keyNow.equals(found);
     if (isMoved) return unlock(write, source);
   }
   if (sealer.versionOf(keyCheck) === 'current') return { key, sealer, keyCheck };
-  await write.call('bindToRows', { key, keyCheck }); // unless another process has just done so
+  await write.request('bindToRows', { key, keyCheck }); // unless another process has just done so
   return unlock(write, source);
 }
 

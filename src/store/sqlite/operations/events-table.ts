@@ -1,4 +1,5 @@
-import { eventId } from '../../event-id.ts';
+import type { Database } from 'better-sqlite3';
+import { eventId, parseEventId } from '../../event-id.ts';
 import type { Status, StoredEvent } from '../../event-store.ts';
 
 /** A row of `events`. */
@@ -52,4 +53,17 @@ const LAST_TIME = 8_640_000_000_000_000;
 /** A former version stored whatever handlers gave it: what is no time counts as none, so that its event can be shown. */
 function timeOf(stored: number | null): number | undefined {
   return stored !== null && Number.isInteger(stored) && Math.abs(stored) <= LAST_TIME ? stored : undefined;
+}
+
+/** Finds the row of an event id through the identity index; undefined where there is none. */
+export function seqFinder(db: Database): (id: string) => number | undefined {
+  const find = db
+    .prepare<[number, Buffer, Buffer], number>(
+      'SELECT seq FROM events WHERE event_time = ? AND digest BETWEEN ? AND ?',
+    )
+    .pluck();
+  return (id) => {
+    const parsed = parseEventId(id);
+    return parsed && find.get(parsed.eventTime, parsed.first, parsed.last);
+  };
 }
