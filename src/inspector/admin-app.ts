@@ -32,7 +32,7 @@ export function adminApp(inspected: Inspected): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    // While they cannot be read at all, as with another key, it is not known; the other metrics are.
+    // Under another key the number is not known; the other metrics are.
     const unreadable = await store.unreadableSecrets().then(
       ({ length }) => length,
       () => Number.NaN,
@@ -47,7 +47,7 @@ export function adminApp(inspected: Inspected): Express {
   return app;
 }
 
-/** What a page may load and do: only what comes from here, nothing inline, nobody frames it. */
+/** Pages load only from this listener, run nothing inline, and cannot be framed. */
 const policy: RequestHandler = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -64,6 +64,6 @@ const policy: RequestHandler = helmet({
   },
   // With no-referrer, browsers send `Origin: null` with the forms of our own pages.
   referrerPolicy: { policy: 'same-origin' },
-  // Whether it is reached by https is for what stands in front to say, and to demand.
+  // The proxy in front decides whether https is used, and demands it.
   strictTransportSecurity: false,
 });

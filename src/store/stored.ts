@@ -1,18 +1,18 @@
 import type { EventId } from './event-id.ts';
 
-/** `pending` → `running` → `handled` | `skipped` | `dead`; replay puts an event back to `pending`. */
+/** `pending` → `running` → `handled` | `skipped` | `dead`; a replay resets an event to `pending`. */
 export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
 
 /** A verified notification, to be recorded. Times are milliseconds since the epoch. */
 export interface VerifiedNotification {
-  /** 32 bytes; with `eventTime`, what makes it the same event */
+  /** 32 bytes; notifications with the same digest and `eventTime` are one event */
   readonly digest: Uint8Array;
   readonly kind: string;
   readonly webhookId: string;
   readonly siteId: string;
   /** `media:ID`, `channel:ID`, or a name of its own; events of one resource never run two at once */
   readonly resource: string;
-  /** 0 where the notification has none */
+  /** 0 if the notification has none */
   readonly eventTime: number;
   /** the text as received */
   readonly body: string;
@@ -23,13 +23,13 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body
   readonly id: EventId;
   /** hex */
   readonly digest: string;
-  /** undefined once retention removed it */
+  /** undefined after retention has removed it */
   readonly body: string | undefined;
   readonly receivedAt: number;
   readonly deliveries: number;
   readonly lastDeliveryAt: number;
   readonly status: Status;
-  /** how often it was claimed since it was recorded or last replayed */
+  /** how many claims it had since it was recorded or last replayed */
   readonly attempts: number;
   /** how often it was replayed */
   readonly replays: number;
@@ -38,7 +38,7 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body
   readonly handledAt: number | undefined;
 }
 
-/** How one run of a handler ended. `lost`: its process crashed, or was so slow that its lease ran out. */
+/** The end of one run of a handler. `lost`: its process crashed, or was too slow to renew the lease. */
 export type AttemptOutcome =
   | 'handled'
   | 'skipped'
@@ -50,7 +50,7 @@ export type AttemptOutcome =
   | 'lost';
 
 export interface Attempt {
-  /** which replay it belongs to; 0 is the first life */
+  /** the replay it belongs to; 0 is before the first replay */
   readonly replay: number;
   readonly attempt: number;
   readonly startedAt: number;
@@ -59,7 +59,7 @@ export interface Attempt {
   readonly error: string | undefined;
 }
 
-/** Which events are meant; what is not given does not restrict. Times are event times, milliseconds since the epoch. */
+/** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
   readonly ids?: readonly string[] | undefined;
   /** one, or any of several */
@@ -90,9 +90,9 @@ export interface Unproven extends VerifiedNotification {
   /** the sender's address */
   readonly source: string;
   readonly receivedAt: number;
-  /** its place in the order in which they came */
+  /** its place in the order of arrival */
   readonly place: number;
-  /** what it takes of the quarantine's room */
+  /** how much of the quarantine's room it takes */
   readonly bytes: number;
 }
 

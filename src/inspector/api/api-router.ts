@@ -23,16 +23,16 @@ export function apiRouter(inspected: Inspected): Router {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** Each holds a connection; a browser opens one for each page that is open. */
+/** Each listener has a connection; a browser has one for each open page. */
 const MOST_LISTENERS = 100;
-/** A reader this far behind, in bytes, misses messages; the next one it gets makes it look again anyway. */
+/** A reader that is this many bytes behind misses messages; the next message makes its page reload anyway. */
 const MOST_BEHIND = 65_536;
 
-/** The live tail, as server-sent events. Whoever listens learns that something changed, and asks for what it needs. */
+/** The live tail, as server-sent events. A page learns from it that something changed, and requests what it needs. */
 function stream(feed: Feed, clock: Clock): RequestHandler {
   return (_req, res) => {
     if (feed.listeners >= MOST_LISTENERS) {
-      return void res.status(503).set('Retry-After', '30').json({ error: 'too many listen already' });
+      return void res.status(503).set('Retry-After', '30').json({ error: 'too many clients listen already' });
     }
     res.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
     res.flushHeaders();

@@ -17,10 +17,10 @@ import type {
 import { Refused } from './endpoint.ts';
 import type { BulkReplays } from './replays.ts';
 
-/** What the inspector shows: the service's store and configuration, what it watched, and the replays it began. */
+/** The sources of what the inspector shows: store and configuration of the service, its own watch, and its replays. */
 export type Inspected = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };
 
-/** How many events a search looks at before it says how far it came: at 5 million events, well under 100 ms. */
+/** How many events one search looks at: well under 100 ms in a store of 5 million events. */
 const REACH = 20_000;
 /** How many events of the same resource are shown on either side of one. */
 const NEIGHBOURS = 20;
@@ -119,7 +119,7 @@ export async function stats({ store, watch, clock }: Inspected): Promise<z.input
       not_recorded: recent('notRecorded'),
       refused_webhooks: watch.refusedWebhooks
         .list(RECENT_MS, now)
-        // Strangers can name any webhook; these are known to be there.
+        // Strangers can name any webhook; only known ones are listed.
         .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined)
         .map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
           webhook_id: webhookId,
@@ -176,7 +176,7 @@ export async function quarantine({ store }: Inspected): Promise<z.input<typeof q
   };
 }
 
-/** What is stored of webhooks. The secrets themselves stay where they are. */
+/** The webhooks with stored secrets. The secrets themselves are not shown. */
 export async function webhooks({ store, config }: Inspected): Promise<z.input<typeof webhooksAnswer>> {
   const known = Map.groupBy(await store.secrets(), ({ webhookId }) => webhookId);
   return {

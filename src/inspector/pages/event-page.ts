@@ -10,7 +10,7 @@ import { readQuery } from './page.ts';
 const path = z.object({ id: eventIdText });
 const form = z.object({ reset_steps: z.literal('on').optional() });
 
-/** One event and everything that is known of it. */
+/** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
   return async (req) => {
     const { id } = readQuery(path, req.params);

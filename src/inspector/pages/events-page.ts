@@ -34,7 +34,7 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
       isRestricted: isRestricted(filter),
       isEmptyStore: tallies.length === 0,
       isFirstPage: before === undefined,
-      // Short of a full page there is more to look at, but not necessarily more to find.
+      // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
       replayed: replayed === undefined ? undefined : Number(replayed),
       nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
@@ -43,7 +43,7 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
   };
 }
 
-/** What a searched text may be the name of: an event, a media or a channel. Those are found at once, however old. */
+/** Finds the event, media or channel with the searched text as its id, however old it is. */
 async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefined) {
   if (q === undefined) return [];
   const found = parseEventId(q) ? await store.event(q) : undefined;

@@ -17,15 +17,15 @@ const form = z.object({
   reset_steps: z.literal('on').optional(),
 });
 const filterNames = Object.keys(filterShape);
-/** What a form sends again to go on. */
+/** The fields that a form sends again to go on. */
 const formNames = [...filterNames, 'reset_steps'];
 
-/** So long a press of the button waits for the end. */
+/** How long a press of the button waits for the end. */
 const LONGEST_ANSWER_MS = 2000;
-/** How often a reader sees how far it is, in seconds. */
+/** How often the page reloads to show the progress, in seconds. */
 const REFRESH_S = 2;
 
-/** Says how many events a bulk replay would put back, before it happens; or how far one is that was begun. */
+/** Shows how many events a bulk replay would reset, before it begins; or the progress of one that has begun. */
 export function replayPage(inspected: Inspected): Page {
   return async (req, res) => {
     const { replay, ...filters } = readQuery(query, req.query);
@@ -50,7 +50,7 @@ export function replayMany(inspected: Inspected): RequestHandler {
   };
 }
 
-/** To the list where all are put back; else to where it says how far it is, or how to go on. */
+/** Redirects to the list if all events are reset; else to the page that shows the progress, or how to go on. */
 function lead(
   res: Response,
   { id: replay, events, isOver, problem }: Progress,

@@ -64,8 +64,8 @@ export function symbol(state: string): string {
 }
 
 /**
- * A time as HTML: in UTC as served; a script writes it in the reader's zone. It is what views may put in unescaped.
- * @param at ISO 8601, or null where there is none
+ * A time as HTML, in UTC; a script changes it to the reader's zone. Views insert it unescaped.
+ * @param at ISO 8601, or null for none
  */
 export function timeElement(at: string | null): string {
   const time = at === null ? Number.NaN : Date.parse(at);

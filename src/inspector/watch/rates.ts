@@ -1,4 +1,4 @@
-/** What happened within one step of time. */
+/** The counts and times of one step. */
 class Step {
   accepted = 0;
   duplicate = 0;
@@ -45,7 +45,7 @@ export interface Quantiles {
   readonly p99: number | null;
 }
 
-/** What happened in the last hour, in steps of ten seconds. */
+/** Counts and times of the last hour, in steps of ten seconds. */
 export class Rates {
   #steps: Step[] = [];
 
@@ -57,19 +57,19 @@ export class Rates {
     this.#stepAt(now)[timer].add(ms);
   }
 
-  /** How often within the last so many milliseconds. */
+  /** The count of the last `ms` milliseconds. */
   recent(counter: Counter, ms: number, now: number): number {
     return this.#since(now - ms).reduce((sum, step) => sum + step[counter], 0);
   }
 
-  /** Over the last so many milliseconds. */
+  /** The quantiles of the last `ms` milliseconds. */
   quantiles(timer: Timer, ms: number, now: number): Quantiles {
     const samples = this.#since(now - ms).map((step) => step[timer]);
     return { p50: quantileOf(samples, 0.5), p99: quantileOf(samples, 0.99) };
   }
 
   series(now: number): Series {
-    const last = Math.floor(now / STEP_MS) - 1; // the step under way would look like a slump
+    const last = Math.floor(now / STEP_MS) - 1; // the present step is not complete, and would look like a slump
     const known = new Map(this.#steps.map((step) => [step.number, step]));
     const steps = Array.from({ length: STEPS }, (_, index) => {
       const number = last - STEPS + 1 + index;
@@ -100,17 +100,17 @@ export class Rates {
   #stepAt(now: number): Step {
     const number = Math.floor(now / STEP_MS);
     const newest = this.#steps.at(-1);
-    if (newest && newest.number >= number) return newest; // a clock that was set back goes on where it was
+    if (newest && newest.number >= number) return newest; // after the clock was set back, the newest step goes on
     const step = new Step(number);
     this.#steps = [...this.#steps.slice(1 - STEPS), step];
     return step;
   }
 }
 
-/** Room for as many values as give a good 99th percentile. */
+/** As many values as a good 99th percentile needs. */
 const SIZE = 256;
 
-/** A fair sample of however many values, in bounded memory (reservoir sampling). */
+/** A fair sample of any number of values, in bounded memory (reservoir sampling). */
 export class Sample {
   readonly #values: number[] = [];
   readonly #random: () => number;
@@ -136,7 +136,7 @@ export class Sample {
   }
 }
 
-/** The value below which such a share of all that the samples saw lies; null where they saw nothing. */
+/** The quantile of all values that the samples got; null if they got none. */
 export function quantileOf(samples: readonly Sample[], share: number): number | null {
   const weighed = samples.flatMap(({ values, seen }) =>
     values.map((value) => ({ value, weight: seen / values.length })),

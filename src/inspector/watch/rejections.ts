@@ -1,7 +1,7 @@
 import type { Answered } from '../../observer.ts';
 import type { Result } from './request-results.ts';
 
-/** Why a request was refused. It holds nothing of its token. */
+/** A refused request and the reason. It has nothing of the token. */
 export interface Rejection {
   /** milliseconds since the epoch */
   readonly at: number;
@@ -27,7 +27,7 @@ export class Rejections {
   }
 }
 
-/** A webhook of which nothing was accepted since it was last refused. */
+/** A webhook with the requests for it that were refused since the last accepted one. */
 export interface RefusedWebhook {
   readonly webhookId: string;
   /** refusals in a row */
@@ -38,10 +38,10 @@ export interface RefusedWebhook {
   readonly lastAcceptedAt: number | undefined;
 }
 
-/** Strangers can name any webhook: beyond, the one that was named longest ago gives way. */
+/** Strangers can name any webhook. Over this number, the one that was named longest ago is forgotten. */
 const KEPT_WEBHOOKS = 1000;
 
-/** Which webhooks were refused again and again, whatever comes of others: the secret of one may be wrong. */
+/** Finds webhooks whose requests are all refused while those of others are accepted: their secret may be wrong. */
 export class RefusedWebhooks {
   readonly #webhooks = new Map<string, RefusedWebhook>();
 
@@ -57,7 +57,7 @@ export class RefusedWebhooks {
     this.#keep({ webhookId, refused: refused + 1, lastRefusedAt: now, lastAcceptedAt });
   }
 
-  /** Those refused within the last so many milliseconds, while nothing of them was accepted. */
+  /** The webhooks with refused requests and no accepted one in the last `ms` milliseconds. */
   list(ms: number, now: number): readonly RefusedWebhook[] {
     return [...this.#webhooks.values()].filter(
       ({ lastRefusedAt, lastAcceptedAt = 0 }) => lastRefusedAt > now - ms && lastAcceptedAt <= now - ms,

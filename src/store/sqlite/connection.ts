@@ -5,16 +5,16 @@ import { attempt, batchWriter } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
-/** One connection to a database and what can be done on it, a batch at a time. */
+/** One connection to a database. It does one batch at a time. */
 export interface Connection {
   run(batch: Batch): Replies;
   close(): void;
 }
 
 /**
- * @param cacheKiB how much of the database is kept in memory; SQLite's default where it is not given
- * @returns when its operations are loaded: each mode has its own
- * @throws whatever SQLite says when the database cannot be opened
+ * @param cacheKiB how much of the database to keep in memory; the default is SQLite's
+ * @returns once its operations are loaded: each mode has its own
+ * @throws the error of SQLite if the database cannot be opened
  */
 export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
   const operations: Operations =

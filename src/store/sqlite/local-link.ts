@@ -4,12 +4,12 @@ import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
 import { type StoreLink, unavailable, unopened } from './store-link.ts';
 
-/** Commands go through events once; a large cache would only make them large. */
+/** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;
 
 /**
- * A store thread's work done on the thread that asks for it: for commands, which have nothing else to do meanwhile, and
- * start in half the time and memory without threads.
+ * Does the work of a store thread on the calling thread: for commands, which have nothing else to do meanwhile, and
+ * which start in half the time and memory without threads.
  */
 export class LocalLink<O extends Operations> implements StoreLink<O> {
   readonly #connection: Connection;
@@ -37,7 +37,7 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   }
 
   async #run<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
-    await setImmediate(); // lets signals and timers come through between long rows of requests
+    await setImmediate(); // signals and timers come through between long series of requests
     const [reply] = this.#connection.run([{ name, input }]);
     if (reply && 'output' in reply) return reply.output as OutputOf<O, N>;
     throw unavailable(reply?.error.message ?? 'no reply');

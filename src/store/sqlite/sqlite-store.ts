@@ -29,17 +29,17 @@ import { Vault } from './vault.ts';
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** 32 bytes; without one, a key file beside the database is used, and made if there is none */
+  /** 32 bytes; without one, the store uses a key file beside the database, and makes one if there is none */
   readonly secretsKey?: Buffer | undefined;
-  /** false: on the thread that calls, which waits meanwhile; for commands, which start faster and smaller so */
+  /** false: the store works on the calling thread, which waits; commands start faster and smaller with it */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
-/** So much is written again before writes that wait for it give up. */
+/** A database of this size is rewritten before the writes that wait for it time out. */
 const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
-/** How often the log is tried to be emptied, and with which pause: ten seconds together with the tries themselves. */
+/** How often scrub tries to empty the log, and the pause between: ten seconds together with the tries themselves. */
 const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
@@ -240,7 +240,7 @@ export class SqliteStore implements EventStore {
     return this.#write.request('prune', { handledBefore, limit, among });
   }
 
-  /** How durable the writing connection really is. */
+  /** The actual durability of the writing connection. */
   settings() {
     return this.#write.request('settings', undefined);
   }
@@ -250,7 +250,7 @@ export class SqliteStore implements EventStore {
   }
 
   async close() {
-    // The last to go puts the log into the file and takes it away, which the one that only reads may not.
+    // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();
   }

@@ -46,11 +46,11 @@ export function unavailable(message: string): KitError {
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /unable to open|readonly/,
-    'its directory must be there, and this user must be allowed to write to it and to the file',
+    'its directory must exist, and this user must be allowed to write to the directory and the file',
   ],
-  [/locked/, 'another program holds it: let that finish, or end it'],
+  [/locked/, 'another program locks it: wait for that program, or end it'],
   [/full/, 'make room on its disk'],
-  [/not a database|malformed|encrypted/, 'put a backup in its place, or another path into DATABASE_URL'],
+  [/not a database|malformed|encrypted/, 'restore a backup, or set another path in DATABASE_URL'],
 ];
 
 /** A message of SQLite, with what the user can do about it where that is known. */

@@ -56,7 +56,7 @@ export function claim(db: Database): (request: Request) => Claimed {
 
 const WAVE = 1000;
 
-/** Makes ready what waited for its next attempt until now; a step at a time, so that a large wave does not stall acks. */
+/** Makes the events ready whose next attempt is due; one step at a time, so that a large wave does not stall acks. */
 function wakeWaiting(db: Database): (now: number) => void {
   const queues = resourceQueues(db);
   const due = db.prepare<[number], { seq: number; resource: string; event_time: number }>(

@@ -15,7 +15,7 @@ export function meta(db: Database): (name: string) => Uint8Array | undefined {
   return (name) => get.get(name);
 }
 
-/** Writes a page, as an empty commit goes well on a full disk too. */
+/** Writes a page, since an empty commit succeeds even on a full disk. */
 export function ping(db: Database): () => void {
   const write = db.prepare(
     "INSERT INTO meta VALUES ('ping', '') ON CONFLICT (name) DO UPDATE SET value = ''",
@@ -23,9 +23,9 @@ export function ping(db: Database): () => void {
   return () => void write.run();
 }
 
-/** What the durability of a connection rests on. */
+/** The settings that make a connection durable. */
 export interface Settings {
-  /** 2 is FULL: a commit is on disk when it returns */
+  /** 2 is FULL: a commit returns once it is on disk */
   readonly synchronous: number;
   readonly journalMode: string;
 }

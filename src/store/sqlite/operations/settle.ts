@@ -31,7 +31,7 @@ export function settle(db: Database): (input: Input) => boolean {
     const seq = seqOf(id);
     const queue = queueOf.get(resource);
     if (seq === undefined || queue?.event !== seq || queue.owner !== owner) return false;
-    // An owner that lost it may hold it again, in a later attempt.
+    // The owner may have lost the lease, and hold the event again in a later attempt.
     if (!isCurrent.get(seq, attempts, replays)) return false;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
@@ -52,7 +52,7 @@ export interface EndedAttempt {
   readonly error: string | null;
 }
 
-/** Writes down how the current attempt of an event ended. An attempt that was given back is written again. */
+/** Records the end of the current attempt of an event. A released attempt is recorded again at its next end. */
 export function attemptWriter(db: Database): (attempt: EndedAttempt) => void {
   const write = db.prepare(
     `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)

@@ -10,7 +10,7 @@ import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
 
-/** What the writing connection can do. Each is made once for its connection, with its statements prepared. */
+/** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
   record,
   claim,

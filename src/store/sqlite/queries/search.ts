@@ -26,7 +26,7 @@ export function search(db: Database): (query: Query) => Found {
 }
 
 interface ReplayQuery extends Query {
-  /** leaves out what was recorded after this one */
+  /** leaves out events that were recorded after this one */
   readonly upTo?: number | undefined;
 }
 
@@ -61,7 +61,7 @@ function finder<R extends Identity>(db: Database, columns: string, order: Order)
     if (!start) return { rows: [], next: undefined };
     const driver = order.driverOf(filter, start, tallies(), reach);
     const where = named(conditionOf(filter), condition);
-    // The rows come in the driver's order: SQLite runs it along, and stops once there are enough.
+    // The rows come in the driver's order: SQLite follows it, and stops once there are enough.
     const rows = db
       .prepare<object, R>(
         `SELECT ${columns} FROM (${driver.sql}) CROSS JOIN events USING (seq)
