@@ -11,7 +11,7 @@ export function hasDatabase({ DATABASE_URL: url }: Config): boolean {
 
 /**
  * Opens the database that the configuration names; looking at events does not make one. The server may run meanwhile.
- * @param threads whether the store works on threads of its own, for what has to go on beside it
+ * @param threads whether the store works on threads of its own, so that other work goes on beside it
  * @throws KitError STORE_UNUSABLE if there is none
  */
 export async function withDatabase<T>(
