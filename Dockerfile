@@ -1,7 +1,7 @@
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No scripts: nothing has to be compiled or downloaded, and the image brings its own Node.
+# No scripts: no package has to compile or download anything, and the image has its own Node.
 RUN npm ci --omit=dev --ignore-scripts
 
 FROM node:24-slim
@@ -13,10 +13,10 @@ COPY bin ./bin
 COPY src ./src
 RUN mkdir -p data node_modules/.cache && chown node:node data node_modules/.cache
 USER node
-# Shows that the image works, and keeps what Node compiles for this user,
+# Shows that the image works, and keeps Node's compiled code for this user,
 RUN node bin/hookkit.js demo --once
 USER root
-# which from now on it may read, and not write.
+# who from now on may read it, but not write it.
 RUN chown -R root:root node_modules/.cache && chmod -R a+rX node_modules/.cache
 USER node
 VOLUME /app/data

@@ -22,23 +22,14 @@ function temporaryFiles() {
 }
 
 export default {
-  testEnvironment: 'node',
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The long ones, which npm run test:faults runs.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/faults/'],
-  extensionsToTreatAsEsm: ['.ts'],
-  // Only types are stripped: what is tested is what Node runs.
-  transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: { target: 'es2024', parser: { syntax: 'typescript' } },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
-  },
+  // Node loads and runs what is tested, as it does for users.
+  testEnvironment: '<rootDir>/test/jest/environment.ts',
+  testRunner: '<rootDir>/test/jest/runner.ts',
+  transform: {},
   // Jest leaves one core to itself, which has nothing to do meanwhile.
   maxWorkers: '100%',
   testTimeout: 120_000,

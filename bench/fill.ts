@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { openWriter } from '../src/store/sqlite/open-database.ts';
+import { openWriter } from '../src/store/sqlite/open-sqlite.ts';
 
 export const SITES = 50;
 export const MEDIA = 500_000;

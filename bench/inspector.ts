@@ -41,22 +41,22 @@ const requests: Readonly<Record<string, (round: number) => string>> = {
   Overview: () => '/',
   Events: () => '/events',
   'Events, from the middle on': () => `/events?before=${pastHalf}`,
-  'Events, given up': () => '/events?status=dead',
+  'Events, dead': () => '/events?status=dead',
   'Events, handled': () => '/events?status=handled',
   'Events, skipped': () => '/events?status=skipped',
   'Events of a common kind': () => '/events?kind=media_available',
   'Events of a rare kind': () => '/events?kind=made_up',
-  'Events, given up, of a rare kind': () => '/events?kind=made_up&status=dead',
+  'Events, dead, of a rare kind': () => '/events?kind=made_up&status=dead',
   'Events of a site': (round) => `/events?site=site${round % 50}`,
   'Events of a site that is not there': () => '/events?site=nowhere',
   'Events of a media': (round) => `/events?resource=${one(round)}`,
   'Events of a day half a year ago': (round) => `/events?since=${day(180 + round)}&until=${day(179 + round)}`,
-  'Events of that day, given up': (round) =>
+  'Events of that day, dead': (round) =>
     `/events?since=${day(180 + round)}&until=${day(179 + round)}&status=dead`,
-  'Search for what stands nowhere': () => '/events?q=nothing-has-this',
+  'Search for a text that no event has': () => '/events?q=nothing-has-this',
   'Search for a media by its id': (round) => `/events?q=${one(round).slice(6)}`,
   Event: (round) => `/events/${ids[round * 20]}`,
-  'Replay, count of given up': () => '/events/replay?status=dead',
+  'Replay, count of dead': () => '/events/replay?status=dead',
   'Replay, count of a site': () => '/events/replay?site=site1',
   'Replay, count of all': () => '/events/replay',
   Channels: () => '/channels',
@@ -141,18 +141,18 @@ const ackRow = (name: string, { perSecond, p50, p99 }: typeof alone) =>
   `| ${name} | ${Math.round(perSecond)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`;
 const result = `# The inspector with ${(EVENTS / 1e6).toFixed(1)} million events
 
-${machine()}, whose load average was ${load} when it began. ${Math.round(bytes / EVENTS)} bytes an event, its attempt and all indexes included. \`npm run bench:inspector\`
+${machine()}, load average ${load} when it began. ${Math.round(bytes / EVENTS)} bytes an event, with its attempt and all indexes. \`npm run bench:inspector\`
 
-Milliseconds from the request over HTTP to the end of the answer, ${ROUNDS} times each.
+Milliseconds from the HTTP request to the end of the answer, ${ROUNDS} times each.
 
 | page or list | median | slowest |
 |---|---|---|
 ${rows.join('\n')}
 
-Records 32 at a time, committed to disk, while nobody looks, while one page after the other of the above is asked for once
-a second, as an open page does, and as fast as they come (${hard.asked} requests in ${ACK_SECONDS} s). Reader, service and
-load share the machine's cores; queries run on a thread and a connection of their own, so that what they cost acks is their
-share of the processor.
+The benchmark records events, 32 at a time, committed to disk: while nobody looks, while it asks for the above pages in turn once
+a second, as an open page does, and while it asks for them as fast as they come (${hard.asked} requests in ${ACK_SECONDS} s). Reader, service and
+load share the machine's cores. Queries run on their own thread and connection, so that they cost acks only their share of the
+processor.
 
 | | a second | p50 ms | p99 ms |
 |---|---|---|---|

@@ -5,9 +5,9 @@ const RESULTS = new URL('./RESULTS.md', import.meta.url);
 
 const INTRODUCTION = `# Measured
 
-\`npm run bench\`, or \`npm run bench -- acks dispatch\` for some sections. Each section is one run that goes round by round
-through all that it compares; figures are medians over the rounds. Server and load generator share the machine; every
-request is another notification, correctly signed.`;
+\`npm run bench\`, or \`npm run bench -- acks dispatch\` for some sections. Each section is one run of several
+rounds. A round measures each target once, and figures are medians over the rounds. Server and load generator share the machine;
+every request is another notification, correctly signed.`;
 
 /** One section's part of the results: its heading, where and when it was measured, and what came out. */
 export async function partOf(title: string, rounds: number, run: () => Promise<string>): Promise<string> {

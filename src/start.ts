@@ -9,7 +9,7 @@ type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'> & {
   readonly droppedLogLines?: () => number;
 };
 
-/** Starts the service as every command runs it: on the machine's clock, and watched. */
+/** Starts the service as the commands run it: on the machine's clock, with the inspector. */
 export async function start(options: Options): Promise<Service> {
   const { config, handlers, log } = options;
   let admin: Admin | undefined;

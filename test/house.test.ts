@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { circlesOf } from './support/circles.ts';
 import { codeOf, filesBelow, importsOf, roomOf, type SourceFile } from './support/source-files.ts';
 
 /** What is in src/handlers/ is its owner's: these rules say nothing about it. */
@@ -34,9 +35,68 @@ const TIME_READS = [
 ];
 const asksForTime = (code: string) => TIME_READS.some((read) => read.test(code));
 
+/** What a room must not import, as DESIGN draws the house. A rule holds as soon as its room is there. */
+const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
+  base: (target) => /^src\/(?!base\/)/.test(target),
+  notification: (target) => /^src\/(?!notification\/|base\/)/.test(target),
+  mock: (target) => /^src\/(receiver|store|dispatch)\//.test(target),
+  receiver: (target) => /^src\/(dispatch|handlers)\//.test(target),
+  // It is told where to speak: it knows no command line, and no page; it sends to any receiver, and knows none.
+  replay: (target) => /^src\/(cli|inspector|mock|receiver)\//.test(target) || target === 'commander',
+  // The kit of the tests of handlers has no server and no command.
+  testing: (target) => /^src\/(cli|inspector|receiver|recipes|handlers)\//.test(target),
+  recipes: (target) => /^src\//.test(target) && !HANDLERS_MAY_IMPORT.test(target),
+};
+
+/** What a handler may import, wherever it stands. */
+const HANDLERS_MAY_IMPORT = /^src\/(index\.ts$|dispatch\/handler\.ts$|provider\/|notification\/|recipes\/)/;
+
+/** Rooms that nothing depends on: tests and the owner's handlers alone import them. */
+const leaves = ['testing', 'recipes'];
+
+/** The door of the store: what other rooms import of it. */
+const STORE_DOOR = [
+  'event-store.ts', // the interface, and everything that it gives and takes
+  'open.ts', // opens the store that DATABASE_URL names
+  'event-id.ts',
+  'event-json.ts',
+  'event-search.ts',
+  'event-pages.ts', // goes through all events
+  'verified.ts', // what is stored of a notification
+  'commit-probe.ts', // whether the store can commit: receiver and inspector ask
+  'retention.ts', // runs with the service
+  'prune-matching.ts',
+  'unreadable-secrets.ts', // runs with the service
+  'predictable-secrets.ts', // no start with one, and no import
+  'check-files.ts', // for the doctor
+  'check-store.ts', // for the doctor
+].map((file) => `src/store/${file}`);
+
+/** Each import of a file that breaks a rule of its room. */
+function brokenRules(files: readonly SourceFile[]): string[] {
+  const own = Object.entries(forbidden).flatMap(([room, isForbidden]) =>
+    breaches(
+      files.filter(({ path }) => roomOf(path) === room),
+      isForbidden,
+    ),
+  );
+  const ofLeaves = leaves.flatMap((leaf) =>
+    breaches(
+      files.filter(({ path }) => roomOf(path) !== leaf),
+      (target) => target.startsWith(`src/${leaf}/`),
+    ),
+  );
+  const isInside = (target: string) => target.startsWith('src/store/') && !STORE_DOOR.includes(target);
+  const ofStore = breaches(
+    files.filter(({ path }) => roomOf(path) !== 'store'),
+    isInside,
+  );
+  return [...own, ...ofLeaves, ...ofStore];
+}
+
 describe('the rules of the house', () => {
   test('are checked on files that are there, when imports are read', () => {
-    for (const room of ['mock', 'receiver', 'cli', 'store', 'dispatch', 'notification']) {
+    for (const room of ['base', 'mock', 'receiver', 'cli', 'store', 'dispatch', 'notification']) {
       expect(inRoom(room).length).toBeGreaterThan(1);
     }
     const all = sources.flatMap(importsOf);
@@ -54,22 +114,78 @@ describe('the rules of the house', () => {
     ).toEqual(['src/x/b.ts', 'src/c.ts', 'e', 'd']);
   });
 
-  test('keep the mock apart: it imports nothing of receiver, store or dispatch', () => {
-    expect(breaches(inRoom('mock'), (target) => /^src\/(receiver|store|dispatch)\//.test(target))).toEqual(
-      [],
+  test('say what each room may import, when every import of src is read, without a breach', () => {
+    expect(brokenRules(sources)).toEqual([]);
+  });
+
+  test.each([
+    ['src/base/a.ts', '../store/event-store.ts'],
+    ['src/notification/a.ts', '../config.ts'],
+    ['src/mock/a.ts', '../store/event-store.ts'],
+    ['src/mock/deliveries/a.ts', '../../dispatch/handler.ts'],
+    ['src/receiver/a.ts', '../dispatch/handler.ts'],
+    ['src/replay/a.ts', '../cli/print.ts'],
+    ['src/replay/a.ts', '../inspector/index.ts'],
+    ['src/replay/a.ts', '../receiver/verdict.ts'],
+    ['src/replay/a.ts', 'commander'],
+    ['src/testing/a.ts', '../receiver/app.ts'],
+    ['src/recipes/a.ts', '../store/event-store.ts'],
+    ['src/recipes/a.ts', '../dispatch/dispatcher.ts'],
+    ['src/cli/a.ts', '../testing/kit.ts'],
+    ['src/dispatch/a.ts', '../recipes/published.ts'],
+    ['src/cli/a.ts', '../store/sqlite/sqlite-store.ts'],
+    ['src/dispatch/a.ts', '../store/seal.ts'],
+  ])('are broken, when %s imports %s', (path, specifier) => {
+    const text = `import type { A } from '${specifier}';`;
+    expect(brokenRules([{ path, text }])).toHaveLength(1);
+  });
+
+  test.each([
+    ['src/base/a.ts', './clock.ts'],
+    ['src/mock/a.ts', '../notification/kinds.ts'],
+    ['src/replay/a.ts', '../dispatch/dispatcher.ts'],
+    ['src/replay/a.ts', '../store/event-store.ts'],
+    ['src/testing/a.ts', '../mock/index.ts'],
+    ['src/testing/a.ts', '../dispatch/dispatcher.ts'],
+    ['src/recipes/a.ts', '../index.ts'],
+    ['src/recipes/a.ts', '../provider/index.ts'],
+    ['src/store/a.ts', './sqlite/sqlite-store.ts'],
+  ])('are kept, when %s imports %s', (path, specifier) => {
+    const text = `import type { A } from '${specifier}';`;
+    expect(brokenRules([{ path, text }])).toEqual([]);
+  });
+
+  test('have a door of the store that is there, file by file, and in use', () => {
+    const used = new Set(
+      sources
+        .filter(({ path }) => roomOf(path) !== 'store')
+        .flatMap((file) => importsOf(file).map(({ target }) => target)),
     );
+    expect(STORE_DOOR.filter((file) => !used.has(file))).toEqual([]);
   });
 
-  test('keep the receiver apart: it imports nothing of dispatch or handlers', () => {
-    expect(breaches(inRoom('receiver'), (target) => /^src\/(dispatch|handlers)\//.test(target))).toEqual([]);
+  test('let no files import each other in a circle, types included', () => {
+    expect(circlesOf(sources)).toEqual([]);
   });
 
-  test('keep replay apart: it imports nothing of cli, inspector, mock or receiver, and speaks through a listener alone', () => {
+  test('find a circle and name what ties it, when files import each other over others', () => {
+    const files = [
+      { path: 'src/x/a.ts', text: "import { type B, c } from './b.ts';\nimport { d } from './d.ts';" },
+      { path: 'src/x/b.ts', text: "export type { A } from '../y/c.ts';" },
+      { path: 'src/y/c.ts', text: "import type { E } from '../x/a.ts';" },
+      { path: 'src/x/d.ts', text: "import { a } from './a.ts';" },
+      { path: 'src/x/e.ts', text: "import { a } from './a.ts';" },
+    ];
+    expect(circlesOf(files)).toEqual([
+      'src/x/a.ts -> src/x/b.ts (B, c) -> src/y/c.ts (A) -> src/x/a.ts (E)',
+      'src/x/a.ts -> src/x/d.ts (d) -> src/x/a.ts (a)',
+    ]);
+  });
+
+  test('have replay speak through its listener alone: it names no stream, argument or signal of the process', () => {
     expect(inRoom('replay').length).toBeGreaterThan(10);
-    const isForbidden = (target: string) => /^(src\/(cli|inspector|mock|receiver)\/|commander$)/.test(target);
-    expect(breaches(inRoom('replay'), isForbidden)).toEqual([]);
-    const speaks = inRoom('replay').filter((file) => /\bprocess\b/.test(codeOf(file)));
-    expect(speaks.map(({ path }) => path)).toEqual([]);
+    const speakers = inRoom('replay').filter((file) => /\bprocess\b/.test(codeOf(file)));
+    expect(speakers.map(({ path }) => path)).toEqual([]);
   });
 
   test('keep the inspector apart: one line mounts it, and nothing else imports it', () => {
@@ -90,16 +206,6 @@ describe('the rules of the house', () => {
     const tests = filesBelow('test', '.ts').filter(({ path }) => path !== 'test/house.test.ts');
     const all = [...sources, ...tests, ...filesBelow('bench', '.ts')];
     expect(breaches(all, (target) => target.startsWith('src/handlers'))).toEqual([]);
-  });
-
-  test('keep the base below everything: it imports no room', () => {
-    expect(inRoom('base').length).toBeGreaterThan(1);
-    expect(breaches(inRoom('base'), (target) => /^src\/(?!base\/)/.test(target))).toEqual([]);
-  });
-
-  test('keep the notifications next to the base: they import no other room', () => {
-    const isOther = (target: string) => /^src\/(?!notification\/|base\/)/.test(target);
-    expect(breaches(inRoom('notification'), isOther)).toEqual([]);
   });
 
   test('start without what they do not need: nobody imports values of node:http, which would load fetch', () => {

@@ -12,8 +12,8 @@ type Results = Readonly<Record<Name, AckFigures>>;
 
 const NOTES = `- \`bare-http\`: \`node:http\` that answers 200; \`bare-express\`: Express 5 with \`express.json()\`. Neither verifies or stores.
 - \`textbook\`: jsonwebtoken with the secret as a string, one durable insert a request; \`textbook-normal\`: the same with
-  \`synchronous = NORMAL\`, which may lose what it acknowledged.
-- \`ours\`: the whole service, as \`npm start\` runs it, with handlers that do nothing; all events are handled meanwhile.
+  \`synchronous = NORMAL\`, which may lose acknowledged notifications.
+- \`ours\`: the whole service, as \`npm start\` runs it, with handlers that do nothing; it handles all events meanwhile.
 - \`load\` is the load generator's share of a core, \`µs\` the server's processor time a request, of all its threads.`;
 
 /** Acks a second beside what a receiver could be at best, and beside the one that most would write. */

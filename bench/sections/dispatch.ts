@@ -22,15 +22,15 @@ type Case = (typeof CASES)[number];
 const isTheirs = (name: Case, isNormal: boolean) =>
   !name.startsWith('ours') && name.endsWith('NORMAL') === isNormal;
 
-const NOTES = `- A job is a row in a database that does nothing when its turn comes. All are there before the clock starts, and all are
-  checked to be done when it ends.
+const NOTES = `- A job is a row in a database that does nothing when its turn comes. All jobs exist before the clock starts, and the benchmark
+  checks that all are done when it ends.
 - \`ours\`: from pending to handled, each of another media, 16 at once; every attempt is recorded, and no two of one media
   run at once. \`ours, one media\`: all are of the same, so that they run one after the other. Acks wait for the disk;
-  claims and results do not, as an event whose result is lost runs again.
+  claims and results do not: an event whose result is lost runs again.
 - [plainjob](https://www.npmjs.com/package/plainjob) 0.0.14 does one job after the other in a process; its documentation
   advises several processes for high throughput. [liteque](https://www.npmjs.com/package/liteque) 0.8.0 runs 16 at once.
-  Neither records attempts. Both set \`synchronous = NORMAL\` by themselves; where it does not say so, it is FULL here.
-- liteque's transactions are refused by this version of better-sqlite3, so that here it runs its statements without.`;
+  Neither records attempts. Both set \`synchronous = NORMAL\` by themselves; rows without NORMAL in their name use FULL.
+- This version of better-sqlite3 refuses liteque's transactions, so here it runs its statements without them.`;
 
 /** Events a second from pending to handled, beside two job queues on SQLite. */
 export const dispatch: Section = { title: 'Dispatch', run };

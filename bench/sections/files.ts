@@ -37,8 +37,8 @@ async function run(sizes: Sizes): Promise<string> {
   const { all } = await interleaved(['all'], sizes.rounds, () => measure(sizes));
   const rows = [
     ['events replayed to handlers, a second', number(all.replayed), number(all.replayedMb)],
-    ['of which put back and made ready, a second', number(all.putBack), ''],
-    ['of which handled then, a second', number(all.handled), ''],
+    ['of which reset and made ready, a second', number(all.putBack), ''],
+    ['of which handled after that, a second', number(all.handled), ''],
     ['`events export --out`, events a second', number(all.exported), number(all.exportMb)],
     [
       `\`events replay --to --from --concurrency ${CONCURRENCY}\`, requests a second`,
@@ -50,7 +50,7 @@ async function run(sizes: Sizes): Promise<string> {
   ];
   const notes = `- A recording of ${number(sizes.events)} events is exported, and ${number(sizes.sent)} of them are sent. MB (10^6 bytes) are the most that the
   process held.
-- Replayed: all ${number(sizes.replayed)} of a database, a copy each round, are put back to pending and made ready, then handled by
+- Replayed: all ${number(sizes.replayed)} of a database, a copy each round, are reset to pending and made ready, then handled by
   handlers that do nothing, on one clock. Times of commands are those of their processes, from start to end.`;
   return [
     table(['', '', 'MB'], rows),

@@ -19,11 +19,11 @@ const USUAL_MS = 3000;
 const KINDS = ['unthrottled', 'throttled', 'bare'] as const;
 type Kind = (typeof KINDS)[number];
 
-const NOTES = `- Milliseconds of processor time that the whole process takes a request, all of its threads and the kernel's share
-  included, at a BODY_LIMIT of ${LIMIT / 1024} KiB; each shape over ${CONNECTIONS} connections, median of the rounds. Before, the service
+const NOTES = `- Milliseconds of processor time that the whole process takes a request, with all of its threads and the kernel's
+  share, at a BODY_LIMIT of ${LIMIT / 1024} KiB; each shape over ${CONNECTIONS} connections, median of the rounds. Before that, the service
   is sent the usual request for ${USUAL_MS / 1000} s and each shape for ${WARM_UP_MS / 1000} s. Nothing is subtracted.
-- \`throttled\`: the source has failed over REJECT_LIMIT times before. \`KB\`: what comes over the line, headers included.
-- \`bare\`: \`node:http\` that reads the same to its end and answers 200, which is the least that it can take.`;
+- \`throttled\`: the source has failed over REJECT_LIMIT times before. \`KB\`: the bytes on the line, headers included.
+- \`bare\`: \`node:http\` that reads the same to its end and answers 200, which is the least possible time.`;
 
 /** What a request costs that nobody signed, for each shape of the corpus. */
 export const hostile: Section = { title: 'Hostile requests', run };

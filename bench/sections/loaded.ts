@@ -44,7 +44,7 @@ function run(sizes: Sizes): Promise<string> {
 function notes(events: number): string {
   return `- \`plain\`: handlers that do nothing, an empty database; \`slow handlers\`: every handler takes ${number(HANDLERS_MS)} ms.
 - \`stored\`: as \`plain\`, with ${number(events)} events stored; \`queried\`: the same, while counts, lists and searches for a
-  text that stands nowhere go through all of them, one after the other without a pause.
+  text that no event has go through all of them, one after the other without a pause.
 - Ratios are to \`plain\`, those of \`queried\` to \`stored\`. Queries, service and load generator share the cores.`;
 }
 

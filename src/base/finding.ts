@@ -2,11 +2,11 @@
 export interface Finding {
   readonly check: string;
   readonly result: 'ok' | 'warn' | 'FAIL' | 'skipped';
-  /** what was found and, where it is not as it should be, what to do */
+  /** what was found and, for a problem, what to do */
   readonly detail: string;
 }
 
-/** A check's name, and from there its findings. */
+/** Makes the findings of one check. */
 export function findingsOf(check: string) {
   const make =
     (result: Finding['result']) =>

@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts';
 
 const TLS = /CERT|TLS|SSL|SIGNATURE|ISSUER/;
 
-/** What a fetch failed on, in words that say where to look. */
+/** Why a fetch failed, in words that say where to look. */
 export function whyUnreachable(error: unknown): string {
   const code = codeOf(error);
   if (code === undefined) return messageOf(error);

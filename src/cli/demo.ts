@@ -10,13 +10,15 @@ import { SITE, type Stage, setStage } from './demo/stage.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
 
-/** How often something new happens in the demo that goes on. */
+/** The pause between two new media of an endless demo. */
 const BEAT_MS = 2000;
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('Watch all 13 kinds arrive from the mock provider, be verified, recorded and handled.')
-    .option('--once', 'end after one round: exit 0 only if everything came out as it must')
+    .description(
+      'Demonstrate all 13 kinds: the mock provider sends them; the receiver verifies, records and handles them.',
+    )
+    .option('--once', 'end after one round; exit with 0 only if every result is as expected')
     .action(demo);
 }
 
@@ -27,7 +29,7 @@ async function demo({ once }: { once?: true }): Promise<void> {
     closed ??= stage.close();
     return closed;
   };
-  // An error that nobody catches ends it as it ends any program: not in order, and not with 0.
+  // An uncaught error ends the process at once with 1, as in any program: no orderly stop, no exit code 0.
   if (!once) closeWithGrace({ logger: false, skip: UNCAUGHT }, close);
   try {
     await write(
@@ -36,7 +38,7 @@ async function demo({ once }: { once?: true }): Promise<void> {
     await playRound(stage);
     if (once) return;
     await write(
-      `\nGoing on with a new media every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
+      `\nA new media follows every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
     );
     for (;;) await beat(stage);
   } finally {
@@ -44,7 +46,7 @@ async function demo({ once }: { once?: true }): Promise<void> {
   }
 }
 
-/** @throws KitError if anything came out otherwise than it must */
+/** @throws KitError DEMO_FAILED if a result is not as expected */
 async function playRound(stage: Stage): Promise<void> {
   const scenes = [
     ...(await playAllKinds(stage)),
@@ -63,7 +65,7 @@ async function playRound(stage: Stage): Promise<void> {
   const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
   if (missing.length > 0) throw new KitError('DEMO_FAILED', `not delivered: ${missing.join(', ')}`);
   if (wrong > 0)
-    throw new KitError('DEMO_FAILED', `${wrong} of ${scenes.length} came out otherwise than they must`);
+    throw new KitError('DEMO_FAILED', `${wrong} of ${scenes.length} results are not as expected`);
   await write(`\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.\n`);
 }
 

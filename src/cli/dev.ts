@@ -14,21 +14,21 @@ import { say } from './print.ts';
 
 const SITE = 'devSite1';
 
-/** Whoever has changed a file waits for the restart: a handler that still runs is aborted soon, and run again by it. */
+/** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
 const LONGEST_GRACE_MS = 1000;
-/** What stopping takes beside: the last commit, a handler that does not listen to its signal. */
+/** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
 
 export function devCommand(): Command {
   return new Command('dev')
     .description(
-      'Serve with the mock provider beside it, its webhook registered: for writing handlers. It listens on loopback alone, ' +
-        'whatever HOST and ADMIN_HOST say, and uses DEV_DATABASE_URL in the place of DATABASE_URL.',
+      'Develop handlers: serve, with a mock provider that sends to this receiver. The command listens on loopback only, ' +
+        'whatever HOST and ADMIN_HOST say, and uses DEV_DATABASE_URL instead of DATABASE_URL.',
     )
     .action(() => dev(devConfig()));
 }
 
-/** Nothing of it may touch what the same settings serve elsewhere. */
+/** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
 function devConfig(): Config {
   const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' });
   return {
@@ -81,7 +81,7 @@ interface Running {
   readonly config: Config;
 }
 
-/** Where everything is. */
+/** Tells the developer where everything is. */
 function introduction({ mock, service, webhook, config }: Running): string {
   const url = config.DATABASE_URL;
   return `receiver  ${webhook.metadata.webhook_url}

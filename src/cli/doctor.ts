@@ -20,22 +20,22 @@ interface Flags {
 }
 
 const HELP = `
-Each line begins with ok, warn, FAIL or skipped; a FAIL ends it with exit code 1. Nothing is changed. Run it as the user
-that the server runs as.
+Each line begins with ok, warn, FAIL or skipped. After a FAIL the exit code is 1. The command changes nothing. Run it as the
+user that the server runs as.
 
 Examples:
   npx hookkit doctor
   npx hookkit doctor --offline --json
   npx hookkit doctor --url https://your.host/webhooks/media`;
 
-/** `hookkit doctor`: whether an installation is as it has to be. */
+/** `hookkit doctor`: checks an installation. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
       'Check this installation: Node, configuration, database, disk, key, secrets, clock, provider, the URL.',
     )
-    .option('--offline', 'skip what needs the network')
-    .option('--url <url...>', 'check that these URLs reach the receiver, beside those registered')
+    .option('--offline', 'skip the checks that need the network')
+    .option('--url <url...>', 'check that these URLs reach the receiver too, beside the registered ones')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .action(doctor);
@@ -57,15 +57,15 @@ function lineOf({ result, check, detail }: Finding): string {
 }
 
 interface Examination {
-  /** whether to leave out what needs the network */
+  /** whether to skip the checks that need the network */
   readonly isOffline: boolean;
-  /** to be reached, beside those of the registered webhooks */
+  /** checked in addition to the URLs of the registered webhooks */
   readonly urls: readonly string[];
 }
 
 const SQLITE = 'sqlite:';
 
-/** Checks everything, one after another. Whatever is wrong is a finding; nothing is thrown. */
+/** Runs all checks, one after another. A problem is a finding, never an error. */
 async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
   yield checkNode(process.versions.node);
   const configuration = findingsOf('configuration');
@@ -81,7 +81,7 @@ async function* examine(examination: Examination): AsyncGenerator<Finding, void,
   yield* examineNetwork(config, examination, webhooks);
 }
 
-/** @returns the webhooks whose notifications can be verified; undefined where that cannot be told */
+/** @returns the webhooks whose notifications can be verified; undefined if that is not known */
 async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
   if (config.DATABASE_URL.startsWith(SQLITE)) {
     const path = config.DATABASE_URL.slice(SQLITE.length);

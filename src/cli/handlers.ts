@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { listCommand } from './handlers/list.ts';
 import { tryCommand } from './handlers/try.ts';
 
-/** `hookkit handlers`: what src/handlers/ takes, and a way to try it. */
+/** `hookkit handlers`: lists and tries the handlers. */
 export function handlersCommand(): Command {
   return new Command('handlers')
-    .description('Show which kinds src/handlers/ takes; `try` runs one of its handlers.')
+    .description('List the kinds that src/handlers/ handles, or try one of its handlers.')
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(tryCommand());
 }

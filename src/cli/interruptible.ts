@@ -3,8 +3,8 @@ import { say } from './print.ts';
 import { onInterrupt } from './terminal.ts';
 
 /**
- * Does something that may stop at any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to
- * do next; a second one ends the process at once.
+ * Does work that may stop after any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to do
+ * next. A second one ends the process at once.
  * @param advice what to do after an interruption
  */
 export async function interruptible<T>(
@@ -25,9 +25,9 @@ export async function interruptible<T>(
   }
 }
 
-/** Does something that must not be left half-done: Ctrl-C and SIGTERM have to wait until it has ended. */
+/** Does work that must not stay half-done: Ctrl-C and SIGTERM wait until it has ended. */
 export async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
-  const release = onInterrupt(() => say('this must not be left half-done: ending in a moment'));
+  const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
   try {
     return await work();
   } finally {

@@ -9,8 +9,8 @@ const FAILED = 1;
 const WRONG_USAGE = 2;
 
 /**
- * Each command's module is loaded when the command is called: a command line that needs neither Express nor the mock
- * starts in half the time and half the memory without them.
+ * The module of a command is loaded only when the command is called. Without Express and the mock, the other commands start
+ * in half the time and half the memory.
  */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
@@ -30,24 +30,24 @@ async function programOf(name: string | undefined): Promise<Command> {
     .description('Receive, verify, record, handle and replay signed webhooks.')
     .option(
       '--env-file <file>',
-      'read settings from this file in the place of .env; the environment wins over it',
+      'read settings from this file instead of .env; the environment takes precedence',
     )
     .hook('preAction', (hookkit) => {
       const { envFile }: { envFile?: string } = hookkit.opts();
       if (envFile !== undefined) useEnvFile(envFile);
     })
-    .showHelpAfterError('(hookkit --help tells more)');
+    .showHelpAfterError('(run hookkit --help for more)');
   const called = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of called ? [called] : Object.values(commands)) program.addCommand(await load());
   return program;
 }
 
-/** The command that a command line calls: what stands first and is neither an option nor the file of one. */
+/** The command that a command line calls: its first argument that is neither an option nor the file of --env-file. */
 function commandIn(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--env-file');
 }
 
-/** Has a command throw in the place of exiting, and print as everything else does. */
+/** Makes a command throw where commander would exit the process, and print through print.ts. */
 function takeOver(command: Command): void {
   command.exitOverride();
   const withoutEnd = (text: string) => text.replace(/\n$/, '');

@@ -17,32 +17,32 @@ interface Flags {
   readonly virtualClock?: true;
 }
 
-/** How long what is under way may take to end. */
+/** How long open requests may take to end at a stop. */
 const CLOSING_MS = 5000;
 
-/** `hookkit mock`: the mock provider as a process of its own, on MOCK_PORT unless `--port` says otherwise. */
+/** `hookkit mock`: a mock provider in a process of its own, on `--port` or else MOCK_PORT. */
 export function mockCommand(): Command {
   return new Command('mock')
     .description(
-      'Run a mock of the provider: both APIs, simulated sites, signed deliveries, faults, its own clock.',
+      'Mock the provider: both APIs, simulated sites, signed deliveries, faults and a clock of its own.',
     )
     .option(
       '--port <port>',
-      'where to listen; 0 takes any port that is free (default: MOCK_PORT)',
+      'the port to listen on; 0 takes any free port (default: MOCK_PORT)',
       wholeNumber(65_535),
     )
-    .option('--host <host>', 'the address to listen on; nobody is asked for a password', mockDefaults.host)
+    .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
     .option(
       '--name <host...>',
-      'further names by which it is asked for, HOST or HOST:PORT: behind a proxy, in a container',
+      'more host names that the mock answers to, HOST or HOST:PORT: behind a proxy, in a container',
       hostNames,
     )
     .option(
       '--seed <number>',
-      'the same seed gives the same run; without one, nobody can tell the ids and secrets',
+      'make ids and secrets predictable: the same seed gives the same run',
       wholeNumber(2 ** 32 - 1),
     )
-    .option('--virtual-clock', 'a clock that stands still until POST /_mock/clock puts it forward')
+    .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);
 }
 
@@ -60,28 +60,30 @@ async function run({
     ...(virtualClock && { clock: new VirtualClock() }),
     onAttempt: (delivery) => lines.write(visible(`${summaryOf(delivery)}\n`)),
   });
-  // An error that nobody catches ends it as it ends any program: not in order, and not with 0.
+  // An uncaught error ends the process at once with 1, as in any program: no orderly stop, no exit code 0.
   closeWithGrace({ delay: CLOSING_MS, logger: false, skip: UNCAUGHT }, async () => {
     await mock.close();
     await lines.flush();
   });
   lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
   if (isLoopback(options.host)) return;
-  say(`WARNING: ${options.host} is not loopback: whoever reaches this address controls the mock`);
+  say(`WARNING: ${options.host} is not loopback: anybody who reaches this address controls the mock`);
 }
 
-/** What to tell of a mock that has started. */
+/** A mock that has started. */
 interface Introduction {
   readonly url: string;
   readonly seed: number | undefined;
   readonly isVirtual: boolean;
 }
 
-/** What somebody needs to work with a mock: what it is, where, with which credentials, and how to steer it. */
+/** Tells a user how to work with the mock: its addresses, credentials and control routes. */
 function introduction({ url, seed, isVirtual }: Introduction): string {
   const clock = isVirtual ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
   const luck =
-    seed === undefined ? 'none: ids and secrets are random' : `${seed}: whoever knows it knows the secrets`;
+    seed === undefined
+      ? 'none: ids and secrets are random'
+      : `${seed}: anybody who knows the seed knows the secrets`;
   const tokens = defaultTokens.map(({ token }) => token).join(', ');
   const routes = controlCatalogue.map(
     ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
@@ -101,7 +103,7 @@ ${routes.join('\n')}
 `;
 }
 
-/** A line an attempt, without the token and what it proves. */
+/** A line for an attempt, without its token. */
 function summaryOf({ id, webhook_id, notification, faults, state, attempts }: Delivery): string {
   const attempt = attempts.at(-1);
   const result = attempt?.answer?.status ?? attempt?.error ?? '';

@@ -2,35 +2,35 @@ import { KitError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 import { terminal } from './terminal.ts';
 
-/** Text of others within a line of ours. */
+/** Makes foreign text safe to print within a line. */
 export { visibleLine as line } from '../base/visible.ts';
 
-/** Thrown when nobody reads what a command is there to print, as after `| head`: nothing is left to do, and nothing wrong. */
+/** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
 export class NobodyReads extends Error {}
 
-/** Logs and messages that nobody reads any more end nothing; whoever writes data is told by the write itself. */
+/** Ignores errors of stdout and stderr, so that a closed log never ends a command. A write of data tells of its own errors. */
 export function outliveReaders(): void {
   const { stdout, stderr } = terminal();
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
 }
 
 /**
- * Data goes to stdout. Resolves when there is room for more, or nobody reads it any more: what a command is to do, and the exit
- * code that tells how it came out, are the same whoever reads. Nothing reaches a terminal that it would obey.
+ * Writes data to stdout. Resolves once there is room for more, or if stdout is closed: what a command does, and its exit
+ * code, do not depend on its reader. Control characters are made visible, so that no data controls a terminal.
  */
 export async function write(text: string): Promise<void> {
   await written(text);
 }
 
 /**
- * The same for a command that does nothing but print, and has much of it.
- * @throws NobodyReads if the other end of the pipe is closed; main.ts ends the command quietly then
+ * The same for a command that only prints, and prints much.
+ * @throws NobodyReads if stdout is closed; main.ts then ends the command with 0
  */
 export async function writeWhileRead(text: string): Promise<void> {
   if (!(await written(text))) throw new NobodyReads();
 }
 
-/** Whether somebody reads it. */
+/** Resolves with whether stdout is still open. */
 function written(text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     terminal().stdout.write(visible(text), (error) => {
@@ -42,22 +42,22 @@ function written(text: string): Promise<boolean> {
   });
 }
 
-/** Data as a line, or lines, of its own. */
+/** Writes data as lines of their own. */
 export function print(text: string): Promise<void> {
   return write(`${text}\n`);
 }
 
-/** Data for another program: one JSON value. */
+/** Writes data for another program: one JSON value. */
 export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
 }
 
-/** A line of what goes on by itself to stdout, whether somebody reads it or not. */
+/** Writes a line to stdout without waiting, for output that goes on while a server runs. */
 export function report(text: string): void {
   terminal().stdout.write(visible(`${text}\n`));
 }
 
-/** What is not data goes to stderr. */
+/** Writes a message to stderr. */
 export function say(text: string): void {
   terminal().stderr.write(visible(`${text}\n`));
 }

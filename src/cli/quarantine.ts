@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { admitCommand } from './quarantine/admit.ts';
 import { listCommand } from './quarantine/list.ts';
 
-/** `hookkit quarantine`: what was refused for want of the right secret, and is kept. */
+/** `hookkit quarantine`: lists and admits refused notifications whose secret is not known. */
 export function quarantineCommand(): Command {
   return new Command('quarantine')
     .description(
-      'Notifications that were refused because no known secret explains their signature, and kept.',
+      'List or admit notifications in quarantine: refused, because no known secret explains their signature, but kept.',
     )
     .addCommand(listCommand())
     .addCommand(admitCommand());

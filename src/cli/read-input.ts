@@ -5,15 +5,15 @@ import { pathOf, terminal } from './terminal.ts';
 interface Input {
   /** a file; without one, stdin */
   readonly file: string | undefined;
-  /** what it is, for errors */
+  /** its name in error messages */
   readonly what: string;
-  /** bytes that it may have at most: a device or a pipe may have no end */
+  /** the most bytes to read: a device or a pipe may be endless */
   readonly limit: number;
 }
 
 /**
  * Reads a whole file, or all of stdin.
- * @throws KitError INPUT_INVALID if it cannot be read, or is longer than it may be
+ * @throws KitError INPUT_INVALID if it cannot be read, or is longer than the limit
  */
 export async function readInput({ file, what, limit }: Input): Promise<Buffer> {
   const pieces: Buffer[] = [];

@@ -3,11 +3,11 @@ import { say } from './print.ts';
 import { readInput } from './read-input.ts';
 import { terminal } from './terminal.ts';
 
-/** Far more than any secret has. */
+/** Far longer than any secret. */
 const LONGEST = 65_536;
 
 /**
- * A secret from a file, or from stdin: never from an argument, which everybody on the machine could read.
+ * Reads a secret from a file or from stdin; never from an argument, as every user of the machine can read arguments.
  * @throws KitError INPUT_INVALID if there is none, or it has spaces or line breaks inside
  */
 export async function readSecret(file: string | undefined): Promise<string> {
@@ -20,6 +20,6 @@ export async function readSecret(file: string | undefined): Promise<string> {
   const problem = secret === '' ? 'is empty' : 'has spaces or line breaks inside';
   throw new KitError(
     'INPUT_INVALID',
-    `the secret ${problem}: give it alone, in a file (--secret-file) or on stdin`,
+    `the secret ${problem}: give only the secret, in a file (--secret-file) or on stdin`,
   );
 }

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { rekeyCommand } from './secrets/rekey.ts';
 import { scrubCommand } from './secrets/scrub.ts';
 
-/** `hookkit secrets`: how the webhooks' secrets are sealed. */
+/** `hookkit secrets`: rekeys and scrubs the secrets of webhooks. */
 export function secretsCommand(): Command {
   return new Command('secrets')
-    .description('How the webhooks’ secrets are sealed in the database.')
+    .description('Rekey the secrets of webhooks in the database, or scrub what is left of old ones.')
     .addCommand(rekeyCommand())
     .addCommand(scrubCommand());
 }

@@ -7,12 +7,14 @@ import { loadHandlers } from '../dispatch/load-handlers.ts';
 import { guardProcess, UNCAUGHT } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 
-/** What stopping takes beside the handlers' grace: aborted handlers, open connections, the last commit. */
+/** The time for the rest of a stop, after the grace time of the handlers: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Receive notifications and hand them to your handlers until told to stop (SIGTERM, Ctrl-C).')
+    .description(
+      'Serve the receiver: verify and record notifications, and run your handlers, until SIGTERM or Ctrl-C.',
+    )
     .action(() => serve(loadConfig()));
 }
 

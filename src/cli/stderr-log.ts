@@ -4,7 +4,7 @@ import { visibleLog } from '../base/visible.ts';
 import type { Config } from '../config.ts';
 import { terminal } from './terminal.ts';
 
-/** The log of a command that runs handlers in its own process: stdout is for data. */
+/** The log of a command that runs handlers in its own process. It goes to stderr, as stdout is for data. */
 export function stderrLog(config: Config): Logger {
   const { stderr } = terminal();
   if (stderr === process.stderr) return openLog(config, 2).log;

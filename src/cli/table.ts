@@ -1,11 +1,11 @@
 import { line } from './print.ts';
 
-/** Lays rows out in columns as wide as they need; numbers (and dashes in their place) stand to the right. */
+/** Lays rows out in columns. Columns of numbers (or of dashes where a number is missing) are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [...tableLines(head, () => rows)].join('');
 }
 
-/** The same a line at a time, so that there may be any number of rows: they are gone through twice. */
+/** The same, a line at a time, for any number of rows. `rows` is called twice. */
 export function* tableLines(
   head: readonly string[],
   rows: () => Iterable<readonly string[]>,

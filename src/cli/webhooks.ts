@@ -7,10 +7,12 @@ import { rotateCommand } from './webhooks/rotate.ts';
 import { showCommand } from './webhooks/show.ts';
 import { updateCommand } from './webhooks/update.ts';
 
-/** `hookkit webhooks`: registered at the provider, with their secrets sealed here. */
+/** `hookkit webhooks`: the webhooks at the provider, and their secrets in the database. */
 export function webhooksCommand(): Command {
   return new Command('webhooks')
-    .description('The webhooks at the provider, and the secrets that their notifications are verified with.')
+    .description(
+      'Create, list, change and delete webhooks at the provider, and the secrets that verify their notifications.',
+    )
     .addCommand(createCommand())
     .addCommand(importCommand())
     .addCommand(listCommand())
@@ -20,6 +22,6 @@ export function webhooksCommand(): Command {
     .addCommand(deleteCommand())
     .addHelpText(
       'after',
-      '\nThe provider is reached at PROVIDER_BASE_URL with PROVIDER_API_SECRET. docs/operating.md goes through the tasks.',
+      '\nThe provider is at PROVIDER_BASE_URL and takes PROVIDER_API_SECRET. docs/operating.md describes the tasks.',
     );
 }

@@ -4,8 +4,8 @@ import type { EventStore } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 
 /**
- * Opens the store that the configuration names, for as long as a command works with it. The server may run meanwhile.
- * @param threads whether the store works on threads of its own, for what has to go on beside it
+ * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, so that other work goes on beside it
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
 export async function withStore<T>(

@@ -14,8 +14,8 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
 }
 
 /**
- * The handlers of the module that HANDLERS names. They are loaded when a command needs them: help and events are there in
- * whatever state the files are that somebody is writing.
+ * Loads the handlers of the module that HANDLERS names. Only commands that run them load them: help and events work while
+ * the files of a developer do not.
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it
  */
 export async function loadHandlers(config: Pick<Config, 'HANDLERS'>): Promise<Handlers> {

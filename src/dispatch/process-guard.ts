@@ -4,21 +4,21 @@ import { atWork } from './at-work.ts';
 
 /** Watches over a process that runs handlers. */
 export interface ProcessGuard {
-  /** From now on the process may be ended. */
+  /** From now on process.exit() is expected. */
   expectExit(): void;
 }
 
-/** For closeWithGrace, which would take errors for a reason to stop in order; where nothing was thrown, even with 0. */
+/** The events that closeWithGrace must skip: it would answer an uncaught error with an orderly stop, even with 0. */
 export const UNCAUGHT: NodeJS.UncaughtExceptionOrigin[] = ['uncaughtException', 'unhandledRejection'];
 
 /**
- * Takes whatever nobody catches, for as long as the process lives. What a handler leaves behind (in a timer, or a promise
- * that nobody awaits) is logged with its event, and the process goes on: the other events have nothing to do with it. Any
- * other error is ours and ends the process with 1, whatever was thrown. Nothing is put back then: what runs keeps its
- * lease and the attempt that it used, or an event that crashes its process would do so without end.
+ * Handles every uncaught error, as long as the process lives. An error that a handler left behind, in a timer or in a
+ * promise without await, is logged with its event, and the process goes on: the other events have nothing to do with it.
+ * Any other error is ours and ends the process with 1. Nothing is released then: running events keep their lease and the
+ * attempt that they used, or an event that crashes its process would crash it for ever.
  *
- * A handler that calls process.exit() would end everything without a word, and with 0 nothing would start it again: that
- * is logged, and ends with 1.
+ * A handler that calls process.exit() would end the process silently, and with 0 nothing would start it again. The guard
+ * logs the call and makes the exit code 1.
  */
 export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard {
   let isExpected = false;
@@ -43,7 +43,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
   return { expectExit };
 }
 
-/** The event whose handler it comes from, as a log line has it; undefined where it comes from no handler. */
+/** The event whose handler the error comes from, as a log line has it; undefined if it comes from no handler. */
 function ownerOf(thrown: unknown): object | undefined {
   const owner = atWork();
   if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;

@@ -11,27 +11,27 @@ export interface RehearsalOptions {
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly statuses: StatusesClient | undefined;
-  /** where the results of steps are that were done before; undefined runs every step */
+  /** the store with the results of earlier steps; undefined runs every step */
   readonly stored: Pick<EventStore, 'step'> | undefined;
   /** aborts `ctx.signal` */
   readonly signal: AbortSignal;
 }
 
-/** A step of `ctx.once`, and whether it ran or a stored result took its place. */
+/** A step of `ctx.once`, and whether it ran or gave a stored result. */
 export interface RehearsedStep {
   readonly name: string;
   readonly ran: boolean;
 }
 
-/** How a handler's run ended, of which nothing is stored. */
+/** How the trial run of a handler ended. */
 export interface Rehearsal {
   readonly run: Run;
   readonly ms: number;
-  /** in the order in which they were asked for */
+  /** in the order in which the handler called them */
   readonly steps: readonly RehearsedStep[];
 }
 
-/** Runs the handler for an event once, as the dispatcher would, and stores nothing. */
+/** Runs the handler for an event once, as the dispatcher does, and stores nothing. */
 export async function rehearse(event: Assignment, options: RehearsalOptions): Promise<Rehearsal> {
   const { signal, stored, ...rest } = options;
   const abort = new AbortController();

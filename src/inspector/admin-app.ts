@@ -1,22 +1,19 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
-import { messageOf } from '../base/errors.ts';
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
 import { apiRouter } from './api/api-router.ts';
-import { Refused } from './api/endpoint.ts';
-import type { Parts } from './api/lookups.ts';
+import type { Inspected } from './api/lookups.ts';
 import { assets } from './assets.ts';
 import { Guesses } from './guard/guesses.ts';
 import { guardHost, guardOrigin } from './guard/hosts.ts';
-import { policy } from './guard/policy.ts';
-import { refuse } from './guard/refuse.ts';
+import { refuse, refuseFailed } from './guard/refuse.ts';
 import { Sessions } from './guard/session.ts';
-import { guardToken } from './guard/sign-in.ts';
-import { tokenCheck } from './guard/token.ts';
+import { guardToken, tokenCheck } from './guard/sign-in.ts';
 import { pagesRouter } from './pages/pages.ts';
 import { renderer } from './pages/render.ts';
 
-/** Pages, API and metrics, behind the checks of who asks. */
-export function adminApp(parts: Parts): Express {
-  const { config, clock, log, store, watch } = parts;
+/** Pages, API and metrics, behind the checks of Host, Origin and token. */
+export function adminApp(inspected: Inspected): Express {
+  const { config, clock, log, store, watch } = inspected;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
@@ -35,7 +32,7 @@ export function adminApp(parts: Parts): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    // While they cannot be read at all, as with another key, it is not known; the other metrics are.
+    // Under another key the number is not known; the other metrics are.
     const unreadable = await store.unreadableSecrets().then(
       ({ length }) => length,
       () => Number.NaN,
@@ -43,22 +40,30 @@ export function adminApp(parts: Parts): Express {
     const text = await watch.metrics.text(await store.overview(), unreadable, clock.now());
     res.type(watch.metrics.contentType).send(text);
   });
-  app.use('/api', apiRouter(parts));
-  app.use(pagesRouter(parts, render));
+  app.use('/api', apiRouter(inspected));
+  app.use(pagesRouter(inspected, render));
   app.use((req, res) => refuse(req, res, 404, 'there is nothing here'));
-  app.use(lastResort(parts));
+  app.use(refuseFailed(log));
   return app;
 }
 
-function lastResort({ log }: Pick<Parts, 'log'>): ErrorRequestHandler {
-  return (error, req, res, _next) => {
-    if (res.headersSent) return void res.destroy();
-    if (error instanceof Refused) return refuse(req, res, error.status, error.message);
-    const status: unknown = error?.status;
-    if (typeof status === 'number' && status >= 400 && status < 500) {
-      return refuse(req, res, status, 'the request cannot be read');
-    }
-    log.error({ error: messageOf(error), path: req.path }, 'admin request failed');
-    refuse(req, res, 500, 'internal error; the log says more');
-  };
-}
+/** Pages load only from this listener, run nothing inline, and cannot be framed. */
+const policy: RequestHandler = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'], // Pico's icons are data URLs
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  // With no-referrer, browsers send `Origin: null` with the forms of our own pages.
+  referrerPolicy: { policy: 'same-origin' },
+  // The proxy in front decides whether https is used, and demands it.
+  strictTransportSecurity: false,
+});

@@ -6,7 +6,7 @@ import { Router } from 'express';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** What pages load from installed packages, as it comes in them: nothing is built and nothing comes from elsewhere. */
+/** The files of installed packages that pages load, unchanged: there is no build step and no foreign host. */
 const PACKAGED: Readonly<Record<string, string>> = {
   'htmx.js': resolve('htmx.org/dist/htmx.min.js'),
   'hx-sse.js': resolve('htmx.org/dist/ext/hx-sse.min.js'),
@@ -18,8 +18,8 @@ const PACKAGED: Readonly<Record<string, string>> = {
 const OWN = join(import.meta.dirname, 'assets');
 
 /**
- * Scripts and styles. They hold nothing of anybody's, so they need no token: the sign-in page uses them. They are read once:
- * a reader who does not take what he asked for must not keep a file open.
+ * Scripts and styles. They contain no data, so they need no token; the sign-in page uses them. They are read once, so
+ * that a slow client does not keep a file open.
  */
 export function assets(): Router {
   const own = readdirSync(OWN).map((name) => [name, join(OWN, name)] as const);

@@ -49,7 +49,7 @@ export function createInspector(clock: Clock, droppedLogLines?: () => number): A
   };
 }
 
-/** Loads an app when somebody asks for it: a server without visitors starts sooner and smaller. */
+/** Loads an app at its first request: a server without visitors starts faster and smaller. */
 function onFirstRequest(load: () => Promise<RequestListener>, log: AdminParts['log']): RequestListener {
   let loading: Promise<RequestListener> | undefined;
   return (req, res) => {

@@ -23,7 +23,7 @@ import {
   trackSchema,
 } from './simulation/simulation-inputs.ts';
 
-/** Every control route and what it is for: what `hookkit mock` prints, and what the docs and tests are held to. */
+/** Every control route and its purpose. `hookkit mock` prints this list; a test compares docs/mock.md with it. */
 export const controlCatalogue = [
   ['POST', '/_mock/media', '{"site_id", "media_id"?, "publish_at"?}: a first upload'],
   ['POST', '/_mock/media/:id/update', '{"publish_at"?}: a media is updated'],
@@ -38,10 +38,10 @@ export const controlCatalogue = [
   ['POST', '/_mock/channels/:id/active', 'a live channel enters the active state'],
   ['POST', '/_mock/channels/:id/idle', 'a live channel enters the idle state'],
   ['POST', '/_mock/notifications', 'any payload, sent as it is'],
-  ['GET', '/_mock/deliveries', 'what was sent, and what was answered'],
+  ['GET', '/_mock/deliveries', 'the deliveries, with their attempts and answers'],
   ['POST', '/_mock/deliveries/:id/redeliver', 'sends it once more'],
-  ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of what goes wrong'],
-  ['GET', '/_mock/clock', 'what time it is'],
+  ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of faults'],
+  ['GET', '/_mock/clock', 'the time on the clock'],
   ['POST', '/_mock/clock', '{"advance": "6m"}: puts the clock forward'],
   ['POST', '/_mock/reset', 'back to the start'],
 ] as const;
@@ -69,7 +69,7 @@ export interface ControlVerbs {
   reset(): void;
 }
 
-/** What steers the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
+/** The routes that control the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
 export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
   const router = Router();
   const forbid = guard(own, (response, error) => response.status(403).json({ error }));
@@ -113,7 +113,7 @@ export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
   return router;
 }
 
-/** What happens on the simulated sites: a route for each verb. */
+/** The verbs of the simulated sites, a route each. */
 function simulationRoutes(mock: ControlVerbs): Router {
   const router = Router();
   router.post('/media', (request, response) => {
@@ -169,10 +169,10 @@ const durationSchema = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Writing JSON is recursive, so what is nested deeper could not be sent. */
+/** JSON.stringify is recursive, so a payload with more levels could not be sent. */
 const DEEPEST = 500;
 
-/** Any JSON object at all: what it says is up to the receiver. */
+/** Any JSON object: the receiver decides what it means. */
 const notificationSchema = z
   .custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

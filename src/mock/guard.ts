@@ -11,9 +11,9 @@ export interface GuardOptions {
 const ANY_PORT = undefined;
 
 /**
- * Refuses what somebody else's page makes a browser send: by a name of its own that it has led to this machine (DNS
- * rebinding, a foreign Host), or across origins (a foreign Origin). The default credentials are published, so they keep
- * no page out.
+ * Refuses requests that a foreign page makes a browser send: under a name of that page which leads to this machine (DNS
+ * rebinding, a foreign Host), or across origins (a foreign Origin). The default credentials are published, so they do
+ * not keep pages out.
  * @param refuse answers with 403 and why
  */
 export function guard(

@@ -9,7 +9,7 @@ export class MockError extends Error {
   }
 }
 
-/** The HTTP status that an error asks for, as those of Express and of the mock do; 500 for any other. */
+/** The HTTP status of an error of Express or of the mock; 500 for any other error. */
 export function statusOf(error: unknown): number {
   return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 500;
 }

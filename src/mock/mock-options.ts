@@ -5,24 +5,24 @@ import type { Delivery } from './deliveries/delivery-log.ts';
 export interface MockOptions {
   /** 4010; 0 takes any that is free. */
   readonly port?: number;
-  /** 127.0.0.1: nobody but this machine. */
+  /** 127.0.0.1: only this machine can connect. */
   readonly host?: string;
   /**
-   * None: further names by which it is asked for, `HOST` or `HOST:PORT`, as behind a proxy or in a container. Its control
-   * routes and its webhooks API refuse every other.
+   * None: further names of the mock, `HOST` or `HOST:PORT`, as behind a proxy or in a container. The control routes and
+   * the webhooks API refuse every other name.
    */
   readonly names?: readonly string[];
-  /** The machine's clock, which can be put forward; or a VirtualClock, on which nothing waits in real time. */
+  /** The machine's clock, which can be moved forward; or a VirtualClock, on which nothing waits in real time. */
   readonly clock?: Clock;
-  /** None: ids and secrets are drawn anew each time. The same seed gives the same run, and secrets that begin with `mock-`. */
+  /** None: each run has other ids and secrets. The same seed gives the same run, with secrets that begin with `mock-`. */
   readonly seed?: number;
-  /** `mock-api-secret`: what the webhooks API takes in Authorization. */
+  /** `mock-api-secret`: the Authorization that the webhooks API accepts. */
   readonly apiSecret?: string;
   /** 2000: how long it takes to process an upload. */
   readonly processingMs?: number;
   /** 10000: how long a receiver has to answer, in real time. */
   readonly timeoutMs?: number;
-  /** 10: how often a delivery is tried. */
+  /** 10: how many attempts a delivery has. */
   readonly maxAttempts?: number;
   /** 1000: how long the first retry waits; each further one waits twice as long as the one before. */
   readonly retryBaseMs?: number;
@@ -34,7 +34,7 @@ export interface MockOptions {
   readonly keepDeliveries?: number;
 }
 
-/** What the options are where they are not given. */
+/** The defaults of the options. */
 export const mockDefaults = {
   port: 4010,
   host: '127.0.0.1',

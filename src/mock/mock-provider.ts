@@ -31,8 +31,8 @@ import { webhooksApi } from './webhooks/webhooks-api.ts';
 import { World } from './world.ts';
 
 /**
- * A stand-in for the provider: its APIs over HTTP, simulated sites, and signed deliveries. The verbs do what the control
- * routes of the same names do; notifications go out by themselves, and `settled()` tells when they have.
+ * The mock provider: the provider's APIs over HTTP, simulated sites, and signed deliveries. Its verbs do the same as the
+ * control routes. The mock sends notifications by itself; `settled()` resolves once it has.
  * @example
  * const mock = await MockProvider.start({ port: 0, clock: new VirtualClock() });
  * mock.createWebhook({ name: 'all', webhook_url: url, events: ['media_created'], site_ids: ['site0001'] });
@@ -40,7 +40,7 @@ import { World } from './world.ts';
  * await mock.settled();
  */
 export class MockProvider {
-  /** What the webhooks API takes in Authorization. */
+  /** The Authorization that the webhooks API accepts. */
   readonly apiSecret: string;
   readonly #world: World;
   readonly #rateLimit: RateLimit;
@@ -96,7 +96,7 @@ export class MockProvider {
     return this.#world.registry.list();
   }
 
-  /** What happened before is still delivered. @throws MockError 404 */
+  /** Notifications from before are still delivered. @throws MockError 404 */
   deleteWebhook(id: string): void {
     this.#world.registry.delete(id);
   }
@@ -174,7 +174,7 @@ export class MockProvider {
     return this.#world.log.find(filter);
   }
 
-  /** Sends a delivery's notification once more, without faults. @throws MockError 404 */
+  /** Sends the notification of a delivery again, without faults. @throws MockError 404 */
   redeliver(id: string): Delivery {
     return this.#world.courier.redeliver(id);
   }
@@ -187,26 +187,26 @@ export class MockProvider {
   }
 
   /**
-   * Puts the clock forward, with everything that falls due on the way, in order; one call after the other.
-   * @throws MockError 409 if it was started on a clock that cannot be put forward
+   * Moves the clock forward and fires the timers that fall due, in order; one call after the other.
+   * @throws MockError 409 if the mock was started on a clock that cannot be moved forward
    */
   advance(ms: number): Promise<void> {
     const { clock } = this.#world;
     if (!isAdvanceable(clock)) return Promise.reject(new MockError(409, 'this clock cannot be put forward'));
     const turn = this.#turn.then(() => clock.advance(ms));
-    this.#turn = turn.catch(() => {}); // whoever asked for it is told
+    this.#turn = turn.catch(() => {}); // the caller gets the error
     return turn;
   }
 
   /**
-   * On a virtual clock: resolves once what is due has been sent. In real time: once every upload is processed and every
-   * delivery has come to its end, retries included; a publish start that lies ahead is not waited for.
+   * On a virtual clock: resolves once all deliveries that are due have been sent. In real time: once every upload is
+   * processed and every delivery has ended, retries included; it does not wait for publish starts in the future.
    */
   settled(): Promise<void> {
     return this.#world.settled();
   }
 
-  /** Back to the start: nothing is there, no faults, and the seed's luck over again. The clock stays. */
+  /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
   reset(): void {
     this.#world.reset();
     this.#statuses.reset();

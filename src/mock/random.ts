@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { ALPHANUMERIC, seededRandom } from '../base/seeded-random.ts';
 
-/** How many numbers are drawn from: a source's are as fine as those of a seed. */
+/** How many different numbers a source draws: as many as a seed does. */
 const FINENESS = 2 ** 32;
 
-/** A source of randomness: with a seed, the same one gives the same run; without, nobody can tell what comes. */
+/** A source of randomness. The same seed gives the same run; without a seed, the values cannot be predicted. */
 export class Random {
   readonly #seed: number | undefined;
   #draw: () => number;
@@ -14,17 +14,17 @@ export class Random {
     this.#draw = drawn(seed);
   }
 
-  /** Whether what it gives can be computed by others. */
+  /** Whether others can compute its values. */
   get isSeeded(): boolean {
     return this.#seed !== undefined;
   }
 
-  /** A source of its own for a part of what this one serves. */
+  /** A separate source for one part of the mock. */
   stream(): Random {
     return new Random(this.isSeeded ? this.int(FINENESS) : undefined);
   }
 
-  /** Starts a seed over, so that what follows is what followed at first. */
+  /** Starts a seed from its beginning, so that the same values follow. */
   reset(): void {
     this.#draw = drawn(this.#seed);
   }
@@ -62,7 +62,7 @@ export class RandomStreams {
   readonly requests: Random;
   readonly statuses: Random;
 
-  /** @param seed none: nobody can tell what comes */
+  /** @param seed undefined: the values cannot be predicted */
   constructor(seed: number | undefined) {
     const root = new Random(seed);
     this.webhooks = root.stream();
@@ -72,7 +72,7 @@ export class RandomStreams {
     this.statuses = root.stream();
   }
 
-  /** Starts all of them over. */
+  /** Starts all of them from the beginning. */
   reset(): void {
     for (const stream of [this.webhooks, this.simulation, this.faults, this.requests, this.statuses]) {
       stream.reset();

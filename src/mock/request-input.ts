@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { MockError } from './mock-error.ts';
 
 /**
- * Reads a JSON body whatever its content type, for clients send none or odd ones; `request.body` stays undefined where
- * there is none. Passes on a MockError 400 for what is not JSON.
+ * Reads a JSON body of any content type, since clients send none or odd ones. `request.body` is undefined if there is no
+ * body. Passes on a MockError 400 if the body is not JSON.
  */
 export const jsonBody: readonly RequestHandler[] = [
   express.raw({ type: () => true, limit: '1mb' }),

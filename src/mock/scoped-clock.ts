@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 
-/** A clock whose timers can be cancelled all at once, and each of which waits for what it has set off. */
+/** A clock whose timers can be cancelled together, and which waits for the work that each timer starts. */
 export class ScopedClock implements Clock {
   readonly #clock: Clock;
   readonly #setOff: () => unknown;
   readonly #cancels = new Set<() => void>();
 
-  /** @param setOff gives what a timer's function has set off: a clock that waits for its timers waits for it too */
+  /** @param setOff returns the work that a timer has started, so that a clock that waits for timers waits for it too */
   constructor(clock: Clock, setOff: () => unknown) {
     this.#clock = clock;
     this.#setOff = setOff;

@@ -1,19 +1,19 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { TimerQueue } from '../base/timer-queue.ts';
 
-/** A clock that can be told to go on, as the virtual one can. */
+/** A clock whose time can be moved forward, as that of the virtual clock. */
 export interface AdvanceableClock extends Clock {
-  /** Goes on by `ms`, firing in order what falls due on the way. */
+  /** Moves the time forward by `ms`, and fires the timers that fall due, in order. */
   advance(ms: number): Promise<void>;
 }
 
-/** Whether a clock can be told to go on. */
+/** Whether the time of a clock can be moved forward. */
 export function isAdvanceable(clock: Clock): clock is AdvanceableClock {
   return 'advance' in clock && typeof clock.advance === 'function';
 }
 
 /**
- * A clock that runs like another one, but can be put forward: what would fall due on the way fires at once, in order.
+ * A clock that runs like another one, but can be moved forward: the timers that fall due then fire at once, in order.
  * So a publish start or a retry that lies minutes ahead can be tried out while everything else goes on in real time.
  */
 export class SkewedClock implements AdvanceableClock {

@@ -1,21 +1,21 @@
-import type { Advice } from './advice.ts';
 import type { CallOptions } from './client-options.ts';
+import { type Advice, ProviderError } from './provider-error.ts';
 
 /** How a client addresses its API. */
 export interface Api {
   readonly baseUrl: string;
-  /** What is never to be shown. */
+  /** The secret of the API: it must never be shown. */
   readonly credential: string;
   /** The value of the Authorization header. */
   readonly authorization: string;
   readonly advice: Advice;
-  /** How long to wait where the limit of requests is exceeded and the answer does not say for how long. */
+  /** How long to wait over the limit of requests, if the answer does not say for how long. */
   readonly limitRenewalMs: number;
   /** Finds the provider's code and words in the body of a refusal. */
   readonly readRefusal: (body: unknown) => Refusal;
 }
 
-/** What a refusal says of itself. */
+/** The provider's code and words of a refusal. */
 export interface Refusal {
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
@@ -31,7 +31,7 @@ export interface ApiRequest extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether carrying it out twice is the same as once. */
   readonly isRepeatable: boolean;
-  /** What to do where it failed, but may have been carried out. */
+  /** What to do if the request failed, but the provider may have carried it out. */
   readonly adviceIfDone?: string;
 }
 
@@ -55,4 +55,18 @@ const codes: Readonly<Record<number, string>> = {
 /** The code of a status that is not a success. */
 export function codeOfStatus(status: number): string {
   return codes[status] ?? (status >= 500 ? 'unavailable' : 'unexpected_answer');
+}
+
+/**
+ * The path of one resource. It refuses invalid ids: `..` or the empty string would address another resource.
+ * @throws ProviderError not_found
+ */
+export function resourcePath(collection: string, id: string): string {
+  if (/^[\w-]{1,200}$/.test(id)) return `${collection}/${id}`;
+  const failure = {
+    code: 'not_found',
+    operation: `${collection}/:id`,
+    reason: 'no resource can have this id',
+  };
+  throw new ProviderError(failure, 'Ids consist of letters, digits, - and _');
 }

@@ -9,7 +9,7 @@ const HALF_A_SECOND = 500;
 const NOTICEABLE_MS = 5000;
 const TOO_FAR_MS = 30_000;
 
-/** How far this machine's clock is from the provider's, by the Date header of any answer. */
+/** Checks how far this machine's clock is from the provider's clock, by the Date header of an answer. */
 export async function checkClock(providerUrl: string, clock: Clock): Promise<Finding> {
   const { ok, warn, fail, skipped } = findingsOf('clock');
   const before = clock.now();

@@ -9,7 +9,7 @@ interface ProviderAccess {
   readonly apiSecret: string | undefined;
 }
 
-/** Whether the provider answers and takes the API secret; if so, with the webhooks that it has. */
+/** Checks whether the provider answers and takes the API secret. If so, the result has the webhooks of the account. */
 export async function checkProvider({ baseUrl, apiSecret }: ProviderAccess): Promise<{
   readonly finding: Finding;
   readonly webhooks: readonly Webhook[] | undefined;

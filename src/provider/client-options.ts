@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { RetryPolicy } from './retry.ts';
 
-/** What both clients can be told. Everything has a default. */
+/** The options of both clients. Everything has a default. */
 export interface ClientOptions extends Partial<RetryPolicy> {
   readonly fetch?: typeof fetch;
   /** For time-outs and waits; the machine's clock. */
@@ -25,7 +25,7 @@ export interface Retry {
   readonly reason: string;
 }
 
-/** What each call can be told. */
+/** The options of each call. */
 export interface CallOptions {
   /** Aborts the call, also while it waits; it then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;

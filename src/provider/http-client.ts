@@ -3,19 +3,18 @@ import { AnswerTooLong } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { pause } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
-import { adviceFor } from './advice.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
 import type { ClientOptions } from './client-options.ts';
-import { ProviderError, type ProviderFailure } from './provider-error.ts';
+import { adviceFor, ProviderError, type ProviderFailure } from './provider-error.ts';
 import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
-import { type Answer, attempt, type Outcome } from './send-once.ts';
+import { type Answer, type Outcome, sendOnce } from './send-once.ts';
 
-/** An answer, and whether an attempt before it may have been carried out without our learning of it. */
+/** An answer, and whether the provider may have carried out an earlier attempt that got no answer. */
 interface Reply extends Answer {
   readonly maybeDoneBefore: boolean;
 }
 
-/** Sends requests to one API: authorised, within a time, and again where that can help and does no harm. */
+/** Sends requests to one API: with its credential, within a time, and again if that can help and does no harm. */
 export class HttpClient {
   readonly #api: Api;
   readonly #options: ClientOptions;
@@ -39,8 +38,8 @@ export class HttpClient {
   }
 
   /**
-   * What the API answers to a request.
-   * @throws ProviderError where it refuses, does not answer, or answers something else than `schema`; the reason of the
+   * Sends a request and returns the API's answer.
+   * @throws ProviderError if the API refuses, does not answer, or its answer does not match `schema`; the reason of the
    * request's signal, once that is aborted
    */
   async json<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<{ value: T; headers: Headers }> {
@@ -65,7 +64,7 @@ export class HttpClient {
   }
 
   /**
-   * Has something removed. That it is gone already is a success, if an attempt before this one may have done it.
+   * Removes a resource. If an earlier attempt may have removed it, a 404 is a success.
    * @throws as `json`
    */
   async remove(request: ApiRequest): Promise<void> {
@@ -74,7 +73,7 @@ export class HttpClient {
     this.#expectSuccess(reply, request);
   }
 
-  /** A failure as an error, fit to be shown: the credential is struck out, should the provider have repeated it. */
+  /** A failure as an error that may be shown: it never contains the credential, even if the provider repeats it. */
   error(failure: ProviderFailure, cause?: unknown, ownAdvice?: string): ProviderError {
     const clean = (text: string) =>
       visibleLine(text.replaceAll(this.#api.credential, '[credential]').slice(0, 1000));
@@ -106,7 +105,7 @@ export class HttpClient {
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) search.set(name, String(value));
     const { baseUrl, authorization } = this.#api;
-    return attempt({
+    return sendOnce({
       url: `${baseUrl.replace(/\/+$/, '')}${path}${search.size === 0 ? '' : `?${search}`}`,
       init: {
         method,
@@ -124,7 +123,7 @@ export class HttpClient {
     });
   }
 
-  /** Undefined where there is to be no other attempt. */
+  /** Undefined if there is no further attempt. */
   #waitBeforeRetry(outcome: Outcome, { isRepeatable }: ApiRequest, attempts: number): number | undefined {
     if (attempts >= this.#policy.maxAttempts || !mayRepeat(outcome, isRepeatable)) return undefined;
     const isLimited = outcome.kind === 'answer' && outcome.status === 429;
@@ -151,7 +150,7 @@ function adviceIfDone(outcome: Outcome, request: ApiRequest): string | undefined
   return isCertain ? undefined : request.adviceIfDone;
 }
 
-/** Undefined where it is not JSON; the error of JSON.parse would quote the text, which may hold a secret. */
+/** Undefined if it is not JSON: the error of JSON.parse would quote the text, which may hold a secret. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** What went wrong, in the provider's own codes where it has one. Codes that it adds one day come through as they are. */
+/** Why a call failed: the provider's own code where it has one. Codes that it adds later come through unchanged. */
 export type ProviderErrorCode =
   | 'invalid_body'
   | 'unauthorized'
@@ -20,16 +20,16 @@ export type ProviderErrorCode =
   | 'published_at_once'
   | (string & {});
 
-/** What is known of a failure. */
+/** A failure of a call. */
 export interface ProviderFailure {
   readonly code: ProviderErrorCode;
   /** Method and path, such as `GET /v2/webhooks`. */
   readonly operation: string;
-  /** What the provider said, or what happened. */
+  /** The provider's words, or what happened. */
   readonly reason: string;
-  /** HTTP status, where there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status?: number | undefined;
-  /** Milliseconds after which the provider wants to be asked again, where it said so. */
+  /** After how many milliseconds the provider wants to be asked again, if it says so. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -54,4 +54,20 @@ export class ProviderError extends Error {
     this.operation = operation;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** What a user can do about each kind of failure. */
+export type Advice = Readonly<Record<string, string>>;
+
+const common: Advice = {
+  unreachable: 'Check the base URL and the network, then try again',
+  timed_out: 'Try again; the provider may be slow just now',
+  unavailable: 'Try again later; the fault is on the side of the provider',
+  rate_limit_exceeded: 'Ask less often, or again once the limit is renewed',
+  unexpected_answer: 'Check that the base URL is that of the provider’s API, without a redirect',
+};
+
+/** The advice for a failure: that of the client if it has one, else the common one. */
+export function adviceFor(code: ProviderErrorCode, own: Advice): string {
+  return own[code] ?? common[code] ?? 'Correct the request; sent again as it is, it will fail again';
 }

@@ -3,7 +3,7 @@ import { ProviderError } from './provider-error.ts';
 import type { NewWebhook, Webhook, WebhookMetadata } from './webhook-schemas.ts';
 import type { WebhooksClient } from './webhooks-client.ts';
 
-/** A webhook of the provider; undefined where there is none of this id. @throws ProviderError */
+/** The webhook with this id; undefined if the provider has none. @throws ProviderError */
 export async function findWebhook(
   client: WebhooksClient,
   id: string,
@@ -22,7 +22,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ProviderError && error.code === 'not_found';
 }
 
-/** All webhooks of the account, collected before anything is changed. @throws ProviderError */
+/** All webhooks of the account, read to the end before the caller changes any. @throws ProviderError */
 export async function allWebhooks(client: WebhooksClient, signal?: AbortSignal): Promise<Webhook[]> {
   const webhooks: Webhook[] = [];
   for await (const webhook of client.list({}, { signal })) webhooks.push(webhook);
@@ -30,8 +30,8 @@ export async function allWebhooks(client: WebhooksClient, signal?: AbortSignal):
 }
 
 /**
- * A webhook's metadata, to be sent back whole: all known clients send every member in an update, so that nothing rests on
- * the provider leaving alone what was not sent. Kinds that this version does not know are kept.
+ * The metadata of a webhook as an update sends it: with every member, as all known clients do, in case the provider resets
+ * members that are not sent. Kinds that this version does not know are kept.
  */
 export function sentBack(metadata: WebhookMetadata): NewWebhook {
   const { name, description, webhook_url, events, site_ids } = metadata;

@@ -5,7 +5,7 @@ export interface Answer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: Headers;
-  /** undefined where it was too long to be read */
+  /** undefined if it was too long to read */
   readonly text: string | undefined;
 }
 
@@ -19,11 +19,11 @@ export interface NoAnswer {
   readonly cause: unknown;
 }
 
-/** What came of sending a request once. */
+/** The outcome of sending a request once. */
 export type Outcome = Answer | NoAnswer;
 
-/** What sending a request once needs. */
-export interface Attempt {
+/** A request to send once. */
+export interface Sending {
   readonly url: string;
   readonly init: RequestInit;
   readonly fetch: typeof fetch;
@@ -33,7 +33,7 @@ export interface Attempt {
 }
 
 /** Sends a request once. @throws the reason of `signal`, once that is aborted */
-export async function attempt({ url, init, fetch, onTimeout, signal }: Attempt): Promise<Outcome> {
+export async function sendOnce({ url, init, fetch, onTimeout, signal }: Sending): Promise<Outcome> {
   signal?.throwIfAborted();
   // Not within the try, so that a header that cannot be sent is not taken for a connection that was lost.
   const headers = new Headers(init.headers);

@@ -3,9 +3,9 @@ import { z } from 'zod';
 /** Who sees a status. */
 export type Visibility = 'public' | 'unlisted' | 'private' | 'direct';
 
-/** What a status is to be. */
+/** A status to schedule or publish. */
 export interface NewStatus {
-  /** The text; may be empty where there are media. */
+  /** The text; may be empty if there are media. */
   readonly status: string;
   /** Ids of up to 4 uploaded files. */
   readonly media_ids?: readonly string[];
@@ -26,7 +26,7 @@ export interface NewPoll {
   readonly hide_totals?: boolean;
 }
 
-/** What a status will be published with: what was sent, with the types that it was sent with. */
+/** The parameters of a scheduled status, with the types that they were sent with. */
 export interface StatusParams {
   readonly text: string;
   readonly poll: Readonly<Record<string, unknown>> | null;
@@ -48,16 +48,16 @@ export interface MediaAttachment {
   readonly description: string | null;
 }
 
-/** A status that is to go out. */
+/** A scheduled status. */
 export interface ScheduledStatus {
   readonly id: string;
-  /** ISO 8601; null where the provider was once given a date that it could not read: such a status never goes out. */
+  /** ISO 8601; null if the provider once took a date that it could not read: such a status is never published. */
   readonly scheduled_at: string | null;
   readonly params: StatusParams;
   readonly media_attachments: readonly MediaAttachment[];
 }
 
-/** A status that is out. */
+/** A published status. */
 export interface Status {
   readonly id: string;
   readonly created_at: string;
@@ -67,7 +67,7 @@ export interface Status {
   readonly url: string | null;
 }
 
-/** What an answer leaves out counts as null. */
+/** A member that an answer leaves out counts as null. */
 const text = z.string().nullable().default(null);
 
 const params: z.ZodType<StatusParams> = z.looseObject({

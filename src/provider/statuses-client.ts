@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Advice } from './advice.ts';
 import type { ApiRequest } from './api-request.ts';
+import { resourcePath } from './api-request.ts';
 import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
-import { type Cursors, cursorsOf } from './link-header.ts';
-import { resourcePath } from './resource-path.ts';
+import type { Advice } from './provider-error.ts';
 import {
   type NewStatus,
   readStatusesRefusal,
@@ -28,7 +27,7 @@ export interface StatusesClientOptions extends ClientOptions {
 export interface StatusQuery {
   readonly max_id?: string;
   readonly since_id?: string;
-  /** The page right above this id; does away with `since_id`. */
+  /** The page right above this id; overrides `since_id`. */
   readonly min_id?: string;
   /** 20 if not given; the provider gives no more than 40. */
   readonly limit?: number;
@@ -54,7 +53,7 @@ export type StatusListing =
       readonly limit?: number;
     };
 
-/** What a call that makes a status can be told. */
+/** The options of a call that makes a status. */
 export interface CreationOptions extends CallOptions {
   /** Makes a repeat within the hour harmless: the event's id, say. One for this call alone if not given. */
   readonly idempotencyKey?: string;
@@ -95,7 +94,7 @@ export class StatusesClient {
   }
 
   /**
-   * Has a status published at a time, more than 5 minutes ahead.
+   * Schedules a status for a time, more than 5 minutes ahead.
    * @throws ProviderError; RangeError on a date that is none, which the provider would take for “at once”
    */
   async schedule(
@@ -176,7 +175,7 @@ export class StatusesClient {
       const { statuses, next, prev } = await this.page(query, options);
       yield* isOlder ? statuses : statuses.toReversed();
       const cursor = isOlder ? next : prev;
-      // A provider whose links lead in a circle is not followed for ever.
+      // This ends the loop if the provider's links lead in a circle.
       if (statuses.length === 0 || cursor === undefined || seen.has(cursor)) return;
       seen.add(cursor);
       // A link carries no bound but its own, so that the caller's stay as they are.
@@ -194,4 +193,31 @@ function momentOf(at: Date | string): string {
   const moment = new Date(at);
   if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
   return typeof at === 'string' ? at : moment.toISOString();
+}
+
+/** The cursors that lead to the pages beside one. */
+interface Cursors {
+  /** `max_id` of the older page. */
+  readonly next?: string;
+  /** `min_id` of the newer page. */
+  readonly prev?: string;
+}
+
+/**
+ * Takes the cursors out of a Link header (RFC 8288). Only they are used, never the address: it may name another host, to
+ * which the token must not go.
+ */
+function cursorsOf(link: string): Cursors {
+  const next = cursor(link, 'next', 'max_id');
+  const prev = cursor(link, 'prev', 'min_id');
+  return { ...(next !== undefined && { next }), ...(prev !== undefined && { prev }) };
+}
+
+function cursor(link: string, rel: string, name: string): string | undefined {
+  for (const [, address = '', parameters = ''] of link.matchAll(/<([^>]*)>([^<]*)/g)) {
+    if (!new RegExp(`;\\s*rel="?(?:[^"]*\\s)?${rel}(?:\\s[^"]*)?"?\\s*(?:[;,]|$)`, 'i').test(parameters))
+      continue;
+    return new URLSearchParams(address.split('?')[1]).get(name) ?? undefined;
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Kind } from '../notification/kinds.ts';
 
-/** What a webhook listens to and where it sends it. */
+/** Which kinds and sites a webhook is for, and where it sends their notifications. */
 export interface WebhookMetadata {
   readonly name: string;
   readonly description: string;
@@ -27,7 +27,7 @@ export interface CreatedWebhook extends Webhook {
   readonly secret: string;
 }
 
-/** What a new webhook is to be. */
+/** The metadata of a new webhook. */
 export interface NewWebhook {
   readonly name: string;
   readonly description?: string;

@@ -1,7 +1,7 @@
-import type { Advice } from './advice.ts';
+import { resourcePath } from './api-request.ts';
 import type { CallOptions, ClientOptions } from './client-options.ts';
 import { HttpClient } from './http-client.ts';
-import { resourcePath } from './resource-path.ts';
+import type { Advice } from './provider-error.ts';
 import {
   type CreatedWebhook,
   createdWebhookSchema,
@@ -84,13 +84,13 @@ export class WebhooksClient {
     return (await this.#http.json(request, createdWebhookSchema)).value;
   }
 
-  /** @throws ProviderError not_found where there is none */
+  /** @throws ProviderError not_found if there is none */
   async get(id: string, { signal }: CallOptions = {}): Promise<Webhook> {
     const request = { method: 'GET', path: resourcePath(PATH, id), signal, isRepeatable: true } as const;
     return (await this.#http.json(request, webhookSchema)).value;
   }
 
-  /** Changes the members given and leaves the others. @throws ProviderError not_found where there is none */
+  /** Changes the given members and leaves the others. @throws ProviderError not_found if there is none */
   async update(id: string, change: Partial<NewWebhook>, { signal }: CallOptions = {}): Promise<Webhook> {
     const path = resourcePath(PATH, id);
     const request = {
@@ -103,7 +103,7 @@ export class WebhooksClient {
     return (await this.#http.json(request, webhookSchema)).value;
   }
 
-  /** @throws ProviderError not_found where there is none */
+  /** @throws ProviderError not_found if there is none */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
     await this.#http.remove({ method: 'DELETE', path: resourcePath(PATH, id), signal, isRepeatable: true });
   }
@@ -121,8 +121,8 @@ export class WebhooksClient {
   }
 
   /**
-   * All webhooks, page by page as they are asked for: by creation if not told otherwise, so that those made meanwhile
-   * come last. What is deleted meanwhile moves others to an earlier page, where they are missed: collect them first.
+   * All webhooks, one page at a time, by default in order of creation, so that new ones come last. A webhook that is
+   * deleted meanwhile moves others to an earlier page, where they are missed: collect all before you delete.
    * @throws ProviderError; unexpected_answer after 10,000, as a list that never ends would fill memory
    */
   async *list(query: WebhookQuery = {}, options: CallOptions = {}): AsyncGenerator<Webhook, void, undefined> {

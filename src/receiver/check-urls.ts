@@ -16,13 +16,13 @@ interface Given {
   readonly webhooks: readonly Registered[] | undefined;
   /** the webhooks whose notifications can be verified here; undefined where that is not known */
   readonly verifiable: Verifiable | undefined;
-  /** to be reached in any case */
+  /** checked in any case */
   readonly urls: readonly string[];
 }
 
 /**
- * Whether the webhooks that are verified here reach this receiver. Nothing is sent to the others: their URLs may be
- * those of somebody else.
+ * Checks whether the webhooks with a secret here reach this receiver. Nothing is sent to other webhooks: their URLs may
+ * belong to somebody else.
  */
 export async function* checkUrls({
   webhooks = [],
@@ -59,8 +59,8 @@ const TIMEOUT_MS = 10_000;
 const ourError = z.strictObject({ error: z.string() });
 
 /**
- * Whether a URL leads to a receiver of ours: an unsigned POST must be refused, in our words. Seen from this machine, so
- * that it passes TLS and the proxy, but perhaps not the firewall in between.
+ * Checks whether a URL leads to a receiver of ours: an unsigned POST must be refused with our answer. The request comes from
+ * this machine: it passes TLS and the proxy, but perhaps not the firewall.
  */
 export async function reach(url: string): Promise<Finding> {
   const { ok, fail, warn } = findingsOf('url');

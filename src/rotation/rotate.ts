@@ -13,21 +13,21 @@ import type { EventStore } from '../store/event-store.ts';
 import { retireSecrets } from './retire-secrets.ts';
 import { markerOf, replacedBy, withMarker, withoutMarker } from './successor-mark.ts';
 
-/** What the steps of a rotation work with. */
+/** What a rotation needs. */
 export interface RotationOptions {
   readonly client: WebhooksClient;
   readonly store: EventStore;
   readonly clock: Clock;
-  /** how long the old secret goes on verifying */
+  /** how long the old secret still verifies */
   readonly graceMs: number;
   readonly signal: AbortSignal;
-  /** told of each step that is done */
+  /** called after each step */
   readonly onStep: (step: string) => void;
 }
 
-/** What a rotation came to. */
+/** The result of a rotation. */
 export interface Rotated {
-  /** the webhook in the place of the old one; undefined where an earlier run had done everything */
+  /** the new webhook; undefined if an earlier run had done everything */
   readonly id: string | undefined;
   readonly replaced: string;
   /** when the old secret retires, milliseconds since the epoch; undefined where none was stored */
@@ -35,9 +35,9 @@ export interface Rotated {
 }
 
 /**
- * Replaces a webhook by a new one that differs only in its id and secret. At every moment one of the two sends what
- * happens, and what either of them sends is verified: while both do, the receiver takes it for one event. Each step can
- * be done again, so a run that was cut short is completed by the next.
+ * Replaces a webhook by a new one that differs only in its id and secret. At every moment one of the two sends
+ * notifications, and the receiver verifies both; when both send the same, it records one event. Each step can be
+ * repeated, so a run that ended early is completed by the next run.
  * @throws KitError WEBHOOK_UNKNOWN, ROTATION_STOPPED
  * @throws ProviderError
  */
@@ -53,11 +53,11 @@ export async function rotate(id: string, options: RotationOptions): Promise<Rota
   return finish(id, whole, options);
 }
 
-/** What earlier runs have left of a rotation. */
+/** What earlier runs of a rotation have left. */
 interface Begun {
-  /** the successor whose secret is stored: to go on with */
+  /** the successor whose secret is stored: the rotation continues with it */
   readonly successor: Webhook | undefined;
-  /** others, which are of no use: a run ended before it had stored their secret */
+  /** other successors, which are useless: a run ended before it had stored their secret */
   readonly orphans: readonly Webhook[];
 }
 
@@ -73,7 +73,7 @@ async function findBegun(id: string, { client, store, signal }: RotationOptions)
   return { successor, orphans: marked.filter((webhook) => webhook !== successor) };
 }
 
-/** Takes away what earlier runs have left behind. @throws ProviderError */
+/** Deletes the useless successors of earlier runs. @throws ProviderError */
 async function removeOrphans(orphans: readonly Webhook[], options: RotationOptions): Promise<void> {
   for (const { id } of orphans) {
     await options.client.delete(id, { signal: options.signal });
@@ -83,8 +83,8 @@ async function removeOrphans(orphans: readonly Webhook[], options: RotationOptio
 }
 
 /**
- * Makes the successor of a webhook and stores its secret. The secret is not known before the answer to the creation, so
- * the successor gets no sites at first: it sends nothing that could not be verified yet.
+ * Creates the successor of a webhook and stores its secret. The answer to the creation is the first to tell the secret, so
+ * the successor gets no sites at first: it sends nothing before its secret is stored.
  * @throws ProviderError
  */
 async function beginSuccessor(old: Webhook, options: RotationOptions): Promise<Webhook> {
@@ -105,7 +105,7 @@ async function create(old: Webhook, { client, signal, onStep }: RotationOptions)
     return created;
   } catch (error) {
     if (!isRefused(error)) throw error;
-    // What it sends until its secret is stored, a moment later, waits in quarantine and is admitted from there.
+    // Notifications that it sends before its secret is stored wait in quarantine, and are admitted from there.
     const created = await client.create({ ...whole, description: described(true) }, { signal });
     onStep(`webhook ${created.id} is registered, with all sites: the provider takes none without`);
     return created;
@@ -116,7 +116,7 @@ function isRefused(error: unknown): boolean {
   return error instanceof ProviderError && (error.status === 400 || error.status === 422);
 }
 
-/** Only the last steps are left, if the successor is whole; they need nothing of the old webhook. */
+/** Does the last steps, which need nothing of the old webhook, if the successor is whole. */
 async function finishWithoutOld(
   id: string,
   successor: Webhook | undefined,
@@ -132,7 +132,7 @@ async function finishWithoutOld(
   );
 }
 
-/** A secret that retires and no webhook: that is how a complete rotation leaves the old one. */
+/** A retiring secret without a webhook is what a complete rotation leaves. */
 async function nothingLeft(id: string, { store }: RotationOptions): Promise<Rotated> {
   const ends = (await store.secrets())
     .filter(({ webhookId }) => webhookId === id)
@@ -185,7 +185,7 @@ async function deleteOld(id: string, { client, signal, onStep }: RotationOptions
   onStep(`webhook ${id} is deleted at the provider`);
 }
 
-/** The mark goes last: until then, another run finds what is left to do. */
+/** Removes the mark last: until then, another run finds what is left to do. */
 async function finish(id: string, whole: Webhook, options: RotationOptions): Promise<Rotated> {
   const oldSecretUntil = await retireSecrets(id, options);
   if (oldSecretUntil !== undefined) {

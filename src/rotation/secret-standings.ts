@@ -1,6 +1,6 @@
 import type { EventStore } from '../store/event-store.ts';
 
-/** What is stored to verify one webhook's notifications with. */
+/** The secrets that are stored for a webhook. */
 export interface Standing {
   /** how many secrets are live without an end */
   readonly live: number;
@@ -8,12 +8,12 @@ export interface Standing {
   readonly retiring: readonly number[];
 }
 
-/** In a word; `environment`: WEBHOOK_SECRET stands in where nothing is stored. */
+/** `environment`: nothing is stored, and WEBHOOK_SECRET verifies. */
 export type SecretState = 'live' | 'retiring' | 'missing' | 'environment';
 
 const NONE: Standing = { live: 0, retiring: [] };
 
-/** What is stored for each webhook, and what stands in for those without. */
+/** The state of the secrets of each webhook. */
 export class Standings {
   readonly #byWebhook: ReadonlyMap<string, Standing>;
   readonly #hasFallback: boolean;

@@ -1,6 +1,6 @@
 /**
- * What marks a webhook that is being made to replace another one: a mark at the end of its description, so that a run
- * that was cut short is found again, by whomever and wherever. It goes when the rotation is complete.
+ * The mark of a webhook that replaces another one, at the end of its description. By the mark, any later run finds a
+ * rotation that ended early. The end of the rotation removes it.
  */
 export interface Marker {
   /** the id of the webhook that it replaces */
@@ -11,7 +11,7 @@ export interface Marker {
 
 const MARK = /\s*\[hookkit: (replaces|is to replace) ([\w-]+)\]\s*$/;
 
-/** A description with a mark in the place of any that it has. */
+/** A description with this mark, instead of the mark that it has. */
 export function withMarker(description: string, { replaces, whole }: Marker): string {
   const mark = `[hookkit: ${whole ? 'replaces' : 'is to replace'} ${replaces}]`;
   return [withoutMarker(description), mark].filter((part) => part !== '').join(' ');

@@ -7,13 +7,13 @@ import { inspectDatabase } from './sqlite/inspect-database.ts';
 // What the doctor examines of a SQLite database before it opens it: the disk, the database file and the key file.
 
 const MIB = 1024 * 1024;
-/** Below the first the next backlog may fill it; below the other it is as good as full. */
+/** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
 const SCARCE = 1024 * MIB;
 const TOO_LITTLE = 64 * MIB;
 /** The mode bits of everybody but the owner. */
 const NOT_OWNER = 0o077;
 
-/** Whether there is room beside the database, and whether this user may write there. */
+/** Checks whether the disk of the database has room, and whether this user may write there. */
 export function checkDisk(databasePath: string): Finding {
   const { ok, warn, fail } = findingsOf('disk');
   const directory = nearest(dirname(resolve(databasePath)));
@@ -32,12 +32,12 @@ export function checkDisk(databasePath: string): Finding {
   return free < SCARCE ? warn(`${text}: make room, or set RETENTION_DAYS`) : ok(text);
 }
 
-/** The directory, or the one in which the first start will make it. */
+/** The directory, or its nearest parent that exists: the first start makes the rest. */
 function nearest(directory: string): string {
   return existsSync(directory) ? directory : nearest(dirname(directory));
 }
 
-/** Looks at the database without changing it: opened by the store, an older one would be brought up to date. */
+/** Checks the database without changing it. The store would bring an older one up to date. */
 export function checkDatabase(path: string): { readonly finding: Finding; readonly isUsable: boolean } {
   const { ok, warn, fail } = findingsOf('database');
   const unusable = (finding: Finding) => ({ finding, isUsable: false });
@@ -80,7 +80,7 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
   }
 }
 
-/** Who else than its owner may read the database, or its log, which holds the same; undefined where nobody may. */
+/** Finds out who beside the owner may read the database or its log; undefined if nobody may. */
 function openTo(path: string) {
   if (process.platform === 'win32') return undefined; // which does not tell modes
   for (const file of [path, `${path}-wal`]) {
@@ -93,7 +93,7 @@ function openTo(path: string) {
   return undefined;
 }
 
-/** Whether nobody else can read the key that seals the secrets. That it is the right one shows when they are opened. */
+/** Checks that nobody else can read the key file. Opening the secrets shows whether it is the right key. */
 export function checkKeyFile(
   path: string,
   { SECRETS_KEY }: { readonly SECRETS_KEY?: Buffer | undefined },

@@ -9,8 +9,8 @@ const FULL = 2;
 export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * What only an open store tells: whether commits are durable, the secrets, what waits.
- * @returns the webhooks whose notifications can be verified: every one, where WEBHOOK_SECRET stands in
+ * Checks what only an open store tells: whether commits are durable, the secrets, the events that wait.
+ * @returns the webhooks whose notifications can be verified: every webhook if WEBHOOK_SECRET is set
  */
 export async function* checkStore(
   store: EventStore,
@@ -51,7 +51,7 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
   return fail('none is stored, so everything is refused: npx hookkit webhooks create, or webhooks import');
 }
 
-/** Fails where anybody can compute a secret. */
+/** The finding for secrets that anybody can compute; undefined if there are none. */
 export function guessable(found: readonly string[]): Finding | undefined {
   if (found.length === 0) return undefined;
   return findingsOf('secrets').fail(

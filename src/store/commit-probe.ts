@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { EventStore } from './event-store.ts';
 
-/** A store that takes longer answers notifications with 503 before long, too. */
+/** A store that takes longer than this soon makes the receiver answer with 503, too. */
 const PATIENCE_MS = 1000;
 
-/** Finds out whether the store can commit, with one commit for all who ask at a time: many may ask, and each costs one. */
+/** Checks whether the store can commit. Callers of the same moment share one commit, since each check costs one. */
 export class Probe {
   readonly #clock: Clock;
   #underWay: Promise<void> | undefined;
@@ -14,7 +14,7 @@ export class Probe {
   }
 
   /**
-   * Whether it has committed within a second.
+   * Whether the store commits within a second.
    * @throws KitError STORE_UNAVAILABLE if it cannot
    */
   commits(store: Pick<EventStore, 'ping'>): Promise<boolean> {
@@ -27,7 +27,7 @@ export class Probe {
     ]);
   }
 
-  /** The same for who need not know why it cannot, which the log says at each notification. */
+  /** The same without the reason, which the log has at each notification. */
   canRecord(store: Pick<EventStore, 'ping'>): Promise<boolean> {
     return this.commits(store).catch(() => false);
   }

@@ -1,12 +1,12 @@
 declare const brand: unique symbol;
 
-/** Names an event in every database and process alike: its time and the start of its digest. */
+/** The name of an event, the same in every database and process: its time and the start of its digest. */
 export type EventId = string & { readonly [brand]: 'EventId' };
 
 const PREFIX_BYTES = 10;
 
 /**
- * @param eventTime milliseconds since the epoch; 0 where the notification has none
+ * @param eventTime milliseconds since the epoch; 0 if the notification has none
  * @param digest the event's 32-byte digest
  */
 export function eventId(eventTime: number, digest: Uint8Array): EventId {
@@ -14,7 +14,7 @@ export function eventId(eventTime: number, digest: Uint8Array): EventId {
   return `${eventTime.toString(36)}-${prefix}` as EventId;
 }
 
-/** The time and the range of digests that an id stands for; undefined where it is not an event id. */
+/** The time and the range of digests that an id stands for; undefined if it is not an event id. */
 export function parseEventId(id: string): { eventTime: number; first: Buffer; last: Buffer } | undefined {
   const match = /^(-?[0-9a-z]{1,11})-([0-9a-f]{20})$/.exec(id);
   if (!match) return undefined;

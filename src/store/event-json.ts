@@ -1,6 +1,6 @@
 import type { Attempt, StoredEvent } from './event-store.ts';
 
-/** An event as JSON, for `--json` and the API: named as in notifications, times in ISO 8601, null for what there is not. */
+/** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
 export function eventJson(event: StoredEvent) {
   return {
     id: event.id,
@@ -22,7 +22,7 @@ export function eventJson(event: StoredEvent) {
   };
 }
 
-/** 0 is how the store writes that a notification has no time. */
+/** The store writes 0 if a notification has no time. */
 export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): string | null {
   return eventTime === 0 ? null : iso(eventTime);
 }

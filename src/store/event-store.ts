@@ -1,68 +1,23 @@
 import type { EventId } from './event-id.ts';
 import type { EventSearch, WaitingWebhook } from './event-search.ts';
+import type {
+  Attempt,
+  AttemptOutcome,
+  EventFilter,
+  Quarantined,
+  Status,
+  StoredEvent,
+  Unproven,
+  VerifiedNotification,
+  WebhookSecret,
+} from './stored.ts';
 
-/** `pending` → `running` → `handled` | `skipped` | `dead`; replay puts an event back to `pending`. */
-export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
-
-/** A verified notification, to be recorded. Times are milliseconds since the epoch. */
-export interface VerifiedNotification {
-  /** 32 bytes; with `eventTime`, what makes it the same event */
-  readonly digest: Uint8Array;
-  readonly kind: string;
-  readonly webhookId: string;
-  readonly siteId: string;
-  /** `media:ID`, `channel:ID`, or a name of its own; events of one resource never run two at once */
-  readonly resource: string;
-  /** 0 where the notification has none */
-  readonly eventTime: number;
-  /** the text as received */
-  readonly body: string;
-}
+export type * from './event-search.ts';
+export type * from './stored.ts';
 
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate';
   readonly id: EventId;
-}
-
-/** An event as stored. Times are milliseconds since the epoch. */
-export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body'> {
-  readonly id: EventId;
-  /** hex */
-  readonly digest: string;
-  /** undefined once retention removed it */
-  readonly body: string | undefined;
-  readonly receivedAt: number;
-  readonly deliveries: number;
-  readonly lastDeliveryAt: number;
-  readonly status: Status;
-  /** how often it was claimed since it was recorded or last replayed */
-  readonly attempts: number;
-  /** how often it was replayed */
-  readonly replays: number;
-  readonly nextAttemptAt: number | undefined;
-  readonly lastError: string | undefined;
-  readonly handledAt: number | undefined;
-}
-
-/** How one run of a handler ended. `lost`: its process crashed, or was so slow that its lease ran out. */
-export type AttemptOutcome =
-  | 'handled'
-  | 'skipped'
-  | 'failed'
-  | 'retry'
-  | 'error'
-  | 'timeout'
-  | 'interrupted'
-  | 'lost';
-
-export interface Attempt {
-  /** which replay it belongs to; 0 is the first life */
-  readonly replay: number;
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: string | undefined;
 }
 
 /** An event leased to one owner, to be handled now. */
@@ -78,9 +33,9 @@ export interface ClaimRequest {
   readonly owner: string;
   readonly limit: number;
   readonly leaseMs: number;
-  /** an event whose lease ran out on its last attempt becomes `dead` */
+  /** an event whose lease expires in its last attempt becomes `dead` */
   readonly maxAttempts: number;
-  /** leaves leases that ran out to their owners, which may not have had the chance to renew them */
+  /** leaves expired leases to their owners, which may have had no chance to renew them */
   readonly spareLost?: boolean | undefined;
 }
 
@@ -90,7 +45,7 @@ export interface Claimed {
   readonly nextDueAt: number | undefined;
 }
 
-/** What becomes of a claimed event. */
+/** The result of a claimed event. */
 export interface Settlement {
   readonly status: Exclude<Status, 'running'>;
   readonly outcome: AttemptOutcome;
@@ -100,35 +55,18 @@ export interface Settlement {
   readonly nextAttemptAt?: number | undefined;
 }
 
-/** Which events are meant; what is not given does not restrict. Times are event times, milliseconds since the epoch. */
-export interface EventFilter {
-  readonly ids?: readonly string[] | undefined;
-  /** one, or any of several */
-  readonly kind?: string | readonly string[] | undefined;
-  readonly status?: Status | undefined;
-  readonly site?: string | undefined;
-  readonly resource?: string | undefined;
-  readonly webhook?: string | undefined;
-  /** from this time on */
-  readonly since?: number | undefined;
-  /** before this time */
-  readonly until?: number | undefined;
-  /** a part of the body */
-  readonly q?: string | undefined;
-}
-
 export interface ReplayOptions {
-  /** forget what `ctx.once` has stored, so that every step runs again */
+  /** forgets the stored results of `ctx.once`, so that every step runs again */
   readonly resetSteps?: boolean | undefined;
-  /** goes on after this event, in the order of event times: where another replay was cut short */
+  /** starts after this event, in the order of event times: where another replay was cut short */
   readonly after?: string | undefined;
-  /** called after each commit with what it put back; the next one waits for what it returns */
+  /** called after each commit with the events that it reset; the next commit waits for the returned promise */
   readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
-  /** called once all are put back and none is ready yet; what is ready then was so before */
+  /** called once all events are reset and held, before any of them is ready */
   readonly onHeld?: (() => void | Promise<void>) | undefined;
-  /** called after each commit that made some ready, with how many are by then; the next one waits for what it returns */
+  /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
   readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
-  /** once aborted, nothing more is put back; what was is made ready all the same */
+  /** after an abort, no further event is reset; the reset ones are made ready all the same */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -144,124 +82,99 @@ export interface Received extends Pick<StoredEvent, 'body' | 'receivedAt' | 'web
   readonly place: number;
 }
 
-/** A secret of a webhook. It is stored sealed. */
-export interface WebhookSecret {
-  readonly webhookId: string;
-  readonly secret: string;
-  readonly createdAt: number;
-  /** it verifies nothing from then on */
-  readonly retireAt: number | undefined;
-}
-
-/** What `scrub` could not do. */
+/** The work that `scrub` could not do. */
 export interface Scrubbed {
-  /** how many bytes have to be written again to be sure; 0: none */
+  /** how many bytes would have to be rewritten to be sure; 0: none */
   readonly toRewrite: number;
   /** whether the log still holds former content, since another process reads an older state from it */
   readonly isLogInUse: boolean;
 }
 
-/** A well-formed notification whose signature no stored secret explained. */
-export interface Unproven extends VerifiedNotification {
-  /** the sender's address */
-  readonly source: string;
-  readonly receivedAt: number;
-  /** its place in the order in which they came */
-  readonly place: number;
-  /** what it takes of the quarantine's room */
-  readonly bytes: number;
-}
-
-/** The same with its token, which verifies it once its secret is known. */
-export interface Quarantined extends Unproven {
-  readonly token: string;
-}
-
 export interface QuarantinePage {
-  /** only what names this webhook */
+  /** only entries that name this webhook */
   readonly webhook?: string | undefined;
-  /** only what came after the entry in this place */
+  /** only entries after the one in this place */
   readonly after?: number | undefined;
 }
 
 export interface Kept {
-  /** false also where it was there already */
+  /** false also if the entry was there already */
   readonly isKept: boolean;
-  /** how many there was no room for, this one or others */
+  /** how many entries were lost for lack of room, this one or others */
   readonly lost: number;
 }
 
 /**
- * Where events live. Every method that writes resolves once its change is durably committed, and rejects with
- * `STORE_UNAVAILABLE` when nothing of it was.
+ * The store of events. Every method that writes resolves once its change is durably committed, and rejects with
+ * `STORE_UNAVAILABLE` if nothing of it was committed.
  */
 export interface EventStore extends EventSearch {
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 
   /**
-   * Leases what is ready, oldest event time first, never two of one resource; takes back leases of others that ran out,
-   * those that were lost together one after the other over the length of a lease.
+   * Leases ready events, oldest event time first, never two of one resource. Ends expired leases of other owners; events
+   * that were lost together become ready one after the other, over the length of a lease.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
-  /** Renews all leases of an owner; tells which events it still holds. */
+  /** Renews all leases of an owner. @returns the events that it still holds */
   renew(owner: string, leaseMs: number): Promise<readonly EventId[]>;
   /** Ends a claim; false if the owner had lost its lease, and then nothing is changed but the attempt's record. */
   settle(claim: Claim, owner: string, settlement: Settlement): Promise<boolean>;
-  /** Puts back what the owner still holds, and gives the attempts back: they were cut short, not used. */
+  /** Releases the leases that the owner still holds, and does not count their attempts: a stop cut them short. */
   release(owner: string): Promise<number>;
 
-  /** The stored result of a step of `ctx.once`, as JSON; undefined where the step was not done. */
+  /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
   step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;
   saveStep(id: EventId, name: string, result: string | null): Promise<void>;
 
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;
   events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
-  /** In the order in which they were received, the first after an event or from the start: for going through all. */
+  /** Events in the order of receipt, after one event or from the start: for reading all of them. */
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
-  /** The same, but only what a recording holds: several times as fast. `after` is the place of the last one. */
+  /** The same with only the members of a recording: several times as fast. `after` is the place of the last one. */
   receivedAfter(filter: EventFilter, after: number | undefined, limit: number): Promise<readonly Received[]>;
   count(filter: EventFilter): Promise<number>;
   /**
-   * Puts handled, skipped, dead and waiting events back to `pending` with all attempts before them; pruned ones stay.
-   * None of them runs before all are put back, so that none is told late for a newer one that runs again as well. Where
-   * the process ends in between, those that were put back run by themselves a quarter of an hour later, in their order.
-   * Tells how many; what another replay has put back and not yet let go counts too.
+   * Resets handled, skipped, dead and waiting events to `pending` with all attempts ahead; pruned events stay. None of
+   * them runs before all are reset, so that none is late because of a newer event that also runs again. If the process
+   * ends in between, the events that were already reset run 15 minutes later, in their order.
+   * @returns how many events were reset, those that another replay still holds included
    */
   replay(filter: EventFilter, options?: ReplayOptions): Promise<number>;
 
   /** Stores a secret; several of one webhook are live side by side. */
   addSecret(webhookId: string, secret: string): Promise<void>;
-  /** From `retireAt` on, this secret verifies nothing. False if there is no such secret. */
+  /** Ends a secret: from `retireAt` on it verifies nothing. False if there is no such secret. */
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
   /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
   secrets(): Promise<readonly WebhookSecret[]>;
   /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
   unreadableSecrets(): Promise<readonly string[]>;
-  /** Removes the secrets that do not open, of one webhook or of all; tells how many. */
+  /** Removes the secrets that do not open, of one webhook or of all. @returns how many */
   dropUnreadableSecrets(webhookId?: string): Promise<number>;
   /**
-   * Seals all secrets under another key, in one commit; tells how many. Other processes go on with the new key.
-   * @param newKey 32 bytes, where the key is given from outside; without it, a new one takes the key file's place
-   * @throws KitError INPUT_INVALID if a key is given where the key is in a file, or the other way round;
-   *   STORE_UNUSABLE if a secret does not open, and then nothing is changed
+   * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key.
+   * @param newKey 32 bytes, if the key is given from outside; without it, a new key replaces the one in the key file
+   * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round;
+   *   STORE_UNUSABLE if a secret does not open; then nothing is changed
    */
   rekey(newKey?: Buffer): Promise<number>;
   /**
-   * Removes from the files on disk what was deleted or replaced, beside whatever process works with them.
-   * @param mostBytes a database that was made by a former version has to be written again for this, as a whole; a larger
-   *   one is not, since nothing else can be written meanwhile
+   * Removes deleted and replaced content from the files on disk, while other processes work with them.
+   * @param mostBytes a database of a former version has to be rewritten for this as a whole; one of more bytes is not,
+   *   since nothing else can be written meanwhile
    */
   scrub(mostBytes?: number): Promise<Scrubbed>;
 
   /**
-   * Keeps an entry, and no more than `maxBytes` together. When full, the network (/24 or /56) or webhook that holds most
+   * Keeps an entry, and no more than `maxBytes` together. When full, the network (/24 or /56) or webhook that has most
    * gives way: of a network the webhook that it sent most for, of a webhook the network that sent most for it, the newest
-   * first. What many networks send for one webhook so takes room from that webhook alone.
+   * entries first. So if many networks send for one webhook, they take room from that webhook only.
    */
   quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number): Promise<Kept>;
-  /** Entries in the order in which they came, up to some 500 or about 1 MiB, one at least; none after the last. */
+  /** Entries in the order of arrival, up to some 500 or about 1 MiB, one at least; none after the last. */
   quarantined(page?: QuarantinePage): Promise<readonly Quarantined[]>;
   /** The same without their tokens. */
   unproven(page?: QuarantinePage): Promise<readonly Unproven[]>;
@@ -271,13 +184,13 @@ export interface EventStore extends EventSearch {
   quarantineSize(webhookId?: string): Promise<number>;
   /** The webhooks that entries name, in the order of their names, up to 500 after one; none after the last. */
   waitingWebhooks(after?: string): Promise<readonly WaitingWebhook[]>;
-  /** Takes an entry out and records it, in one commit. Undefined if it is not there, as when another process was first. */
+  /** Moves an entry to the events, in one commit. Undefined if it is not there, as when another process was first. */
   admit(token: string): Promise<Recorded | undefined>;
 
   /**
    * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time.
-   * Their digests stay, so that a repeat is still known. Tells how many.
-   * @param among only these events, where given
+   * Their digests stay, so that a repeat is recognised. @returns how many
+   * @param among only these events, if given
    */
   prune(handledBefore: number, limit: number, among?: readonly string[]): Promise<number>;
 

@@ -15,9 +15,9 @@ import { basename, dirname, join } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 
 /**
- * The 32-byte key in a file beside the database, made with mode 0600 if there is none. Written aside and linked into
- * place, so that neither a crash nor a second process can leave half a key or two.
- * @throws KitError STORE_UNUSABLE if the file is not a key, or is needed and missing
+ * The 32-byte key in a file beside the database; a new one gets mode 0600. The key is written to another file that is
+ * then linked into place, so that neither a crash nor a second process can leave half a key or two.
+ * @throws KitError STORE_UNUSABLE if the file has no key, or is needed and missing
  */
 export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boolean }): Buffer {
   const existing = read(path);
@@ -25,32 +25,32 @@ export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boo
   if (!options.mayMake) {
     throw new KitError(
       'STORE_UNUSABLE',
-      `the database has sealed secrets but ${path} is missing: put the key file back or set SECRETS_KEY`,
+      `the database has sealed secrets but ${path} is missing: restore the key file or set SECRETS_KEY`,
     );
   }
-  const draft = draftKey(path);
+  const next = writeNextKey(path);
   try {
-    linkSync(draft.file, path);
+    linkSync(next.file, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    unlinkSync(draft.file);
+    unlinkSync(next.file);
   }
   syncDirectory(path);
   return readOrMakeKeyFile(path, { mayMake: false });
 }
 
-/** A key that is written down and not in its place yet. */
-export interface DraftedKey {
+/** A key in a file of its own, not in use yet. */
+export interface NextKey {
   readonly file: string;
   readonly key: Buffer;
 }
 
 /**
- * Writes a new key down beside the key file, in a file of its own that no other process takes for its own.
- * @throws KitError STORE_UNUSABLE if it cannot be written, and then nothing is left of it
+ * Writes a new key beside the key file, to a file of its own that no other process uses.
+ * @throws KitError STORE_UNUSABLE if the key cannot be written; then no file is left
  */
-export function draftKey(path: string): DraftedKey {
+export function writeNextKey(path: string): NextKey {
   const file = `${path}.next-${randomBytes(4).toString('hex')}`;
   const key = randomBytes(32);
   try {
@@ -69,8 +69,8 @@ export function draftKey(path: string): DraftedKey {
   return { file, key };
 }
 
-/** Keys that were written down by a process that did not live to put one in its place. */
-export function draftedKeys(path: string): DraftedKey[] {
+/** The keys that a process wrote, and ended before it put one in the place of the key file. */
+export function nextKeys(path: string): NextKey[] {
   const start = `${basename(path)}.next-`;
   const files = readdirSync(dirname(path)).filter((name) => name.startsWith(start));
   return files.flatMap((name) => {
@@ -80,20 +80,20 @@ export function draftedKeys(path: string): DraftedKey[] {
   });
 }
 
-/** Puts a key that was written down in the place of the key file. */
+/** Moves the file of a next key to the place of the key file. */
 export function adoptKey(file: string, path: string): void {
   try {
     renameSync(file, path);
   } catch (error) {
-    // Another process that needed the key has done it.
+    // Another process that needed the key has moved it.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   syncDirectory(path);
 }
 
-/** Only then a new name in a directory survives the loss of power. */
+/** A new name in a directory survives a loss of power only after this. */
 function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return; // which cannot open directories
+  if (process.platform === 'win32') return; // Windows cannot open directories
   const directory = openSync(dirname(path), 'r');
   try {
     fsyncSync(directory);
@@ -116,6 +116,6 @@ function read(path: string): Buffer | undefined {
   if (key.length === 32) return key;
   throw new KitError(
     'STORE_UNUSABLE',
-    `${path} does not hold a key (32 bytes in base64): put the right one back`,
+    `${path} does not hold a key (32 bytes in base64): restore the right file`,
   );
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** What an entry of the quarantine is known by: a token may take megabytes. */
+/** The key of an entry of the quarantine: a token itself may have megabytes. */
 export function tokenDigest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
 /**
- * The network that an address belongs to: what one sender can have many addresses of. /24 of IPv4, /56 of IPv6. What is no
- * address is of one network, which is named by nothing.
+ * The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. Texts that are not an
+ * address share one network, whose name is empty.
  */
 export function networkOf(address: string): string {
   const v4 = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
@@ -21,7 +21,7 @@ export function networkOf(address: string): string {
 
 /** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  const [head, tail] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::'); // of no network's part
+  const [head, tail] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::'); // the last 32 bits are in no network's name
   const read = (part: string | undefined) =>
     part ? part.split(':').map((group) => Number.parseInt(group, 16)) : [];
   const [before, after] = [read(head), read(tail)];

@@ -12,11 +12,14 @@ export interface RetentionOptions {
 
 const DAY_MS = 86_400_000;
 const ROUND_MS = 3_600_000;
-/** Small steps with pauses between them, so that acks hardly notice. */
+/** Small steps with pauses between them, so that they hardly delay acks. */
 const STEP = 200;
 const PAUSE_MS = 50;
 
-/** Prunes what was handled or skipped more than so many days ago, now and every hour. Returns what stops it. */
+/**
+ * Prunes events that were handled or skipped more than `days` ago, now and every hour.
+ * @returns a function that stops it
+ */
 export function keepFor({ store, clock, log, days }: RetentionOptions): () => void {
   let cancel = () => {};
   let total = 0;

@@ -5,26 +5,26 @@ const VERSION = 2;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The name of what every key seals when it comes into use, so that another one can be told from it. */
+/** The name under which the database has the key check: a value that every key seals when it comes into use. */
 export const KEY_CHECK = 'secrets key check';
 
-/** A sealed secret as its row has it. The value is sealed for everything else in here. */
+/** A sealed secret as its row has it. The seal covers the other members too. */
 export interface SealedRow {
   readonly webhookId: string;
   readonly fingerprint: Uint8Array;
   readonly sealed: Uint8Array;
-  /** null: it does not retire */
+  /** null if the secret does not retire */
   readonly retireAt: number | null;
 }
 
-/** What a secret is sealed for: it opens in its own row alone, and only as long as nobody changes when it retires. */
+/** The purpose that a secret is sealed for: it opens only in its own row, and only while its retirement is unchanged. */
 function purposeOf({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>): string {
   return JSON.stringify(['webhook secret', webhookId, Buffer.from(fingerprint).toString('hex'), retireAt]);
 }
 
 /**
- * The first version sealed a secret for its webhook alone, and its key check under this purpose. While a database has
- * such a check, its rows are of the first version; from the moment it has one of the second, the first opens nothing.
+ * The first version sealed a secret for its webhook only, and its key check for this purpose. A database with such a
+ * check has rows of the first version. Once it has a check of the second version, the first opens nothing.
  */
 const FIRST = {
   version: 1,
@@ -32,7 +32,7 @@ const FIRST = {
   purposeOf: (webhookId: string) => `webhook ${webhookId}`,
 };
 
-/** The key check says under its seal of which version the secrets are, so that nobody can go back without the key. */
+/** The version of the secrets is sealed in the key check, so that a return to the first version needs the key. */
 const CHECK_PURPOSE = `${KEY_CHECK}, secrets are sealed for their rows`;
 
 /** Seals secrets with AES-256-GCM, so that a copy of the database without the key reveals none. */
@@ -45,7 +45,7 @@ export class Sealer {
     this.#key = key;
   }
 
-  /** @param purpose what the secret is for; it opens for nothing else */
+  /** @param purpose the secret opens for this purpose only */
   seal(plain: string, purpose: string): Buffer {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(purpose));
@@ -74,24 +74,24 @@ export class Sealer {
     }
   }
 
-  /** A webhook's secret, sealed for the row that it is to stand in. */
+  /** A webhook's secret, sealed for its row. */
   sealRow(secret: string, webhookId: string, retireAt: number | null): SealedRow {
     const row = { webhookId, fingerprint: this.fingerprint(secret), retireAt };
     return { ...row, sealed: this.seal(secret, purposeOf(row)) };
   }
 
-  /** The secret of a row; undefined if any part of the row is not as it was sealed. */
+  /** The secret of a row; undefined if any part of the row was changed since it was sealed. */
   openRow(row: SealedRow): string | undefined {
     return orUndefined(() => this.#ofRow(row, this.open(row.sealed, purposeOf(row))));
   }
 
-  /** The same of a row that the first version sealed. */
+  /** The same for a row that the first version sealed. */
   openFirstRow(row: SealedRow): string | undefined {
     const { version, purposeOf: firstPurposeOf } = FIRST;
     return orUndefined(() => this.#ofRow(row, this.open(row.sealed, firstPurposeOf(row.webhookId), version)));
   }
 
-  /** What this key seals when it comes into use. */
+  /** The key check of this key, sealed when the key comes into use. */
   keyCheck(): Buffer {
     return this.seal(KEY_CHECK, CHECK_PURPOSE);
   }
@@ -112,7 +112,7 @@ export class Sealer {
     return orUndefined(() => this.versionOf(keyCheck)) !== undefined;
   }
 
-  /** Tells equal secrets apart from others without opening them. */
+  /** The same for equal secrets, and only for them; it does not reveal a secret. */
   fingerprint(plain: string): Buffer {
     return createHmac('sha256', this.#key).update(plain).digest();
   }
@@ -122,7 +122,7 @@ export class Sealer {
   }
 }
 
-/** What does not open is no secret, whatever is wrong with it. */
+/** The result of opening a secret; undefined if it does not open, for any reason. */
 function orUndefined<T>(open: () => T): T | undefined {
   try {
     return open();

@@ -10,12 +10,12 @@ export interface SecretsWatch {
 }
 
 const ROUND_MS = 10_000;
-/** How often the same is said. */
+/** How often the same line is logged. */
 const AGAIN_MS = 3_600_000;
 const MOST_NAMED = 20;
 const UNREADABLE = 'a stored secret does not open and counts as absent: its row was changed';
 
-/** Says which webhooks have a secret that does not open, now and whenever it changes. Returns what stops it. */
+/** Logs which webhooks have a secret that does not open, now and at each change. @returns a function that stops it */
 export function watchSecrets({ store, clock, log }: SecretsWatch): () => void {
   let cancel = () => {};
   let isStopped = false;
@@ -36,9 +36,7 @@ export function watchSecrets({ store, clock, log }: SecretsWatch): () => void {
   };
   const round = (): Promise<void> =>
     look()
-      .catch((error) =>
-        sayOnce({ error: messageOf(error) }, 'cannot look at the stored secrets; trying again'),
-      )
+      .catch((error) => sayOnce({ error: messageOf(error) }, 'cannot read the stored secrets; trying again'))
       .then(() => {
         if (!isStopped) cancel = clock.after(ROUND_MS, round);
       });

@@ -10,6 +10,7 @@ import { reach } from '../../src/receiver/check-urls.ts';
 import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
+import { runs } from '../support/sizes.ts';
 
 const MIB = 1024 * 1024;
 const SPACES = Buffer.alloc(MIB, ' ');
@@ -162,7 +163,7 @@ describe('an answer that ends', () => {
         const rest = bytes.subarray(parts.reduce((sum, part) => sum + part, 0));
         expect(await textOf(new Response(new Blob([...chunks, rest])))).toBe(text);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
     expect(await textOf(new Response(SPACES))).toHaveLength(MIB);
     await expect(textOf(new Response(Buffer.alloc(MIB + 1, ' ')))).rejects.toThrow(AnswerTooLong);

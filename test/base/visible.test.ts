@@ -5,6 +5,7 @@ import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
 import { table } from '../../src/cli/table.ts';
 import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
 import { jsonObject } from '../support/json-values.ts';
+import { runs } from '../support/sizes.ts';
 
 /** Any text, with many of the characters in question, halves of surrogate pairs among them. */
 const text = fc.string({
@@ -24,7 +25,7 @@ describe('a text that is printed', () => {
         expect(visibleLine(given)).not.toContain('\n');
         expect(visible(given).split('\n')).toHaveLength(given.split('\n').length);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect([...everyHostile()].filter((one) => hostileIn(visible(one)).length > 0)).toEqual([]);
   });
@@ -57,7 +58,7 @@ describe('a text that is printed', () => {
           expect(visible(visible(json))).toBe(visible(json));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -90,6 +91,6 @@ test('a log line is JSON that says what it was given, when that is hostile, in w
       expect(JSON.parse(lines[0] ?? '')).toMatchObject({ path: member, reason: member, bound: member });
       expect(JSON.parse(lines[0] ?? '').msg.toWellFormed()).toBe(wellFormed);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -113,11 +113,11 @@ describeInBrowser('a reader', () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/events?status=dead`);
     await page.click('text=Replay what matches…');
-    expect(await page.textContent('.confirm')).toContain('3 events will be put back');
+    expect(await page.textContent('.confirm')).toContain('3 events will be reset to pending');
     const before = await inspected.service.store.count({ status: 'dead' });
     expect(before).toBe(3);
     await page.click('button:text("Replay 3 events")');
-    expect(await page.textContent('main')).toContain('3 events were put back');
+    expect(await page.textContent('main')).toContain('3 events were reset to pending');
     await inspected.settled();
     const { events } = await inspected.api('/events?status=dead');
     expect(events.map(({ replays }: { replays: number }) => replays)).toEqual([1, 1, 1]);

@@ -87,7 +87,7 @@ describeInBrowser('a page', () => {
         ['/events/replay', 'Nothing to replay'],
         ['/channels', 'subscribed'],
         ['/rejections', 'hookkit events send --fault'],
-        ['/quarantine', 'Nothing waits here'],
+        ['/quarantine', 'The quarantine is empty'],
         ['/webhooks', 'WEBHOOK_SECRET'],
       ]) {
         await page.goto(`${empty.url}${path}`);

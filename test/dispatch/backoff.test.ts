@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../../src/base/seeded-random.ts';
 import { backoffMs } from '../../src/dispatch/backoff.ts';
+import { runs } from '../support/sizes.ts';
 
 const ALMOST_ONE = 1 - 2 ** -32;
 const attempts = fc.integer({ min: 1, max: 1000 });
@@ -17,7 +18,7 @@ describe('backoffMs', () => {
       expect(wait).toBeGreaterThanOrEqual(0);
       expect(wait).toBeLessThanOrEqual(Math.min(capMs, baseMs * 2 ** (attempt - 1)));
     });
-    fc.assert(property, { numRuns: 1000 });
+    fc.assert(property, { numRuns: runs(1000) });
   });
 
   test('doubles its longest wait, when an attempt more has failed, until the cap', () => {

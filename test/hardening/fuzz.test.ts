@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { campaign } from './fuzz/campaign.ts';
 
-const CASES = 4000;
+const CASES = size({ small: 800, full: 4000 });
 const SEED = 20_261_120;
 
 test(`random requests, ${CASES} of them, are never answered 5xx, nor 2xx unless they were signed, and the process goes on`, async () => {

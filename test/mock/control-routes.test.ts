@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { controlCatalogue } from '../../src/mock/index.ts';
+import { runs } from '../support/sizes.ts';
 import { ask } from './support/api.ts';
 import { SITE, useStage } from './support/stage.ts';
 
@@ -207,7 +208,7 @@ describe('a control route', () => {
           expect(answer.status).toBeLessThan(500);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

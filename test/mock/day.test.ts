@@ -4,11 +4,12 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { Random } from '../../src/mock/random.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { size } from '../support/sizes.ts';
 import { type Receiver, startReceiver } from './support/receiver.ts';
 import { SITE } from './support/stage.ts';
 
-const MEDIA = 10_000;
-const CHANNELS = 100;
+const MEDIA = size({ small: 500, full: 10_000 });
+const CHANNELS = MEDIA / 100;
 const DAY_MS = 86_400_000;
 
 let receiver: Receiver;
@@ -61,7 +62,7 @@ function digest(texts: string[]): string {
   return hash.digest('hex');
 }
 
-describe('a day of simulated traffic, 10,000 media and 100 channels', () => {
+describe(`a day of simulated traffic, ${MEDIA} media and ${CHANNELS} channels`, () => {
   test('comes to its end, when the clock is virtual, and twice with the same result to the byte', async () => {
     const first = await day(7);
     expect(first.deliveries).toBeGreaterThan(4 * MEDIA);

@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type MockOptions, MockProvider } from '../../src/mock/index.ts';
+import { runs } from '../support/sizes.ts';
 import { useStage } from './support/stage.ts';
 
 const stage = useStage({ rateLimit: 1_000_000 });
@@ -134,7 +135,7 @@ describe('the control routes and the webhooks API', () => {
           expect(answer.status).toBe(403);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { canonicalJson, firstDifference } from '../../src/notification/json.ts';
 import { jsonObject, jsonValue, shuffled, spaced } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
+import { runs } from '../support/sizes.ts';
 
 describe('the first difference of two JSON values', () => {
   test('is none, when one is the other with its members in another order', () => {
@@ -21,7 +22,7 @@ describe('the first difference of two JSON values', () => {
         expect(firstDifference(after, before)).toBe(pointer);
         expect(firstDifference(shuffled(before), after)).toBe(pointer);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

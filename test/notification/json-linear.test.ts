@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { outlineOf, parseJsonObject, parseJsonText } from '../../src/notification/json.ts';
 import { jsonObject, spaced } from '../support/json-values.ts';
 import { simpleJsonText } from '../support/simple-json.ts';
+import { runs } from '../support/sizes.ts';
 
 /** The value that a reader finds, or that it refuses, and nothing of why. */
 function verdict(read: (text: string) => unknown, text: string): unknown {
@@ -51,7 +52,7 @@ describe('a text that is gone through once', () => {
         const text = `{"n":[${numerals.join(', ')}]}`;
         expect(verdict(parseJsonText, text)).toEqual(verdict(simpleJsonText, text));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -79,7 +80,7 @@ describe('a text that is gone through once', () => {
       fc.property(fc.oneof(text, within), (given) => {
         expect(verdict(parseJsonText, given)).toEqual(verdict(simpleJsonText, given));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('a text that is gone through once', () => {
         const changed = (text.slice(0, at) + more + text.slice(at + gone)).toWellFormed();
         expect(verdict(parseJsonText, changed)).toEqual(verdict(simpleJsonText, changed));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -151,7 +152,7 @@ describe('a text that is gone through once', () => {
         const bytes = Buffer.from(`${'"'.repeat(shift)}${text}`).subarray(shift);
         expect(verdict(() => parseJsonObject(bytes).value, text)).toEqual(verdict(simpleJsonText, text));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -179,7 +180,7 @@ describe('a text that is gone through once', () => {
         expect(outline.event.toWellFormed().slice(0, 200)).toBe(start(parsed.event));
         expect(outline.webhookId.toWellFormed().slice(0, 200)).toBe(start(parsed.webhook_id));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

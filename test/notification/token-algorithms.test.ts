@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import jwt from 'jsonwebtoken';
 import { keyOf, verifyNotification } from '../../src/notification/token.ts';
 import { hmacOf, segment, tokenOf } from '../support/hs256.ts';
+import { runs } from '../support/sizes.ts';
 
 const secret = 'a-secret-of-at-least-thirty-two-bytes';
 const keys = [keyOf(secret)];
@@ -102,7 +103,7 @@ describe('a token of another algorithm', () => {
         const token = tokenOf(text, secret, { header: { alg, typ: 'JWT' } });
         expect(verifyNotification(token, body, keys)).toBeDefined();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -4,6 +4,7 @@ import { inspectToken, keyOf, signNotification, verifyNotification } from '../..
 import { hmacOf, segment, tokenOf } from '../support/hs256.ts';
 import { jsonObject } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
+import { runs } from '../support/sizes.ts';
 
 const secret = 'a-secret-of-at-least-thirty-two-bytes';
 const keys = [keyOf(secret)];
@@ -19,7 +20,7 @@ describe('a genuine token', () => {
         const refusal = { reason: 'claims differ', path: pointer };
         expect(verifyNotification(signed, after, keys)).toEqual(refusal);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -43,7 +44,7 @@ describe('a genuine token', () => {
       fc.property(fc.nat(token.length - 1), (length) => {
         expect(verifyNotification(token.slice(0, length), body, keys)).toBeDefined();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -55,7 +56,7 @@ describe('a genuine token', () => {
         const changed = token.slice(0, index) + letter + token.slice(index + 1);
         expect(verifyNotification(changed, body, keys)).toBeDefined();
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -67,7 +68,7 @@ describe('a genuine token', () => {
         fc.pre(changed !== token);
         expect(verifyNotification(changed, body, keys)).toBeDefined();
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { keyOf, signNotification, verifyNotification } from '../../src/notification/token.ts';
 import { hmacOf, partsOf, tokenOf } from '../support/hs256.ts';
 import { jsonObject, jsonValue, shuffled, spaced } from '../support/json-values.ts';
+import { runs } from '../support/sizes.ts';
 
 const secrets = fc.string({ unit: 'binary', minLength: 1, maxLength: 80 });
 const body =
@@ -33,7 +34,7 @@ describe('a signed notification', () => {
         const token = signNotification(JSON.stringify(payload), keyOf(secret));
         expect(verifyNotification(token, payload, [keyOf(secret)])).toBeUndefined();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -50,7 +51,7 @@ describe('a signed notification', () => {
           const token = signNotification(JSON.stringify(payload), keyOf('secret'));
           expect(verifyNotification(token, payload, [keyOf('secret')])).toBeUndefined();
         }),
-        { numRuns: 50 },
+        { numRuns: runs(50) },
       );
     },
   );

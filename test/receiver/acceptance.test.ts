@@ -7,6 +7,7 @@ import { tokenOf } from '../support/hs256.ts';
 import { jsonObject, shuffled, spaced } from '../support/json-values.ts';
 import { only } from '../support/only.ts';
 import { receiverForAllTests, receiversForEachTest } from '../support/receiver-fixture.ts';
+import { runs } from '../support/sizes.ts';
 
 const start = receiversForEachTest();
 const shared = receiverForAllTests();
@@ -119,7 +120,7 @@ describe('a genuine notification that the specification does not know', () => {
         expect(answer.status).toBe(200);
         expect(JSON.parse((await store.event(answer.body.id))?.body ?? '')).toEqual(JSON.parse(body));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

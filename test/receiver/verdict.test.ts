@@ -15,6 +15,7 @@ import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { jsonObject, shuffled, spaced } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
+import { runs } from '../support/sizes.ts';
 
 const OTHER_SECRET = 'the secret of another webhook';
 const keys = await keyring({ [WEBHOOK]: ['an older secret', SECRET], other: [OTHER_SECRET] });
@@ -81,7 +82,7 @@ describe('a genuine notification', () => {
         const token = tokenOf(JSON.stringify(shuffled(body)), SECRET);
         expect(judged(spaced(body), token)).toMatchObject({ type: 'accepted' });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -103,7 +104,7 @@ describe('a forgery', () => {
         const refusal = { reason: 'claims differ', path: `/more${pointer}`.slice(0, 200) };
         expect(verdict).toMatchObject({ isFailure: true, unverified: { refusal, webhookId: WEBHOOK } });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('a forgery', () => {
         const token = genuine.slice(0, index) + letter + genuine.slice(index + 1);
         expect(shownOf(judged(text, token))).toEqual(UNVERIFIED);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -142,7 +143,7 @@ describe('a forgery', () => {
         });
         expect([401, 429]).toContain(throttledVerdict.type === 'refused' && throttledVerdict.status);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -165,7 +166,7 @@ describe('a forgery', () => {
         expect(JSON.stringify(shownOf(verdict))).not.toContain(genuine);
         expect(verdictOn(request, keys, { ...OPEN, isThrottled })).toEqual(verdict);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
@@ -204,7 +205,7 @@ describe('the table of answers', () => {
         if (status === undefined) expect(verdict).toMatchObject({ type: 'accepted' });
         else expect(verdict).toMatchObject({ type: 'refused', status, error });
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

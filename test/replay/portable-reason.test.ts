@@ -9,6 +9,7 @@ import { portable } from '../../src/replay/portable-reason.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { spawnCli } from '../support/run-cli.ts';
+import { runs } from '../support/sizes.ts';
 
 const own = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -154,7 +155,7 @@ caused by: AggregateError (ECONNREFUSED)
         const once = portable(text);
         expect(portable(once)).toBe(once);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

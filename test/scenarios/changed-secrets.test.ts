@@ -10,6 +10,7 @@ import { firstVersion } from '../support/first-version.ts';
 import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runs } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const KEY = Buffer.alloc(32, 7);
@@ -111,7 +112,7 @@ describe('a stored secret', () => {
       expect(live).toEqual(isChanged ? ['one live secret'] : ['one live secret', 'two secret of two']);
       expect(unreadable).toHaveLength(isChanged ? 1 : 0);
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: runs(60) });
   });
 
   test('works again, when it is stored again', async () => {

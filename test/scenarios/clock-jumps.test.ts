@@ -56,7 +56,7 @@ const handled = async (service: RunningService, events: number) =>
     async () => (await service.store.count({ status: 'handled' })) === events,
   );
 
-test('an event that runs does not run a second time, when the clock is put a day forward, and ends as handled', async () => {
+test('an event that runs does not run a second time, when the clock is set a day forward, and ends as handled', async () => {
   const held = new HeldHandler();
   const service = await start(holdsTheFirst(held));
   await deliver(service.url, bodyOf(1));
@@ -73,7 +73,7 @@ test('an event that runs does not run a second time, when the clock is put a day
   });
 });
 
-test('an event that runs is not taken by a second server, when the clock of both is put a day forward', async () => {
+test('an event that runs is not taken by a second server, when the clock of both is set a day forward', async () => {
   const [first, second] = [new HeldHandler(), new HeldHandler()];
   const one = await start(holdsTheFirst(first));
   await deliver(one.url, bodyOf(1));
@@ -90,7 +90,7 @@ test('an event that runs is not taken by a second server, when the clock of both
   await handled(one, 41);
 });
 
-test('what a crashed process held is taken over within a lease, when the clock was put back an hour since', async () => {
+test('what a crashed process held runs elsewhere within a lease, when the clock was set back an hour since then', async () => {
   const service = await start({ media_available() {} });
   const crashed = { owner: 'a process that crashed', limit: 1, leaseMs: LEASE_MS, maxAttempts: 5 };
   await service.dispatcher.stop(0);
@@ -102,7 +102,7 @@ test('what a crashed process held is taken over within a lease, when the clock w
   expect((await service.store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'handled']);
 });
 
-test('notifications go on being taken and handled, when the clock is put back an hour, and forgeries refused at once', async () => {
+test('notifications go on being taken and handled, when the clock is set back an hour, and forgeries refused at once', async () => {
   const service = await start({ media_available() {} });
   await deliver(service.url, bodyOf(1));
   clock.step(-HOUR_MS);
@@ -115,17 +115,17 @@ test('notifications go on being taken and handled, when the clock is put back an
     signal: AbortSignal.timeout(5000),
   });
   expect(forged.status).toBe(401);
-  await service.store.addSecret('hook0009', 'stored after the clock was put back');
+  await service.store.addSecret('hook0009', 'stored after the clock was set back');
   const body = bodyOf(4).replace('hook0001', 'hook0009');
   const { keyOf, signNotification } = await import('../../src/notification/token.ts');
-  const token = signNotification(body, keyOf('stored after the clock was put back'));
+  const token = signNotification(body, keyOf('stored after the clock was set back'));
   const headers = { authorization: `Bearer ${token}` };
   const signal = AbortSignal.timeout(5000);
   const taken = await fetch(`${service.url}/webhooks/media`, { method: 'POST', headers, body, signal });
   expect(taken.status).toBe(200);
 });
 
-test('a retry waits for its time of day, when the clock is put back an hour, and is made when that comes', async () => {
+test('a retry waits for its time of day, when the clock is set back an hour, and is made when that comes', async () => {
   let runs = 0;
   const service = await start(
     {

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { Random } from '../../src/mock/random.ts';
+import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 
-const ROUNDS = 20;
+const ROUNDS = size({ small: 5, full: 20 });
 const CLIENTS = 16;
 const SEED = 20_261_120;
 
@@ -69,9 +71,7 @@ test(`keeps and handles what it acknowledged, when it is killed ${ROUNDS} times 
   expect([...acknowledged].filter((id) => !recorded.has(id))).toEqual([]);
 
   const service = await startProcess(env);
-  while ([...statuses().keys()].some((status) => status !== 'handled')) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await eventually('all is handled', () => [...statuses().keys()].every((status) => status === 'handled'));
   service.child.kill('SIGTERM');
   expect(await service.exited).toBe(0);
   expect(statuses()).toEqual(new Map([['handled', recorded.size]]));

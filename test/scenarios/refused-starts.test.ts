@@ -74,7 +74,7 @@ describe('a start is refused in one line', () => {
   test('when the key file is gone, with its path, and makes no new one', async () => {
     await makeDatabase();
     rmSync(`${path}.key`);
-    await expectRefusal(`${path}.key is missing`, 'put the key file back');
+    await expectRefusal(`${path}.key is missing`, 'restore the key file');
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
@@ -87,7 +87,7 @@ describe('a start is refused in one line', () => {
   test('when the file is no database, with what to do, and leaves it as it is', async () => {
     const text = 'somebody else’s file '.repeat(400);
     writeFileSync(path, text);
-    await expectRefusal(path, 'not a database', 'put a backup in its place');
+    await expectRefusal(path, 'not a database', 'restore a backup');
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
@@ -96,7 +96,7 @@ describe('a start is refused in one line', () => {
     const bytes = readFileSync(path);
     bytes.fill(0xa5, 100, 4096);
     writeFileSync(path, bytes);
-    await expectRefusal(path, 'malformed', 'put a backup in its place');
+    await expectRefusal(path, 'malformed', 'restore a backup');
   });
 
   test('when its directory cannot be made, with the directory', async () => {
@@ -114,7 +114,7 @@ describe('a start is refused in one line', () => {
     await makeDatabase();
     const other = new Database(path);
     other.exec('BEGIN IMMEDIATE');
-    await expectRefusal(path, 'locked', 'another program holds it');
+    await expectRefusal(path, 'locked', 'another program locks it');
     other.exec('ROLLBACK');
     other.close();
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { eventId, parseEventId } from '../../src/store/event-id.ts';
+import { runs } from '../support/sizes.ts';
 
 const times = fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 });
 const digests = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -13,7 +14,7 @@ describe('an event id', () => {
       expect(Buffer.compare(parsed?.first ?? Buffer.of(255), digest)).toBeLessThanOrEqual(0);
       expect(Buffer.compare(parsed?.last ?? Buffer.of(0), digest)).toBeGreaterThanOrEqual(0);
     });
-    fc.assert(property, { numRuns: 1000 });
+    fc.assert(property, { numRuns: runs(1000) });
   });
 
   test('differs, when the time or one of the first ten bytes of the digest differs', () => {

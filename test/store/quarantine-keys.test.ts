@@ -9,6 +9,7 @@ import { networkOf } from '../../src/store/quarantine-keys.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { logLines } from '../support/log-lines.ts';
+import { runs } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('the network of an address', () => {
@@ -35,7 +36,7 @@ describe('the network of an address', () => {
       expect(networkOf(address.toUpperCase())).toBe(networkOf(address));
       expect(networkOf(text).length).toBeLessThan(30);
     });
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, { numRuns: runs(300) });
   });
 });
 

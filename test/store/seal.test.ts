@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Sealer } from '../../src/store/seal.ts';
+import { runs } from '../support/sizes.ts';
 
 const PURPOSE = 'webhook webhook-1';
 const sealer = new Sealer(Buffer.alloc(32, 1));
@@ -34,7 +35,7 @@ describe('Sealer', () => {
       changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
       expect(() => sealer.open(changed, PURPOSE)).toThrow(refusal);
     });
-    fc.assert(property, { numRuns: 400 });
+    fc.assert(property, { numRuns: runs(400) });
   });
 
   test('refuses to open, when it is cut short at any length or lengthened, and says what to do', () => {

@@ -12,7 +12,7 @@ Examples:
 
 export function listCommand(): Command {
   return new Command('list')
-    .description('Show each kind, the ids in it, and whether there is a handler for it (the default).')
+    .description('List each kind with the ids in it, and whether it has a handler (the default).')
     .option('--json', 'print a JSON array')
     .addHelpText('after', EXAMPLES)
     .action(list);

@@ -28,8 +28,8 @@ interface Flags extends BodyFlags {
 }
 
 const EXAMPLES = `
-Nothing is recorded: no attempt, no step of ctx.once, no status. What the handler itself does to the world is done. Steps of
-a stored event that were done before give their stored results, unless --reset-steps is given.
+Nothing is recorded: no attempt, no step of ctx.once, no status. But what the handler does to other systems is real. A step
+that a stored event has already done gives its stored result, unless --reset-steps is given.
 
 Exits with 0 if the handler ended with nothing, skip() or retry(), and with 1 if it failed.
 
@@ -41,14 +41,14 @@ Examples:
 
 export function tryCommand(): Command {
   const command = new Command('try')
-    .description('Run the handler for one event once, in this process, without recording anything.')
-    .argument('[id]', 'a stored event; without it, the options say what is in the notification');
+    .description('Try the handler for one event once, in this process. Nothing is recorded.')
+    .argument('[id]', 'the id of a stored event; without it, the options compose a notification');
   return addBodyOptions(command, 'webhook_id (default: webhook1)')
-    .option('--attempt <n>', 'what ctx.attempt is', count, 1)
-    .option('--replay', 'ctx.replay is true')
-    .option('--late', 'ctx.late is true')
-    .option('--reset-steps', 'run every step of ctx.once, whatever is stored')
-    .option('--json', 'print how it ended as JSON')
+    .option('--attempt <n>', 'the value of ctx.attempt', count, 1)
+    .option('--replay', 'make ctx.replay true')
+    .option('--late', 'make ctx.late true')
+    .option('--reset-steps', 'run every step of ctx.once, even if its result is stored')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(tryHandler);
 }
@@ -115,7 +115,7 @@ async function tryEvent(
   if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
 }
 
-/** How each end of a run is told, with what would become of the event. */
+/** The words for each end of a run: what would happen to the event. */
 const ENDS: Readonly<Record<Run['type'], { readonly words: string; readonly isFine: boolean }>> = {
   handled: { words: 'handled', isFine: true },
   skip: { words: 'skipped', isFine: true },

@@ -10,7 +10,7 @@ interface Flags {
 }
 
 const EXAMPLES = `
-webhooks import and a start of the server do this by themselves.
+webhooks import and a start of the server do this too.
 
 Examples:
   npx hookkit quarantine admit
@@ -18,8 +18,10 @@ Examples:
 
 export function admitCommand(): Command {
   return new Command('admit')
-    .description('Verify again what waits, with the secrets known now: what verifies becomes an event.')
-    .option('--webhook <id>', 'only what names this webhook')
+    .description(
+      'Admit each notification in quarantine that a secret known now verifies: it becomes an event.',
+    )
+    .option('--webhook <id>', 'only notifications of this webhook')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(admit);

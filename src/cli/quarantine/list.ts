@@ -12,7 +12,7 @@ interface Flags {
 }
 
 const EXAMPLES = `
-None of them is verified: anybody may have sent them. What is genuine is admitted once its secret is imported.
+None of them is verified: anybody may have sent them. A genuine one is admitted once its secret is imported.
 
 Examples:
   npx hookkit quarantine list
@@ -20,8 +20,8 @@ Examples:
 
 export function listCommand(): Command {
   return new Command('list')
-    .description('Show what waits, in the order in which it came.')
-    .option('--webhook <id>', 'only what names this webhook')
+    .description('List the notifications in quarantine, in the order in which they came.')
+    .option('--webhook <id>', 'only notifications of this webhook')
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(list);
@@ -43,7 +43,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
   });
 }
 
-/** An entry at a time: with their bodies they may take more than memory has room for. */
+/** Prints one entry at a time: all bodies together may not fit into memory. */
 async function listJson(store: EventStore, webhook: string | undefined): Promise<void> {
   let isFirst = true;
   for await (const entry of entries(store, webhook)) {
@@ -65,7 +65,7 @@ async function* entries(store: EventStore, webhook: string | undefined) {
   }
 }
 
-/** Without its token, which would verify once the secret is known. */
+/** An entry without its token: once the secret is known, the token would verify. */
 function viewOf({ digest, eventTime, receivedAt, ...rest }: Unproven) {
   return {
     id: eventId(eventTime, Buffer.from(digest)),

@@ -13,9 +13,9 @@ interface Flags {
 }
 
 const EXAMPLES = `
-Without SECRETS_KEY a new key is made and takes the place of the key file; the running server notices.
-With it the new key is read, and the server is to be started with it afterwards.
-What the old key opens is then removed from the files; where that is not possible yet, it says so: secrets scrub does it.
+Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
+With SECRETS_KEY, it reads the new key; start the server with that key afterwards.
+Then it removes from the files what the old key opens. If that is not possible yet, it says so: run secrets scrub later.
 
 Examples:
   npx hookkit secrets rekey
@@ -25,9 +25,11 @@ const KEY = /^[A-Za-z0-9+/]{43}=$/;
 
 export function rekeyCommand(): Command {
   return new Command('rekey')
-    .description('Seal all secrets of webhooks under a new key, in one step, while the server runs.')
-    .option('--secret-file <file>', 'where the new SECRETS_KEY is; without it, stdin')
-    .option('--drop-unreadable', 'remove secrets that do not open with the old key, in the place of refusing')
+    .description(
+      'Rekey the database: seal all secrets of webhooks under a new key, in one step, while the server runs.',
+    )
+    .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
+    .option('--drop-unreadable', 'remove secrets that do not open with the old key, instead of refusing')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(rekey);

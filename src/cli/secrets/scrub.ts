@@ -6,16 +6,18 @@ import { withDatabase } from '../events/open-database.ts';
 import { print } from '../print.ts';
 
 const HELP = `
-secrets rekey does this by itself, but for a large database that was made by a former version. Such a database is written
-again as a whole, once: this takes up to twice its size of disk beside it and once in the directory for temporary files,
-some seconds a GB, and nothing can be recorded meanwhile, so stop the server first.
+secrets rekey does this too, except for a large database from an earlier version. Such a database is rewritten once. That
+takes some seconds a GB, up to twice its size of disk beside it, and its size in the directory for temporary files. Nothing
+can be recorded meanwhile, so stop the server first.
 
 Examples:
   npx hookkit secrets scrub`;
 
 export function scrubCommand(): Command {
   return new Command('scrub')
-    .description('Remove from the files on disk what was deleted or replaced, such as what an old key opens.')
+    .description(
+      'Scrub the files on disk: remove what was deleted or replaced, such as secrets that an old key opens.',
+    )
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(scrub);
@@ -33,14 +35,14 @@ async function scrub({ json }: { readonly json?: true }): Promise<void> {
   );
 }
 
-/** What keeps former content in the files, and what to do about it; undefined where nothing does. */
+/** Why old content is still in the files, and what to do; undefined if none is left. */
 export function whatIsLeft({ toRewrite, isLogInUse }: Scrubbed): string | undefined {
   if (toRewrite > 0) {
     const size = `${Math.ceil(toRewrite / 1024 ** 2)} MiB`;
-    return `the database (${size}) was made by a former version and may still hold what was replaced: stop the server when it suits you`;
+    return `the database (${size}) was made by an earlier version and may still hold what was replaced: stop the server when it suits you`;
   }
   if (isLogInUse) {
-    return 'the log (the file that ends in -wal) still holds what was replaced, as another process has been reading from it all the time: let that end, or restart the server';
+    return 'the log (the file that ends in -wal) still holds what was replaced, because another process reads from it: wait for its end, or restart the server';
   }
   return undefined;
 }

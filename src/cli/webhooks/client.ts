@@ -4,7 +4,7 @@ import { WebhooksClient } from '../../provider/index.ts';
 import { say } from '../print.ts';
 
 /**
- * The provider's webhooks API, as configured. A wait for another attempt is told on stderr.
+ * The provider's webhooks API, as configured. Each wait for another attempt is printed to stderr.
  * @throws KitError CONFIG_INVALID without an API secret
  */
 export function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Config): WebhooksClient {

@@ -23,7 +23,7 @@ interface Flags extends MetadataFlags {
 export function createCommand(): Command {
   return withMetadataOptions(
     new Command('create').description(
-      'Register a webhook at the provider and store its secret, sealed. The secret is never shown.',
+      'Create a webhook at the provider and store its secret, sealed. The secret is never shown.',
     ),
   )
     .option('--json', 'print the result as JSON')
@@ -35,14 +35,14 @@ async function create({ json, ...flags }: Flags): Promise<void> {
   const config = loadConfig();
   const webhook = newWebhookOf(flags);
   const client = webhooksClient(config);
-  // Opened first: a store that cannot be used is found out before anything is registered.
+  // Opened first, so that an unusable store shows before anything is registered.
   await withStore(config, async (store) => {
     const { id } = await uninterrupted(async () => {
       const created = await client.create(webhook);
       await keepOrDelete(created, { client, store });
       return created;
     });
-    // What came between the creation and the storing was quarantined.
+    // Notifications that came between the creation and the storing are in quarantine.
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
     await print(`webhook ${id} is registered, and its secret is stored`);
@@ -50,8 +50,7 @@ async function create({ json, ...flags }: Flags): Promise<void> {
 }
 
 /**
- * Stores the secret of a webhook that was just made; if that fails, the webhook does not stay either, for nobody could
- * ever verify what it sends.
+ * Stores the secret of a new webhook. If that fails, it deletes the webhook: nothing could ever verify its notifications.
  * @throws KitError SECRET_NOT_STORED
  */
 async function keepOrDelete(

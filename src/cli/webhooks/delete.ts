@@ -15,7 +15,7 @@ interface Flags {
 }
 
 const EXAMPLES = `
-What happened before may still be on its way, so the secret verifies for the grace time. Run again, it does what is left.
+Notifications may still be on their way, so the secret verifies for the grace time. Run the command again after an error.
 
 Examples:
   npx hookkit webhooks delete 2yW4KmiG
@@ -23,7 +23,7 @@ Examples:
 
 export function deleteCommand(): Command {
   return new Command('delete')
-    .description('Delete a webhook at the provider; then its secret retires.')
+    .description('Delete a webhook at the provider and retire its secret.')
     .argument('<id>', 'the id of the webhook')
     .addOption(graceOption())
     .option('--json', 'print the result as JSON')

@@ -22,10 +22,10 @@ Examples:
 
 export function importCommand(): Command {
   return new Command('import')
-    .description('Store the secret of a webhook that exists, sealed. It is read from a file or from stdin.')
+    .description('Import the secret of an existing webhook, from a file or from stdin, and store it sealed.')
     .requiredOption('--id <webhook>', 'the id of the webhook')
-    .option('--secret-file <file>', 'where the secret is; without it, stdin')
-    .option('--replace', 'every other secret of this webhook verifies nothing from now on')
+    .option('--secret-file <file>', 'a file with the secret; without it, stdin')
+    .option('--replace', 'retire every other secret of this webhook at once')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(importSecret);
@@ -36,14 +36,14 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
   const secret = await readSecret(secretFile);
   if (predictable([], { WEBHOOK_SECRET: secret }).length > 0)
     say(
-      'anybody can compute this secret, as it follows from the seed of a mock provider: serve starts with it on loopback alone',
+      'anybody can compute this secret, as it follows from the seed of a mock provider: serve starts with it on loopback only',
     );
   await withStore(config, async (store) => {
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(store, id, secret));
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
-    const others = replace ? `; ${retired} others verify nothing any more` : '';
+    const others = replace ? `; ${retired} others are retired` : '';
     await print(
       `the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`,
     );

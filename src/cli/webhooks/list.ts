@@ -15,12 +15,12 @@ interface Flags {
 }
 
 const HELP = `
-The last column tells how a webhook's notifications are verified:
-  live            a secret is stored
-  retiring        its last secret verifies until that time (after rotate or delete)
-  WEBHOOK_SECRET  nothing is stored, and the secret of the environment stands in
-  MISSING         nothing verifies them: they are refused, and wait in quarantine for webhooks import
-  gone at the provider: a secret is stored for a webhook that the provider does not have (any more)
+The last column tells how notifications of a webhook are verified:
+  live            with a stored secret
+  retiring        with a stored secret, until that time (after rotate or delete)
+  WEBHOOK_SECRET  with the secret of the environment, as none is stored
+  MISSING         not at all: they are refused, and wait in quarantine for webhooks import
+  gone at the provider: a secret is stored for a webhook that the provider does not have
 
 Examples:
   npx hookkit webhooks list
@@ -28,8 +28,8 @@ Examples:
 
 export function listCommand(): Command {
   return new Command('list')
-    .description('The webhooks at the provider and the secrets that are stored, put together.')
-    .option('--stored', 'only what is stored here, without asking the provider')
+    .description('List the webhooks at the provider with the secrets that are stored here.')
+    .option('--stored', 'list only what is stored here, without asking the provider')
     .option('--json', 'print them as JSON')
     .addHelpText('after', HELP)
     .action(list);

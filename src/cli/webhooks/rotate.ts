@@ -14,9 +14,8 @@ interface Flags {
 }
 
 const HELP = `
-The provider cannot give a webhook a new secret, so a second webhook takes its place, with another id. No notification is
-refused meanwhile, and none is handled twice. If it is interrupted or fails, run the same command again: it goes on from
-where it was.
+The provider cannot give a webhook a new secret, so a new webhook with another id replaces it. Meanwhile no notification is
+refused, and none is handled twice. If the command is interrupted or fails, run it again: it continues from there.
 
 Examples:
   npx hookkit webhooks rotate 2yW4KmiG
@@ -24,7 +23,9 @@ Examples:
 
 export function rotateCommand(): Command {
   return new Command('rotate')
-    .description('Replace a webhook by a new one with a new secret, while notifications keep coming.')
+    .description(
+      'Rotate the secret of a webhook: replace the webhook by a new one, while notifications keep coming.',
+    )
     .argument('<id>', 'the id of the webhook')
     .addOption(graceOption())
     .option('--json', 'print the result as JSON')
@@ -36,13 +37,13 @@ async function run(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
   const rotated = await withStore(config, (store) =>
-    interruptible(`run npx hookkit webhooks rotate ${id} again, and it goes on from here`, (signal) =>
+    interruptible(`run npx hookkit webhooks rotate ${id} again, and it continues from here`, (signal) =>
       rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
     ),
   );
   if (rotated.oldSecretUntil === undefined && config.WEBHOOK_SECRET !== undefined) {
     say(
-      `WEBHOOK_SECRET goes on verifying for ${id}: take it out of the environment once nothing comes from there`,
+      `WEBHOOK_SECRET still verifies for ${id}: remove it from the environment once ${id} sends nothing more`,
     );
   }
   if (json) await printJson(viewOf(rotated));

@@ -10,7 +10,7 @@ import { inLines, viewOf } from './webhook-view.ts';
 
 export function showCommand(): Command {
   return new Command('show')
-    .description('One webhook: what the provider knows of it, and how its notifications are verified.')
+    .description('Show a webhook: its settings at the provider, and how its notifications are verified.')
     .argument('<id>', 'the id of the webhook')
     .option('--json', 'print it as JSON')
     .addHelpText('after', '\nExample:\n  npx hookkit webhooks show 2yW4KmiG')

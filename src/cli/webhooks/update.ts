@@ -15,7 +15,7 @@ interface Flags extends MetadataFlags {
 }
 
 const EXAMPLES = `
-What is not given stays as it is; --site and --event give the whole new list.
+Settings that are not given stay as they are. --site and --event replace the whole list.
 
 Examples:
   npx hookkit webhooks update 2yW4KmiG --url https://new.host/webhooks/media
@@ -24,7 +24,7 @@ Examples:
 export function updateCommand(): Command {
   return withMetadataOptions(
     new Command('update')
-      .description('Change a webhook at the provider. Its secret stays the same.')
+      .description('Update a webhook at the provider. Its secret stays the same.')
       .argument('<id>', 'the id of the webhook'),
   )
     .option('--json', 'print the webhook as JSON')

@@ -4,7 +4,7 @@ import { type Kind, kindNames } from '../../notification/kinds.ts';
 import type { NewWebhook } from '../../provider/index.ts';
 import { duration } from '../duration.ts';
 
-/** What `create` and `update` take. */
+/** The options of `create` and `update`. */
 export interface MetadataFlags {
   readonly name?: string;
   readonly url?: string;
@@ -16,12 +16,14 @@ export interface MetadataFlags {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Adds the options that say what a webhook is. */
+/** Adds the options for the settings of a webhook. */
 export function withMetadataOptions(command: Command): Command {
   return command
-    .option('--name <name>', 'what it is called')
+    .option('--name <name>', 'a name for the webhook')
     .addOption(
-      new Option('--url <url>', 'where it sends to: https, and the path WEBHOOK_PATH').argParser(receiverUrl),
+      new Option('--url <url>', 'the URL that it sends to: https, with the path WEBHOOK_PATH').argParser(
+        receiverUrl,
+      ),
     )
     .option('--site <id...>', 'the sites (properties) whose notifications it sends')
     .addOption(
@@ -31,9 +33,9 @@ export function withMetadataOptions(command: Command): Command {
     .option('--description <text>', 'a description');
 }
 
-/** Adds the option that says how long a secret goes on verifying after its webhook is gone. */
+/** The option for how long a secret still verifies after its webhook is gone. */
 export function graceOption(): Option {
-  return new Option('--grace <time>', 'how long its secret goes on verifying')
+  return new Option('--grace <time>', 'how long its secret still verifies')
     .argParser(duration)
     .default(600_000, '10m');
 }
@@ -50,7 +52,7 @@ export function metadataOf({ name, url, site, event, allEvents, description }: M
   } satisfies Partial<NewWebhook>;
 }
 
-/** @throws KitError INPUT_INVALID naming everything that is missing */
+/** @throws KitError INPUT_INVALID with every option that is missing */
 export function newWebhookOf(flags: MetadataFlags): NewWebhook {
   const { name, webhook_url, site_ids, events, ...rest } = metadataOf(flags);
   if (name !== undefined && webhook_url && site_ids && events) {

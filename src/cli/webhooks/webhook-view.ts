@@ -4,7 +4,7 @@ import type { Standings } from '../../rotation/secret-standings.ts';
 import { replacedBy } from '../../rotation/successor-mark.ts';
 import { line } from '../print.ts';
 
-/** What is shown of a webhook: what the provider knows of it, and what is stored here. Never a secret. */
+/** A webhook as the commands print it: its settings at the provider, and the state of its secrets. Never a secret. */
 export interface WebhookView {
   readonly id: string;
   /** null where it is gone at the provider; undefined where the provider was not asked */
@@ -35,7 +35,7 @@ function providerView({ metadata, created, last_modified }: Webhook) {
   return { name, description, webhook_url, events, site_ids, created, last_modified };
 }
 
-/** How its notifications are verified, and what is not as it should be, in words. */
+/** Tells how notifications of a webhook are verified, and what is wrong with it. */
 export function secretInWords(view: WebhookView): string {
   const { secret, live_secrets: live, retiring, provider, replaces } = view;
   const words = {
@@ -52,7 +52,7 @@ export function secretInWords(view: WebhookView): string {
   ].join('; ');
 }
 
-/** The kinds, or that they are all. */
+/** The kinds, or `all` with their number. */
 export function eventsInWords(events: readonly string[]): string {
   const isAll = kindNames.every((kind) => events.includes(kind));
   return isAll && events.length === kindNames.length ? `all ${events.length}` : events.map(line).join(', ');

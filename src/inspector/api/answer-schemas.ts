@@ -40,7 +40,7 @@ export const eventsAnswer = z.object({
     .string()
     .nullable()
     .describe(
-      'what to give as `before` to go on; null at the end. Where a search finds less than `limit` it may not have ' +
+      'the `before` of the next page; null at the end. A search that finds less than `limit` events may not have ' +
         'looked at all events yet',
     ),
 });
@@ -59,15 +59,12 @@ export const replayedAnswer = z.object({ replayed: count, id: z.string() });
 
 export const bulkReplayAnswer = z.object({
   dry_run: z.boolean(),
-  events: count.describe('how many were put back, or would be'),
-  next: z
-    .string()
-    .nullable()
-    .describe('what to give as `before` to go on counting; null where these were all'),
+  events: count.describe('how many events were reset, or would be'),
+  next: z.string().nullable().describe('the `before` with which to go on counting; null if all were counted'),
   replay: z
     .string()
     .optional()
-    .describe('there as long as it is under way: the same request with it tells how it stands'),
+    .describe('present while the replay is under way: the same request with it says how far it is'),
 });
 
 export const channelsAnswer = z.object({
@@ -81,7 +78,7 @@ export const channelsAnswer = z.object({
       event: z.string(),
     }),
   ),
-  next: z.string().nullable().describe('what to give as `after` to go on; null at the end'),
+  next: z.string().nullable().describe('the `after` of the next page; null at the end'),
 });
 
 export const rejectionsAnswer = z.object({
@@ -145,18 +142,18 @@ export const statsAnswer = z.object({
   last_10_minutes: z.object({
     accepted: count,
     duplicate: count,
-    rejected: count.describe('refused for what they were'),
+    rejected: count.describe('refused requests, without 503 and 500'),
     not_recorded: count.describe('answered 503 or 500'),
     refused_webhooks: z
       .array(
         z.object({
           webhook_id: z.string(),
-          refused: count.describe('since something of it was last accepted'),
+          refused: count.describe('since its last accepted notification'),
           last_refused_at: time,
           last_accepted_at: time.nullable().describe('in this process'),
         }),
       )
-      .describe('known webhooks of which everything was refused'),
+      .describe('known webhooks whose requests were all refused'),
     handled: count,
     failed: count,
     ack_ms: quantiles,

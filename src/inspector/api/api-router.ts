@@ -1,21 +1,55 @@
-import express, { Router } from 'express';
+import express, { type RequestHandler, Router } from 'express';
+import type { Clock } from '../../base/clock.ts';
+import { visible } from '../../base/visible.ts';
+import type { Feed } from '../watch/feed.ts';
 import { mount } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
-import type { Parts } from './lookups.ts';
+import type { Inspected } from './lookups.ts';
 import { openApi } from './openapi.ts';
-import { stream } from './stream.ts';
 
 /** Everything under `/api`. */
-export function apiRouter(parts: Parts): Router {
+export function apiRouter(inspected: Inspected): Router {
   const router = Router();
-  const endpoints = endpointsOf(parts);
+  const endpoints = endpointsOf(inspected);
   const description = openApi(endpoints);
   router.get('/openapi.json', (_req, res) => void res.json(description));
-  router.get('/stream', stream(parts.watch.feed, parts.clock));
+  router.get('/stream', stream(inspected.watch.feed, inspected.clock));
   router.use(express.json({ limit: '16kb' }));
   for (const one of endpoints) mount(router, one);
   router.use(
     (_req, res) => void res.status(404).json({ error: 'there is nothing here; see /api/openapi.json' }),
   );
   return router;
+}
+
+const HEARTBEAT_MS = 15_000;
+/** Each listener has a connection; a browser has one for each open page. */
+const MOST_LISTENERS = 100;
+/** A reader that is this many bytes behind misses messages; the next message makes its page reload anyway. */
+const MOST_BEHIND = 65_536;
+
+/** The live tail, as server-sent events. A page learns from it that something changed, and requests what it needs. */
+function stream(feed: Feed, clock: Clock): RequestHandler {
+  return (_req, res) => {
+    if (feed.listeners >= MOST_LISTENERS) {
+      return void res.status(503).set('Retry-After', '30').json({ error: 'too many clients listen already' });
+    }
+    res.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    res.flushHeaders();
+    res.write(': listening\n\n');
+    const end = feed.listen((changes) => {
+      if (!res.writableEnded && res.writableLength < MOST_BEHIND)
+        res.write(`event: changes\ndata: ${visible(JSON.stringify(changes))}\n\n`);
+    });
+    let cancelBeat = () => {};
+    const beat = () => {
+      if (!res.writableEnded) res.write(': still here\n\n');
+      cancelBeat = clock.after(HEARTBEAT_MS, beat);
+    };
+    cancelBeat = clock.after(HEARTBEAT_MS, beat);
+    res.on('close', () => {
+      cancelBeat();
+      end();
+    });
+  };
 }

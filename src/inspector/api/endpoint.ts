@@ -3,21 +3,21 @@ import type { z } from 'zod';
 import { visible } from '../../base/visible.ts';
 import { withoutEmpty } from './filters.ts';
 
-/** One route of the API: what checks its requests, what its answers look like, and what it does. */
+/** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {
   readonly method: 'get' | 'post';
   /** as in Express, `/events/:id` */
   readonly path: string;
   readonly summary: string;
-  /** query and JSON body alike; the latter wins */
+  /** of query and JSON body together; the body wins */
   readonly input: z.ZodObject;
   readonly answer: z.ZodType;
-  /** which refusals it knows beside that of its input */
+  /** its refusals by status, other than of a wrong input */
   readonly errors: Readonly<Record<number, string>>;
   readonly run: (input: never) => Promise<unknown>;
 }
 
-/** What an endpoint refuses to do. */
+/** A refusal of an endpoint. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -27,7 +27,7 @@ export class Refused extends Error {
   }
 }
 
-/** Ties the types of an endpoint's parts together. */
+/** Makes an endpoint, and checks its function against the types of its schemas. */
 export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
   given: Omit<Endpoint, 'input' | 'answer' | 'run' | 'errors'> & {
     readonly input: I;

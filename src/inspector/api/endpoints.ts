@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import * as answers from './answer-schemas.ts';
 import { type Endpoint, endpoint, Refused } from './endpoint.ts';
-import { channels, event, events } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
-import { type Parts, quarantine, rejections, stats, webhooks } from './lookups.ts';
+import {
+  channels,
+  event,
+  events,
+  type Inspected,
+  quarantine,
+  rejections,
+  stats,
+  webhooks,
+} from './lookups.ts';
 import { countReplay, type Progress, replayOne } from './replays.ts';
 
 const limit = (byDefault: number, most: number) =>
@@ -18,7 +26,7 @@ const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
 const unknownEvent = { 404: 'there is no such event' };
 
-/** So long a bulk replay is waited for. */
+/** How long a request waits for the end of a bulk replay. */
 const LONGEST_ANSWER_MS = 10_000;
 
 function cutShort({ events, next, problem }: Pick<Progress, 'events' | 'next' | 'problem'>): string {
@@ -26,16 +34,16 @@ function cutShort({ events, next, problem }: Pick<Progress, 'events' | 'next' | 
   return `the replay was cut short after ${events} events (${problem}): ${goOn} goes on`;
 }
 
-/** Every route of the API but the stream and this list's own description. */
-export function endpointsOf(parts: Parts): readonly Endpoint[] {
+/** Every route of the API but the stream and the OpenAPI description. */
+export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
   return [
     endpoint({
       method: 'get',
       path: '/events',
-      summary: 'Events, newest first: by event time where a resource or times are given, else as received.',
+      summary: 'Events, newest first: by event time if a resource or times are given, else as received.',
       input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
       answer: answers.eventsAnswer,
-      run: ({ before, limit, ...filters }) => events(parts, { filter: filterOf(filters), before, limit }),
+      run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),
     }),
     endpoint({
       method: 'post',
@@ -44,26 +52,29 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
         'Puts back all that matches, to be handled again. Of very many, the answer comes before the end, with `replay`.',
       input: z.object({
         ...filterShape,
-        before: eventIdText.optional().describe('goes on where an answer said so with `next`'),
+        before: eventIdText.optional().describe('goes on at the `next` of an answer'),
         dry_run: flag.describe('only count'),
-        reset_steps: flag.describe('forget what ctx.once has stored'),
-        all: flag.describe('must be true where no filter is given'),
+        reset_steps: flag.describe('forget the stored results of ctx.once'),
+        all: flag.describe('must be true if no filter is given'),
         replay: z
           .string()
           .regex(/^[\w-]{8,64}$/)
           .optional()
           .describe(
-            'an id for this replay; one that is known already is not done again but told how it stands',
+            'an id for this replay; a request with a known id starts no replay, and says how far that one is',
           ),
       }),
       answer: answers.bulkReplayAnswer,
-      errors: { 409: 'another replay is under way', 503: 'it was cut short; the error says where to go on' },
+      errors: {
+        409: 'another replay is under way',
+        503: 'the replay was cut short; the error says where to go on',
+      },
       run: async ({ before, dry_run, reset_steps, all, replay: id, ...filters }) => {
         const filter = filterOf(filters);
-        if (dry_run) return { dry_run, ...(await countReplay(parts, { filter, before })) };
+        if (dry_run) return { dry_run, ...(await countReplay(inspected, { filter, before })) };
         if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
         const replay = { filter, before, resetSteps: reset_steps };
-        const { isOver, ...ran } = await parts.replays.run(replay, LONGEST_ANSWER_MS, id);
+        const { isOver, ...ran } = await inspected.replays.run(replay, LONGEST_ANSWER_MS, id);
         if (ran.problem !== undefined) throw new Refused(503, cutShort(ran));
         return { dry_run, events: ran.events, next: ran.next, ...(!isOver && { replay: ran.id }) };
       },
@@ -71,56 +82,56 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
     endpoint({
       method: 'get',
       path: '/events/:id',
-      summary: 'One event with its attempts, the steps it has done, and the other events of its resource.',
+      summary: 'One event with its attempts, its finished steps, and the other events of its resource.',
       input: oneEvent,
       answer: answers.eventDetailAnswer,
       errors: unknownEvent,
-      run: ({ id }) => event(parts, id),
+      run: ({ id }) => event(inspected, id),
     }),
     endpoint({
       method: 'post',
       path: '/events/:id/replay',
-      summary: 'Puts one event back to be handled again.',
+      summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
       answer: answers.replayedAnswer,
-      errors: { ...unknownEvent, 409: 'it is about to run anyway, or cannot run any more' },
-      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(parts, id, reset_steps) }),
+      errors: { ...unknownEvent, 409: 'the event runs without a replay, or cannot run any more' },
+      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
     }),
     endpoint({
       method: 'get',
       path: '/channels',
-      summary: 'Live channels and what the newest event of each says, the latest change first.',
+      summary: 'Live channels with their state by their newest event, the latest change first.',
       input: z.object({
         state: z.enum(['active', 'idle']).optional(),
         after: z.string().max(200).optional().describe('a channel_id'),
         limit: limit(200, 1000),
       }),
       answer: answers.channelsAnswer,
-      run: ({ state, after, limit }) => channels(parts, { state, after, limit }),
+      run: ({ state, after, limit }) => channels(inspected, { state, after, limit }),
     }),
     endpoint({
       method: 'get',
       path: '/rejections',
-      summary: 'Why the last 200 requests were refused, newest first; of this process, since it started.',
+      summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       input: nothing,
       answer: answers.rejectionsAnswer,
-      run: () => rejections(parts),
+      run: () => rejections(inspected),
     }),
     endpoint({
       method: 'get',
       path: '/quarantine',
-      summary: 'What waits for a secret that explains its signature.',
+      summary: 'Notifications that wait for a secret which explains their signature.',
       input: nothing,
       answer: answers.quarantineAnswer,
-      run: () => quarantine(parts),
+      run: () => quarantine(inspected),
     }),
     endpoint({
       method: 'get',
       path: '/webhooks',
-      summary: 'Webhooks with stored secrets, without these.',
+      summary: 'Webhooks with a stored secret; the secrets themselves are not shown.',
       input: nothing,
       answer: answers.webhooksAnswer,
-      run: () => webhooks(parts),
+      run: () => webhooks(inspected),
     }),
     endpoint({
       method: 'get',
@@ -128,7 +139,7 @@ export function endpointsOf(parts: Parts): readonly Endpoint[] {
       summary: 'Counts, times and rates.',
       input: nothing,
       answer: answers.statsAnswer,
-      run: () => stats(parts),
+      run: () => stats(inspected),
     }),
   ];
 }

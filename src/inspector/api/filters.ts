@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { statuses } from '../watch/metrics.ts';
-import { moment } from './times.ts';
 
 const text = z.string().min(1).max(200);
 
@@ -12,7 +11,17 @@ export const eventIdText = z
   .refine((id) => parseEventId(id) !== undefined, 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
 
-/** Which events are meant. An empty value counts as not given, as forms send every field. */
+/** A time in a request: a date, or a date and time with an offset. Parsed to milliseconds since the epoch. */
+const moment = z
+  .union([
+    z.iso.datetime({ offset: true }),
+    z.iso.datetime({ local: true }).transform((text) => `${text}Z`),
+    z.iso.date(),
+  ])
+  .transform((text) => Date.parse(text))
+  .describe('2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00; UTC without an offset');
+
+/** Filters of events. An empty value counts as absent, since forms send every field. */
 export const filterShape = {
   kind: text.optional().describe('such as media_available'),
   status: z.enum(statuses).optional(),
@@ -21,7 +30,7 @@ export const filterShape = {
   webhook: text.optional(),
   since: moment.optional().describe('happened then or later'),
   until: moment.optional().describe('happened before then'),
-  q: text.optional().describe('this text stands somewhere in the body'),
+  q: text.optional().describe('a text in the body'),
 } as const;
 
 export const filterSchema = z.object(filterShape);
@@ -36,7 +45,7 @@ export function isRestricted(filter: EventFilter): boolean {
   return Object.values(filter).some((value) => value !== undefined);
 }
 
-/** What was given, without the members that are empty. */
+/** The given members, without empty ones. */
 export function withoutEmpty(given: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== ''));
 }

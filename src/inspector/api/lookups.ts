@@ -1,18 +1,96 @@
 import type { z } from 'zod';
 import type { AdminParts } from '../../observer.ts';
-import { eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
+import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
+import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
+import { adviceFor } from '../watch/request-results.ts';
 import type { Watch } from '../watch/watch.ts';
-import { adviceFor } from './advice.ts';
-import type { quarantineAnswer, rejectionsAnswer, statsAnswer, webhooksAnswer } from './answer-schemas.ts';
+import type {
+  channelsAnswer,
+  eventDetailAnswer,
+  eventsAnswer,
+  quarantineAnswer,
+  rejectionsAnswer,
+  statsAnswer,
+  webhooksAnswer,
+} from './answer-schemas.ts';
+import { Refused } from './endpoint.ts';
 import type { BulkReplays } from './replays.ts';
 
-export type Parts = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };
+/** The sources of what the inspector shows: store and configuration of the service, its own watch, and its replays. */
+export type Inspected = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };
+
+/** How many events one search looks at: well under 100 ms in a store of 5 million events. */
+const REACH = 20_000;
+/** How many events of the same resource are shown on either side of one. */
+const NEIGHBOURS = 20;
+
+export interface ListQuery {
+  readonly filter: EventFilter;
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
+export async function events(
+  { store }: Pick<Inspected, 'store'>,
+  { filter, before, limit }: ListQuery,
+): Promise<z.input<typeof eventsAnswer>> {
+  const found = await store.search(filter, { before, limit, reach: REACH });
+  return { events: found.events.map(eventJson), next: found.next ?? null };
+}
+
+export async function event(
+  { store }: Pick<Inspected, 'store'>,
+  id: string,
+): Promise<z.input<typeof eventDetailAnswer>> {
+  const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
+  if (!found || !timeline) throw new Refused(404, 'there is no such event');
+  const [attempts, steps] = await Promise.all([store.attempts(id), store.steps(id)]);
+  return {
+    ...eventJson(found),
+    digest: found.digest,
+    late: timeline.late,
+    history: attempts.map(attemptJson),
+    steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
+    timeline: timeline.events.map(neighbour),
+  };
+}
+
+function neighbour(other: StoredEvent) {
+  return { id: other.id, kind: other.kind, event_time: eventTimeOf(other), status: other.status };
+}
+
+export interface ChannelsQuery {
+  readonly state: 'active' | 'idle' | undefined;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+const PREFIX = 'channel:';
+
+export async function channels(
+  { store }: Pick<Inspected, 'store'>,
+  { state, after, limit }: ChannelsQuery,
+): Promise<z.input<typeof channelsAnswer>> {
+  const found = await store.channels({ state, after: after && `${PREFIX}${after}`, limit });
+  const list = found.channels.map(({ resource, siteId, since, event: id, state: now }) => ({
+    channel_id: resource.slice(PREFIX.length),
+    site_id: siteId,
+    state: now,
+    since: since === 0 ? null : iso(since),
+    event: id,
+  }));
+  return {
+    counts: found.counts,
+    channels: list,
+    next: list.length < limit ? null : (list.at(-1)?.channel_id ?? null),
+  };
+}
 
 const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
 
-export async function stats({ store, watch, clock }: Parts): Promise<z.input<typeof statsAnswer>> {
+export async function stats({ store, watch, clock }: Inspected): Promise<z.input<typeof statsAnswer>> {
   const [overview, secrets, canRecord] = await Promise.all([
     store.overview(),
     store.secrets(),
@@ -41,7 +119,7 @@ export async function stats({ store, watch, clock }: Parts): Promise<z.input<typ
       not_recorded: recent('notRecorded'),
       refused_webhooks: watch.refusedWebhooks
         .list(RECENT_MS, now)
-        // Strangers can name any webhook; these are known to be there.
+        // Strangers can name any webhook; only known ones are listed.
         .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined)
         .map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
           webhook_id: webhookId,
@@ -59,7 +137,7 @@ export async function stats({ store, watch, clock }: Parts): Promise<z.input<typ
   };
 }
 
-export async function rejections({ watch }: Parts): Promise<z.input<typeof rejectionsAnswer>> {
+export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {
   return {
     rejections: watch.rejections.list().map(({ at, result, answer }) => ({
       at: iso(at),
@@ -75,7 +153,7 @@ export async function rejections({ watch }: Parts): Promise<z.input<typeof rejec
   };
 }
 
-export async function quarantine({ store }: Parts): Promise<z.input<typeof quarantineAnswer>> {
+export async function quarantine({ store }: Inspected): Promise<z.input<typeof quarantineAnswer>> {
   const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
   return {
     total,
@@ -98,8 +176,8 @@ export async function quarantine({ store }: Parts): Promise<z.input<typeof quara
   };
 }
 
-/** What is stored of webhooks. The secrets themselves stay where they are. */
-export async function webhooks({ store, config }: Parts): Promise<z.input<typeof webhooksAnswer>> {
+/** The webhooks with stored secrets. The secrets themselves are not shown. */
+export async function webhooks({ store, config }: Inspected): Promise<z.input<typeof webhooksAnswer>> {
   const known = Map.groupBy(await store.secrets(), ({ webhookId }) => webhookId);
   return {
     webhooks: [...known].map(([webhook_id, secrets]) => ({

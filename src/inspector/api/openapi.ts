@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI 3.1 description of the API, made of the schemas that check its requests. */
+/** The OpenAPI 3.1 description of the API, from the schemas that check its requests. */
 export function openApi(endpoints: readonly Endpoint[]): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const one of [...endpoints]) {
@@ -27,7 +27,7 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
 }
 
 const STREAM = {
-  summary: 'What happens, as server-sent events: `changes` at most every 250 ms.',
+  summary: 'Changes of events as server-sent events: `changes`, at most every 250 ms.',
   responses: {
     200: {
       description: 'data: {"changes": [{"id", "change", "kind"}], "more": 0, "rejections": 0}',

@@ -4,43 +4,43 @@ import type { Clock } from '../../base/clock.ts';
 export interface GuessesOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** told of each request with a token that did not let it in */
+  /** called for each request whose token is wrong or was not checked */
   readonly count: (result: 'wrong' | 'unchecked') => void;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
-/** Wrong tokens within any minute, after which no token is checked. */
+/** After so many wrong tokens within a minute, no token is checked. */
 const WRONG_OF_A_SOURCE = 10;
 const WRONG_IN_ALL = 100;
-/** How many sources that had the right token are remembered. */
+/** How many sources with the right token are remembered. */
 const KNOWN_SOURCES = 100;
-/** Under this name stand the sources that were turned away without a token of theirs having been checked. */
+/** The name in the log for all sources that never had a token checked. */
 const OTHERS = 'others';
 
 interface Source {
   readonly wrong: Wrong;
-  /** how many guesses no line of the log has told of yet */
+  /** how many guesses are in no line of the log yet */
   untold: number;
 }
 
 /**
- * Slows down whoever guesses the admin token. Over the limit a token is not looked at, so that the right one gets the
- * same answer as any other. Guesses of strangers do not shut out a source that had the right token within a day: for
- * it, its own wrong ones count.
+ * Limits guesses of the admin token. Over the limit no token is checked, so that the right token gets the same answer as
+ * any other. Guesses of strangers do not shut out a source that had the right token within a day: for that source, only
+ * its own wrong tokens count.
  */
 export class Guesses {
   readonly #options: GuessesOptions;
   readonly #inAll = new Wrong(WRONG_IN_ALL);
   readonly #sources = new Map<string, Source>();
-  /** when each had the right token last, the oldest first */
+  /** when each source last had the right token, the oldest first */
   readonly #known = new Map<string, number>();
 
   constructor(options: GuessesOptions) {
     this.#options = options;
   }
 
-  /** How many milliseconds from now a token of this source will be checked; 0 where it may be checked now. */
+  /** After how many milliseconds a token of this source will be checked; 0 for now. */
   waitMs(source: string): number {
     const now = this.#options.clock.now();
     const own = this.#sources.get(source)?.wrong.waitMs(now) ?? 0;
@@ -74,7 +74,7 @@ export class Guesses {
     return at !== undefined && now - at < DAY_MS;
   }
 
-  /** A line for the first guess; from then on at most one a minute, with the number of those since the one before. */
+  /** Logs the first guess at once; then at most a line a minute, with the number of guesses since the line before. */
   #tell(source: string): Source {
     const known = this.#sources.get(source);
     if (known) {
@@ -88,7 +88,7 @@ export class Guesses {
     return fresh;
   }
 
-  /** A source that was quiet for a minute is forgotten: none of its wrong tokens counts any more. */
+  /** Forgets a source that was quiet for a minute: its wrong tokens do not count any more. */
   #tellAgain(source: string, entry: Source): void {
     this.#options.clock.after(MINUTE_MS, () => {
       if (entry.untold === 0) return void this.#sources.delete(source);
@@ -99,7 +99,7 @@ export class Guesses {
   }
 }
 
-/** When tokens were wrong, as far back as it matters. */
+/** The times of the latest wrong tokens. */
 class Wrong {
   readonly #limit: number;
   #times: number[] = [];
@@ -112,7 +112,7 @@ class Wrong {
     this.#times = [...this.#times, now].slice(-this.#limit);
   }
 
-  /** Until fewer than the limit lie within a minute. */
+  /** How long until fewer than the limit were within a minute. */
   waitMs(now: number): number {
     const recent = this.#times.filter((time) => time <= now && time > now - MINUTE_MS); // later: the clock was set back
     return recent.length < this.#limit ? 0 : (recent[0] ?? now) + MINUTE_MS - now;

@@ -13,26 +13,26 @@ export interface HostOptions {
 }
 
 /**
- * Whether a request asks for this listener by a name that is its own. A page of somebody else's can have its own name
- * lead to 127.0.0.1 (DNS rebinding), and the browser then takes it for the same origin; but it cannot change the name.
+ * Whether the Host of a request is a name of this listener. A foreign page can make its own name lead to 127.0.0.1 (DNS
+ * rebinding), and the browser then takes both for one origin; but the page cannot change the name in the request.
  */
 export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
   const name = hostOf(header)?.name;
   if (name === undefined) return false;
   if (isLoopback(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
-  // Bound to all addresses it may be asked for by any of them; nobody can rebind an address.
+  // A listener on all addresses has each of them as a name; an address cannot be rebound.
   return ANY.test(adminHost) && isIP(name) !== 0;
 }
 
-/** Refuses whoever asks by a foreign name. */
+/** Refuses requests with a foreign name. */
 export function guardHost(options: HostOptions): RequestHandler {
   return (req, res, next) => {
     if (isOwnHost(req.headers.host, options)) return next();
-    refuse(req, res, 421, 'this name does not lead here: set ADMIN_NAMES to the names that may');
+    refuse(req, res, 421, 'this name is not one of this listener: set ADMIN_NAMES to its names');
   };
 }
 
-/** Refuses what another site's page set off. */
+/** Refuses requests of pages of other sites. */
 export const guardOrigin: RequestHandler = (req, res, next) => {
   if (!isForeign(req.headers, req.method)) return next();
   refuse(req, res, 403, 'requests of other sites are refused');

@@ -1,8 +1,25 @@
-import type { Request, Response } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { messageOf } from '../../base/errors.ts';
+import { Refused } from '../api/endpoint.ts';
 
-/** Answers what is refused: JSON for programs, a line of text for people. */
+/** Refuses a request: with JSON for programs, with a line of text for people. */
 export function refuse(req: Request, res: Response, status: number, error: string): void {
   res.status(status);
   if (req.path.startsWith('/api/') || !req.accepts('html')) res.json({ error });
   else res.type('text').send(`${error}\n`);
+}
+
+/** Answers a request whose route failed. */
+export function refuseFailed(log: Logger): ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    if (res.headersSent) return void res.destroy();
+    if (error instanceof Refused) return refuse(req, res, error.status, error.message);
+    const status: unknown = error?.status;
+    if (typeof status === 'number' && status >= 400 && status < 500) {
+      return refuse(req, res, status, 'the request cannot be read');
+    }
+    log.error({ error: messageOf(error), path: req.path }, 'admin request failed');
+    refuse(req, res, 500, 'internal error; the log says more');
+  };
 }

@@ -4,22 +4,22 @@ import type { Clock } from '../../base/clock.ts';
 
 const NAME = 'hookkit_session';
 const LASTS_MS = 12 * 3_600_000;
-/** Each of them had the token; a program that signs in at every request must not fill memory. */
+/** A program that signs in at every request must not fill the memory. */
 const MOST_SESSIONS = 1000;
 
-/** Somebody who has signed in. */
+/** The session of a reader who has signed in. */
 export interface Session {
-  /** Ties an answer to it: one that is still under way when the session ends, such as a live tail, ends with it. */
+  /** The answers under way, such as a live tail: they end with the session. */
   readonly answers: Set<Response>;
   readonly cancelExpiry: () => void;
 }
 
 /**
- * Sessions of people who have signed in. They are kept here, not in their cookies: one that has ended is gone, whoever
- * kept its cookie. None outlives the process.
+ * Sessions of readers who have signed in. The sessions are kept here, not in the cookies, so a cookie of an ended session
+ * is worth nothing. No session outlives the process.
  */
 export class Sessions {
-  /** by digest, so that looking one up takes a time that says nothing of the cookies that there are */
+  /** by digest, so that the time of a look-up says nothing about the cookies of others */
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
 
@@ -38,13 +38,13 @@ export class Sessions {
     return [NAME, value, { ...this.#options, ...options, maxAge: LASTS_MS }];
   }
 
-  /** Ends the sessions of a Cookie header, and what is under way in them. @returns what takes the cookie away */
+  /** Ends the sessions of a Cookie header, with their answers under way. @returns the arguments that clear the cookie */
   end(header: string | undefined): [string, CookieOptions] {
     for (const value of valuesIn(header)) this.#end(digestOf(value));
     return [NAME, this.#options];
   }
 
-  /** The session of a Cookie header, if it was begun here and has not ended. */
+  /** The session of a Cookie header, if this process began it and it has not ended. */
   find(header: string | undefined): Session | undefined {
     for (const value of valuesIn(header)) {
       const session = this.#sessions.get(digestOf(value));
@@ -66,13 +66,13 @@ export class Sessions {
   }
 }
 
-/** A live tail ends as streams end, which its page takes calmly; an answer that has not begun must not look like one. */
+/** Ends a live tail as streams end, so that its page reconnects; cuts off an answer that has not begun. */
 function cutShort(answer: Response): void {
   if (answer.headersSent) answer.end();
   else answer.destroy();
 }
 
-/** What stands in a Cookie header under our name; a browser may send several. */
+/** The values under our name in a Cookie header; a browser may send several. */
 function valuesIn(header = ''): string[] {
   return header.split(/; */).flatMap((pair) => COOKIE.exec(pair)?.[1] ?? []);
 }

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type Request, type RequestHandler, Router } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { Logger } from 'pino';
@@ -15,11 +16,11 @@ export interface SignInOptions {
   readonly render: Render;
 }
 
-/** Lets in who has a session or the token, shows others the page to sign in on, and answers programs with 401. */
+/** Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. */
 export function guardToken({ check, guesses, sessions, log, render }: SignInOptions): Router {
   const router = Router();
 
-  /** Over the limit of wrong tokens nothing is looked at, be it right or wrong. */
+  /** Over the limit of wrong tokens, no token is checked. */
   const limit: RequestHandler = (req, res, next) => {
     const waitMs = guesses.waitMs(sourceOf(req));
     if (waitMs === 0) return next();
@@ -40,7 +41,7 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
   };
 
   router.get('/sign-in', (_req, res) => render(res, 'sign-in', { title: 'Sign in', wrong: false }));
-  // The limit comes after the body, so that of many requests at once none slips past it while the others are read.
+  // The limit is checked after the body: else many requests at once could pass it while their bodies are read.
   router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), limit, (req, res) => {
     const token: unknown = req.body?.token;
     if (!tryToken(req, typeof token === 'string' ? token : '')) {
@@ -55,7 +56,7 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
     res.redirect(303, '/sign-in');
   });
 
-  // A session comes first: other people's guesses, from the same address even, do not shut it out.
+  // A session comes first: guesses of others, even from the same address, do not shut it out.
   router.use((req, res, next) => {
     const session = sessions.find(req.headers.cookie);
     if (!session) return next();
@@ -82,7 +83,7 @@ function tie({ answers }: Session, res: express.Response): void {
   res.once('close', () => answers.delete(res));
 }
 
-/** An address, or the network that somebody with IPv6 has to himself. */
+/** The address of a request; for IPv6, the network that one user has. */
 function sourceOf({ ip = '' }: Request): string {
   return ipKeyGenerator(ip);
 }
@@ -97,7 +98,16 @@ function isPage(req: Request): boolean {
   return wantsPage && (req.method === 'GET' || req.method === 'HEAD');
 }
 
-/** A cookie for https alone, where the reader came by it. */
+/** Whether the reader came by https: the cookie is then for https only. */
 function isSecure({ headers }: Request): boolean {
   return headers.origin?.startsWith('https:') ?? false;
+}
+
+/** Makes a check of tokens, whose time does not depend on how much of a token is right. */
+export function tokenCheck(token: string): (given: string) => boolean {
+  // Digests under a random key have one length, and a client cannot choose them.
+  const key = randomBytes(32);
+  const digest = (text: string) => createHmac('sha256', key).update(text, 'utf8').digest();
+  const expected = digest(token);
+  return (given) => timingSafeEqual(digest(given), expected);
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { statsAnswer } from '../api/answer-schemas.ts';
 import { duration, eventsPath, plural } from './words.ts';
 
-/** Something that somebody should look at, and where. */
+/** A problem for the operator, and the page that shows it. */
 export interface Concern {
   readonly grave: boolean;
   readonly text: string;
@@ -15,7 +15,7 @@ type Stats = z.output<typeof statsAnswer>;
 const OLD_MS = 300_000;
 const SLOW_COMMIT_MS = 500;
 
-/** What is not as it should be, the gravest first. Nothing: all is well. */
+/** The problems, the gravest first; none if all is well. */
 export function concernsOf(stats: Stats, now: number): readonly Concern[] {
   const { events, oldest_pending_at: oldest, quarantined, last_10_minutes: recent } = stats;
   const age = oldest === null ? 0 : now - Date.parse(oldest);
@@ -26,13 +26,13 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
     events.dead > 0 && {
       grave: true,
       text: `${plural(events.dead, 'event was', 'events were')} given up`,
-      advice: 'Look at what went wrong, put the handler right, and replay.',
+      advice: 'Look at the errors, correct the handler, and replay the events.',
       path: eventsPath({ status: 'dead' }),
     },
     age > OLD_MS && {
       grave: true,
       text: `An event has waited for ${duration(age)}`,
-      advice: 'Handlers fail and are tried again, or are too slow for what comes in.',
+      advice: 'Handlers fail and are retried, or are too slow for the incoming events.',
       path: eventsPath({ status: 'pending' }),
     },
     commit > SLOW_COMMIT_MS && {
@@ -44,7 +44,7 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
     quarantined > 0 && {
       grave: false,
       text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
-      advice: 'Store the secret that explains what is signed with it, and it is admitted.',
+      advice: 'Store the secret of their webhook: then they are verified and admitted.',
       path: '/quarantine',
     },
   ];
@@ -53,11 +53,11 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
     .toSorted((a, b) => Number(b.grave) - Number(a.grave));
 }
 
-/** What keeps genuine notifications from being recorded: 503 and 500, which their senders try again for a while. */
+/** Problems that keep genuine notifications from being recorded: 503 and 500, which the provider retries for a while. */
 function recordingConcerns({ can_record: canRecord, last_10_minutes: recent }: Stats): (Concern | false)[] {
   const count = recent.not_recorded;
   const advice =
-    'Nothing acknowledged is lost. The log says why: a full or stalled disk, a database that is gone, or an ' +
+    'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
     'overload. Run npx hookkit doctor.';
   return [
     !canRecord && {
@@ -80,13 +80,13 @@ function recordingConcerns({ can_record: canRecord, last_10_minutes: recent }: S
 
 function refusalConcerns({ last_10_minutes: recent }: Stats): (Concern | false)[] {
   const count = recent.rejected;
-  const reasons = 'a wrong secret, a proxy that changes bodies, or somebody who tries';
+  const reasons = 'a wrong secret, a proxy that changes bodies, or an attack';
   return [
     count > 0 &&
       accepted(recent) === 0 && {
         grave: true,
         text: `Nothing gets in: ${count === 1 ? 'the one request' : `all ${plural(count, 'request')}`} of the last 10 minutes ${count === 1 ? 'was' : 'were'} refused`,
-        advice: `If your provider sent them, nothing of it arrives. Look at the reasons: ${reasons}.`,
+        advice: `If your provider sent them, its notifications do not arrive. Look at the reasons: ${reasons}.`,
         path: '/rejections',
       },
     ...recent.refused_webhooks.map(({ webhook_id: id, refused, last_accepted_at: last }) => ({

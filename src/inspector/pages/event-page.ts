@@ -1,20 +1,20 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import { event } from '../api/events.ts';
 import { eventIdText } from '../api/filters.ts';
-import type { Parts } from '../api/lookups.ts';
+import type { Inspected } from '../api/lookups.ts';
+import { event } from '../api/lookups.ts';
 import { replayOne } from '../api/replays.ts';
+import type { Page } from './page.ts';
 import { readQuery } from './page.ts';
-import type { Page } from './pages.ts';
 
 const path = z.object({ id: eventIdText });
 const form = z.object({ reset_steps: z.literal('on').optional() });
 
-/** One event and everything that is known of it. */
-export function eventPage(parts: Parts): Page {
+/** One event with its attempts, steps and timeline. */
+export function eventPage(inspected: Inspected): Page {
   return async (req) => {
     const { id } = readQuery(path, req.params);
-    const found = await event(parts, id);
+    const found = await event(inspected, id);
     const canReplay = found.body !== null && (isOver(found.status) || found.next_attempt_at !== null);
     return {
       view: 'event',
@@ -27,11 +27,11 @@ export function eventPage(parts: Parts): Page {
   };
 }
 
-export function replayEvent(parts: Parts): RequestHandler {
+export function replayEvent(inspected: Inspected): RequestHandler {
   return async (req, res) => {
     const { id } = readQuery(path, req.params);
     const { reset_steps: reset } = readQuery(form, req.body);
-    await replayOne(parts, id, reset !== undefined);
+    await replayOne(inspected, id, reset !== undefined);
     res.redirect(303, `/events/${id}?replayed=1`);
   };
 }

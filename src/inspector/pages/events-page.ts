@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
-import { events } from '../api/events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
-import type { Parts } from '../api/lookups.ts';
+import type { Inspected } from '../api/lookups.ts';
+import { events } from '../api/lookups.ts';
 import { statuses } from '../watch/metrics.ts';
+import type { Page } from './page.ts';
 import { readQuery, textsOf } from './page.ts';
-import type { Page } from './pages.ts';
 
 const LIMIT = 50;
 const query = z.object({ ...filterShape, before: eventIdText.optional(), replayed: z.string().optional() });
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters. */
-export function eventsPage({ store }: Pick<Parts, 'store'>): Page {
+export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
   return async (req) => {
     const { before, replayed, ...filters } = readQuery(query, req.query);
     const filter = filterOf(filters);
@@ -34,7 +34,7 @@ export function eventsPage({ store }: Pick<Parts, 'store'>): Page {
       isRestricted: isRestricted(filter),
       isEmptyStore: tallies.length === 0,
       isFirstPage: before === undefined,
-      // Short of a full page there is more to look at, but not necessarily more to find.
+      // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
       replayed: replayed === undefined ? undefined : Number(replayed),
       nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
@@ -43,8 +43,8 @@ export function eventsPage({ store }: Pick<Parts, 'store'>): Page {
   };
 }
 
-/** What a searched text may be the name of: an event, a media or a channel. Those are found at once, however old. */
-async function namedBy({ store }: Pick<Parts, 'store'>, q: string | undefined) {
+/** Finds the event, media or channel with the searched text as its id, however old it is. */
+async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefined) {
   if (q === undefined) return [];
   const found = parseEventId(q) ? await store.event(q) : undefined;
   if (found) return [{ path: `/events/${q}`, text: `Event ${q}` }];

@@ -1,11 +1,17 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { mistakesOf, Refused } from '../api/endpoint.ts';
 import { withoutEmpty } from '../api/filters.ts';
 
+/** Makes a page: the name of its view, and the values that the view needs. */
+export type Page = (
+  req: Request,
+  res: Response,
+) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
+
 /**
- * What a request's query or form says.
- * @throws Refused 400 naming what is wrong
+ * Checks the query or form of a request.
+ * @throws Refused 400 that names each mistake
  */
 export function readQuery<S extends z.ZodType>(
   schema: S,
@@ -16,7 +22,7 @@ export function readQuery<S extends z.ZodType>(
   throw new Refused(400, mistakesOf(parsed.error));
 }
 
-/** The query as it was given, to fill forms and links with; only texts, no empty ones. */
+/** The texts of a query as they were given, without empty ones, to fill forms and links. */
 export function textsOf(
   given: Request['query'] | Request['body'],
   names: readonly string[],

@@ -1,23 +1,18 @@
 import express, { type Request, type Response, Router } from 'express';
-import { type Parts, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
+import { z } from 'zod';
+import { channels, type Inspected, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
 import { countOf } from '../watch/metrics.ts';
 import { concernsOf } from './attention.ts';
-import { channelsPage } from './channels-page.ts';
 import { eventPage, replayEvent } from './event-page.ts';
 import { eventsPage } from './events-page.ts';
+import { type Page, readQuery } from './page.ts';
 import type { Render } from './render.ts';
 import { replayMany, replayPage } from './replay-page.ts';
 
-/** Shows a page: its view, and what that needs. */
-export type Page = (
-  req: Request,
-  res: Response,
-) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
-
 /** Every page, for people. Reading works without JavaScript, and so does replaying. */
-export function pagesRouter(parts: Parts, render: Render): Router {
+export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
-  const { store, clock, config } = parts;
+  const { store, clock, config } = inspected;
   const show = (path: string, page: Page) =>
     router.get(path, async (req: Request, res: Response) => {
       const [{ view, ...data }, overview] = await Promise.all([page(req, res), store.overview()]);
@@ -26,7 +21,7 @@ export function pagesRouter(parts: Parts, render: Render): Router {
     });
 
   show('/', async () => {
-    const known = await stats(parts);
+    const known = await stats(inspected);
     const webhookPath = config.WEBHOOK_PATH;
     return {
       view: 'overview',
@@ -36,24 +31,46 @@ export function pagesRouter(parts: Parts, render: Render): Router {
       concerns: concernsOf(known, clock.now()),
     };
   });
-  show('/events', eventsPage(parts));
-  show('/events/replay', replayPage(parts));
-  show('/events/:id', eventPage(parts));
-  show('/channels', channelsPage(parts));
+  show('/events', eventsPage(inspected));
+  show('/events/replay', replayPage(inspected));
+  show('/events/:id', eventPage(inspected));
+  show('/channels', channelsPage(inspected));
   show('/rejections', async () => ({
     view: 'rejections',
     title: 'Rejections',
-    ...(await rejections(parts)),
+    ...(await rejections(inspected)),
   }));
   show('/quarantine', async () => ({
     view: 'quarantine',
     title: 'Quarantine',
-    ...(await quarantine(parts)),
+    ...(await quarantine(inspected)),
   }));
-  show('/webhooks', async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(parts)) }));
+  show('/webhooks', async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(inspected)) }));
 
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  router.post('/events/replay', form, replayMany(parts));
-  router.post('/events/:id/replay', form, replayEvent(parts));
+  router.post('/events/replay', form, replayMany(inspected));
+  router.post('/events/:id/replay', form, replayEvent(inspected));
   return router;
+}
+
+const CHANNELS = 200;
+const channelsQuery = z.object({
+  state: z.enum(['active', 'idle']).optional(),
+  after: z.string().max(200).optional(),
+});
+
+/** A board of live channels. */
+function channelsPage({ store }: Pick<Inspected, 'store'>): Page {
+  return async (req) => {
+    const { state, after } = readQuery(channelsQuery, req.query);
+    const found = await channels({ store }, { state, after, limit: CHANNELS });
+    const { next } = found;
+    return {
+      view: 'channels',
+      title: 'Channels',
+      state,
+      ...found,
+      nextQuery: next === null ? undefined : new URLSearchParams({ ...(state && { state }), after: next }),
+    };
+  };
 }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
-import type { Parts } from '../api/lookups.ts';
+import type { Inspected } from '../api/lookups.ts';
 import { countReplay, type Progress } from '../api/replays.ts';
+import type { Page } from './page.ts';
 import { readQuery, textsOf } from './page.ts';
-import type { Page } from './pages.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();
@@ -17,40 +17,40 @@ const form = z.object({
   reset_steps: z.literal('on').optional(),
 });
 const filterNames = Object.keys(filterShape);
-/** What a form sends again to go on. */
+/** The fields that a form sends again to go on. */
 const formNames = [...filterNames, 'reset_steps'];
 
-/** So long a press of the button waits for the end. */
+/** How long a press of the button waits for the end. */
 const LONGEST_ANSWER_MS = 2000;
-/** How often a reader sees how far it is, in seconds. */
+/** How often the page reloads to show the progress, in seconds. */
 const REFRESH_S = 2;
 
-/** Says how many events a bulk replay would put back, before it happens; or how far one is that was begun. */
-export function replayPage(parts: Parts): Page {
+/** Shows how many events a bulk replay would reset, before it begins; or the progress of one that has begun. */
+export function replayPage(inspected: Inspected): Page {
   return async (req, res) => {
     const { replay, ...filters } = readQuery(query, req.query);
     const given = textsOf(req.query, formNames);
     const shown = { given, back: eventsPath(textsOf(req.query, filterNames)), replay: randomUUID() };
     if (replay === undefined) {
-      const counted = await countReplay(parts, { filter: filterOf(filters), before: undefined });
+      const counted = await countReplay(inspected, { filter: filterOf(filters), before: undefined });
       return { view: 'replay', title: 'Replay', ...shown, ...counted };
     }
-    const progress = parts.replays.find(replay);
+    const progress = inspected.replays.find(replay);
     if (progress && !progress.isOver) res.set('Refresh', String(REFRESH_S));
     return { view: 'replaying', title: 'Replay', ...shown, progress };
   };
 }
 
-export function replayMany(parts: Parts): RequestHandler {
+export function replayMany(inspected: Inspected): RequestHandler {
   return async (req, res) => {
     const { reset_steps: reset, replay, before, ...filters } = readQuery(form, req.body);
     const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
-    const progress = await parts.replays.run(wanted, LONGEST_ANSWER_MS, replay);
+    const progress = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
     lead(res, progress, textsOf(req.body, formNames));
   };
 }
 
-/** To the list where all are put back; else to where it says how far it is, or how to go on. */
+/** Redirects to the list if all events are reset; else to the page that shows the progress, or how to go on. */
 function lead(
   res: Response,
   { id: replay, events, isOver, problem }: Progress,

@@ -12,12 +12,12 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const first = UNITS.findIndex(([, size]) => ms >= size);
   let rest = ms;
-  const parts = UNITS.slice(first, first + 2).map(([unit, size]) => {
+  const inspected = UNITS.slice(first, first + 2).map(([unit, size]) => {
     const whole = Math.floor(rest / size);
     rest -= whole * size;
     return whole === 0 ? '' : `${whole} ${unit}`;
   });
-  return parts.filter((part) => part !== '').join(' ');
+  return inspected.filter((part) => part !== '').join(' ');
 }
 
 /** A measured time of milliseconds, or a dash. */
@@ -61,4 +61,15 @@ const SYMBOLS: Readonly<Record<string, string>> = {
 /** Tells states apart without colour. */
 export function symbol(state: string): string {
   return SYMBOLS[state] ?? '•';
+}
+
+/**
+ * A time as HTML, in UTC; a script changes it to the reader's zone. Views insert it unescaped.
+ * @param at ISO 8601, or null for none
+ */
+export function timeElement(at: string | null): string {
+  const time = at === null ? Number.NaN : Date.parse(at);
+  if (Number.isNaN(time)) return '<span class="quiet">none</span>';
+  const exact = new Date(time).toISOString();
+  return `<time datetime="${exact}" title="${exact.replace('T', ' ').replace('Z', ' UTC')}">${exact.slice(0, 10)} ${exact.slice(11, 19)} UTC</time>`;
 }

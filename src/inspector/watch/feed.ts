@@ -1,17 +1,17 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Something that happened to an event. */
+/** A change of an event. */
 export interface Change {
   readonly id: string;
-  /** what a notification was acknowledged with, or where its event stands now */
+  /** how a notification was acknowledged, or the present status of its event */
   readonly change: 'accepted' | 'duplicate' | 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
   readonly kind: string;
 }
 
-/** What happened within a moment. */
+/** The changes and rejections of a quarter of a second. */
 export interface Changes {
   readonly changes: readonly Change[];
-  /** how many more there were than are listed */
+  /** how many further changes are not listed */
   readonly more: number;
   readonly rejections: number;
 }
@@ -21,7 +21,7 @@ type Listener = (changes: Changes) => void;
 const GATHER_MS = 250;
 const LISTED = 50;
 
-/** Tells who listens what happens, gathered, so that thousands a second do not become thousands of messages. */
+/** Reports changes to its listeners, gathered: thousands of changes a second do not become thousands of messages. */
 export class Feed {
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
@@ -38,7 +38,7 @@ export class Feed {
     return this.#listeners.size;
   }
 
-  /** Returns what ends it. */
+  /** @returns a function that ends the listening */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -16,13 +16,13 @@ export const statuses = [
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** What Prometheus reads. Counters and times are fed as things happen, gauges asked of the store at each scrape. */
+/** The metrics for Prometheus. Counters and times change with each event; a scrape reads the gauges from the store. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #registers = [this.#registry];
   readonly #notifications = new Counter({
     name: 'webhook_notifications_total',
-    help: 'Requests on the webhook path by what they came to: accepted, duplicate, or why not.',
+    help: 'Requests on the webhook path by result: accepted, duplicate, or the reason of the refusal.',
     labelNames: ['result'],
     registers: this.#registers,
   });
@@ -58,30 +58,30 @@ export class Metrics {
   });
   readonly #quarantined = new Gauge({
     name: 'webhook_quarantined',
-    help: 'Notifications in quarantine, waiting for a secret that explains their signature.',
+    help: 'Notifications in quarantine that wait for a secret which explains their signature.',
     registers: this.#registers,
   });
   readonly #quarantineLost = new Counter({
     name: 'webhook_quarantine_lost_total',
-    help: 'Notifications that the quarantine had no room for, since the database was made.',
+    help: 'Notifications that the quarantine had no room for, since the database was created.',
     registers: this.#registers,
   });
   readonly #unreadable = new Gauge({
     name: 'webhook_secrets_unreadable',
-    help: 'Webhooks with a stored secret that does not open, since its row was changed.',
+    help: 'Webhooks with a stored secret that does not open, because its row was changed.',
     registers: this.#registers,
   });
 
   readonly #guesses = new Counter({
     name: 'webhook_admin_guesses_total',
-    help: 'Requests to the admin listener with a wrong token, and those over the limit, whose token was not checked.',
+    help: 'Requests to the admin listener with a wrong token, or over the limit and with an unchecked token.',
     labelNames: ['result'],
     registers: this.#registers,
   });
 
   readonly #droppedLogLines = new Counter({
     name: 'webhook_log_lines_dropped_total',
-    help: 'Lines of the log that were dropped, as nothing took them: a full disk, or a reader that stands still.',
+    help: 'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
     registers: this.#registers,
   });
   readonly #countDropped: () => number;
@@ -91,7 +91,7 @@ export class Metrics {
 
   constructor(droppedLogLines: () => number = () => 0) {
     this.#countDropped = droppedLogLines;
-    // A counter that is not there before its first count makes the first rise invisible to rate().
+    // rate() does not see the first rise of a counter that does not exist before it.
     for (const counter of this.#byResult.values()) counter.inc(0);
     for (const result of ['wrong', 'unchecked']) this.#guesses.inc({ result }, 0);
   }
@@ -119,7 +119,7 @@ export class Metrics {
     const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
     this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
     this.#quarantined.set(quarantined);
-    this.#quarantineLost.reset(); // the store counts, over starts and processes
+    this.#quarantineLost.reset(); // the store counts across starts and processes
     this.#quarantineLost.inc(quarantineLost);
     this.#unreadable.set(unreadableSecrets);
     this.#droppedLogLines.reset();

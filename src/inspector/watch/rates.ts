@@ -1,6 +1,4 @@
-import { quantileOf, Sample } from './sample.ts';
-
-/** What happened within one step of time. */
+/** The counts and times of one step. */
 class Step {
   accepted = 0;
   duplicate = 0;
@@ -47,7 +45,7 @@ export interface Quantiles {
   readonly p99: number | null;
 }
 
-/** What happened in the last hour, in steps of ten seconds. */
+/** Counts and times of the last hour, in steps of ten seconds. */
 export class Rates {
   #steps: Step[] = [];
 
@@ -59,19 +57,19 @@ export class Rates {
     this.#stepAt(now)[timer].add(ms);
   }
 
-  /** How often within the last so many milliseconds. */
+  /** The count of the last `ms` milliseconds. */
   recent(counter: Counter, ms: number, now: number): number {
     return this.#since(now - ms).reduce((sum, step) => sum + step[counter], 0);
   }
 
-  /** Over the last so many milliseconds. */
+  /** The quantiles of the last `ms` milliseconds. */
   quantiles(timer: Timer, ms: number, now: number): Quantiles {
     const samples = this.#since(now - ms).map((step) => step[timer]);
     return { p50: quantileOf(samples, 0.5), p99: quantileOf(samples, 0.99) };
   }
 
   series(now: number): Series {
-    const last = Math.floor(now / STEP_MS) - 1; // the step under way would look like a slump
+    const last = Math.floor(now / STEP_MS) - 1; // the present step is not complete, and would look like a slump
     const known = new Map(this.#steps.map((step) => [step.number, step]));
     const steps = Array.from({ length: STEPS }, (_, index) => {
       const number = last - STEPS + 1 + index;
@@ -102,9 +100,52 @@ export class Rates {
   #stepAt(now: number): Step {
     const number = Math.floor(now / STEP_MS);
     const newest = this.#steps.at(-1);
-    if (newest && newest.number >= number) return newest; // a clock that was set back goes on where it was
+    if (newest && newest.number >= number) return newest; // after the clock was set back, the newest step goes on
     const step = new Step(number);
     this.#steps = [...this.#steps.slice(1 - STEPS), step];
     return step;
   }
+}
+
+/** As many values as a good 99th percentile needs. */
+const SIZE = 256;
+
+/** A fair sample of any number of values, in bounded memory (reservoir sampling). */
+export class Sample {
+  readonly #values: number[] = [];
+  readonly #random: () => number;
+  #seen = 0;
+
+  /** @param random a number in [0, 1) */
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  get seen(): number {
+    return this.#seen;
+  }
+
+  get values(): readonly number[] {
+    return this.#values;
+  }
+
+  add(value: number): void {
+    const place = this.#seen < SIZE ? this.#seen : Math.floor(this.#random() * (this.#seen + 1));
+    this.#seen++;
+    if (place < SIZE) this.#values[place] = value;
+  }
+}
+
+/** The quantile of all values that the samples got; null if they got none. */
+export function quantileOf(samples: readonly Sample[], share: number): number | null {
+  const weighed = samples.flatMap(({ values, seen }) =>
+    values.map((value) => ({ value, weight: seen / values.length })),
+  );
+  weighed.sort((one, other) => one.value - other.value);
+  let left = share * samples.reduce((sum, { seen }) => sum + seen, 0);
+  for (const { value, weight } of weighed) {
+    left -= weight;
+    if (left < 0) return value;
+  }
+  return weighed.at(-1)?.value ?? null;
 }

@@ -1,7 +1,7 @@
 import type { Answered } from '../../observer.ts';
 import type { Result } from './request-results.ts';
 
-/** Why a request was refused. It holds nothing of its token. */
+/** A refused request and the reason. It has nothing of the token. */
 export interface Rejection {
   /** milliseconds since the epoch */
   readonly at: number;
@@ -9,7 +9,7 @@ export interface Rejection {
   readonly answer: Answered;
 }
 
-const KEPT = 200;
+const KEPT_REJECTIONS = 200;
 
 /** The last 200 rejections of this process. */
 export class Rejections {
@@ -18,11 +18,56 @@ export class Rejections {
 
   add(rejection: Rejection): void {
     this.#kept[this.#next] = rejection;
-    this.#next = (this.#next + 1) % KEPT;
+    this.#next = (this.#next + 1) % KEPT_REJECTIONS;
   }
 
   /** Newest first. */
   list(): readonly Rejection[] {
     return [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)].reverse();
+  }
+}
+
+/** A webhook with the requests for it that were refused since the last accepted one. */
+export interface RefusedWebhook {
+  readonly webhookId: string;
+  /** refusals in a row */
+  readonly refused: number;
+  /** milliseconds since the epoch */
+  readonly lastRefusedAt: number;
+  /** in this process; undefined if it never was */
+  readonly lastAcceptedAt: number | undefined;
+}
+
+/** Strangers can name any webhook. Over this number, the one that was named longest ago is forgotten. */
+const KEPT_WEBHOOKS = 1000;
+
+/** Finds webhooks whose requests are all refused while those of others are accepted: their secret may be wrong. */
+export class RefusedWebhooks {
+  readonly #webhooks = new Map<string, RefusedWebhook>();
+
+  accepted(webhookId: string, now: number): void {
+    this.#keep({ webhookId, refused: 0, lastRefusedAt: 0, lastAcceptedAt: now });
+  }
+
+  refused(webhookId: string, now: number): void {
+    const { refused, lastAcceptedAt } = this.#webhooks.get(webhookId) ?? {
+      refused: 0,
+      lastAcceptedAt: undefined,
+    };
+    this.#keep({ webhookId, refused: refused + 1, lastRefusedAt: now, lastAcceptedAt });
+  }
+
+  /** The webhooks with refused requests and no accepted one in the last `ms` milliseconds. */
+  list(ms: number, now: number): readonly RefusedWebhook[] {
+    return [...this.#webhooks.values()].filter(
+      ({ lastRefusedAt, lastAcceptedAt = 0 }) => lastRefusedAt > now - ms && lastAcceptedAt <= now - ms,
+    );
+  }
+
+  #keep(webhook: RefusedWebhook): void {
+    this.#webhooks.delete(webhook.webhookId);
+    this.#webhooks.set(webhook.webhookId, webhook);
+    const [oldest] = this.#webhooks.keys();
+    if (this.#webhooks.size > KEPT_WEBHOOKS && oldest !== undefined) this.#webhooks.delete(oldest);
   }
 }

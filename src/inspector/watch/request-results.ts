@@ -1,6 +1,6 @@
 import type { Answered } from '../../observer.ts';
 
-/** What a request on the webhook path came to, with the reason where it was refused: the label of the metric. */
+/** The result of a request on the webhook path, by its reason if it was refused: the label of the metric. */
 export const results = [
   'accepted',
   'duplicate',
@@ -30,14 +30,40 @@ const BY_STATUS: Readonly<Record<number, Result>> = {
   503: 'unavailable',
 };
 
-/** A throttled one counts as that, whatever was wrong with it: it was not looked at any closer by its sender's fault. */
+/** A throttled request counts as throttled, whatever else was wrong with it: it was not examined further. */
 export function resultOf({ status, recorded, refusal }: Answered): Result {
   if (recorded) return recorded.status;
   if (status === 401 && refusal) return refusal.reason.toLowerCase().replaceAll(' ', '_') as Result;
   return BY_STATUS[status] ?? 'failed';
 }
 
-/** Whether somebody was turned away, other than for the service's own sake. */
+/** Whether the request was refused for what it was, and not because of the service's own trouble. */
 export function isRejection(result: Result): boolean {
   return !['accepted', 'duplicate', 'unavailable', 'failed'].includes(result);
+}
+
+/** What an operator can do about a rejection. */
+const ADVICE: Readonly<Partial<Record<Result, string>>> = {
+  no_token: 'Not from the provider, or a proxy in between drops the Authorization header: let it through.',
+  no_secret:
+    'No secret is stored for this webhook: npx hookkit webhooks import --id WEBHOOK_ID --secret-file FILE.',
+  malformed_token:
+    'Not a JWT. The provider sends "Authorization: Bearer TOKEN": look for a proxy that rewrites it.',
+  not_hs256: 'Signed in a way that the provider never uses. If one address repeats it, block that address.',
+  critical_header:
+    'The token demands an extension of JWT that is not understood. The provider never sends one.',
+  bad_signature:
+    'Signed with another secret than the stored ones: import the right one if the webhook is yours; else the request is forged.',
+  claims_differ:
+    'The body was changed on its way: look for a proxy that rewrites JSON, or somebody tampered with the body.',
+  throttled:
+    'This address failed too often within a minute (REJECT_LIMIT). What verifies is never throttled.',
+  malformed_body: 'The body is not a JSON object in UTF-8: a proxy may change or compress it.',
+  too_large: 'The body is over BODY_LIMIT. Notifications of the provider are far smaller.',
+  wrong_method:
+    'Notifications come by POST; this was a browser, a scanner or a health check with the wrong path.',
+};
+
+export function adviceFor(result: Result): string {
+  return (isRejection(result) && ADVICE[result]) || 'See the log.';
 }

@@ -4,11 +4,11 @@ import { Probe } from '../../store/commit-probe.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
 import { Rates } from './rates.ts';
-import { RefusedWebhooks } from './refused-webhooks.ts';
-import { Rejections } from './rejections.ts';
+
+import { RefusedWebhooks, Rejections } from './rejections.ts';
 import { isRejection, resultOf } from './request-results.ts';
 
-/** Everything that the inspector knows from watching, rather than from the store. It is gone when the process ends. */
+/** What the inspector observes itself, beside the store's data. It is lost when the process ends. */
 export class Watch implements Observer {
   readonly metrics: Metrics;
   readonly rejections = new Rejections();

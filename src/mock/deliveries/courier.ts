@@ -50,7 +50,7 @@ export class Courier {
     );
   }
 
-  /** Sends a delivery's genuine notification once more, freshly signed and without faults. @throws MockError 404 */
+  /** Sends the genuine notification of a delivery again, freshly signed and without faults. @throws MockError 404 */
   redeliver(id: string): Delivery {
     const earlier = this.#needs.log.get(id);
     if (!earlier) throw new MockError(404, `there is no delivery ${id}`);
@@ -176,7 +176,7 @@ class Reordering {
   }
 }
 
-/** A member that is absent does not restrict, and a kind that nobody can subscribe to goes to all of a site. */
+/** A payload without site_id matches every site; one of an unknown kind matches every webhook of its site. */
 function isWanted({ events, site_ids }: Metadata, { event, site_id }: JsonObject): boolean {
   return (
     (!isKind(event) || events.includes(event)) &&

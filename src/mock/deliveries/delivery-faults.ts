@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Random } from '../random.ts';
 
-/** What can go wrong with a delivery. At most one of the last four befalls one. */
+/** The faults of deliveries. A delivery gets at most one of the last four. */
 export const faultNames = [
   'drop',
   'duplicate',

@@ -13,7 +13,7 @@ export interface Attempt {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
-  /** What the receiver said; the body is cut after 4 KiB. Null where no answer came. */
+  /** The receiver's answer, its body cut after 4 KiB; null if no answer came. */
   readonly answer: { readonly status: number; readonly body: string } | null;
   /** Why no answer came. */
   readonly error: string | null;
@@ -32,12 +32,12 @@ export interface Delivery {
   readonly redelivery_of: string | null;
   readonly created_at: string;
   readonly next_attempt_at: string | null;
-  /** The genuine notification; what a fault made of it is in the attempts. */
+  /** The genuine notification. The attempts show how a fault changed it. */
   readonly notification: JsonObject;
   readonly attempts: readonly Attempt[];
 }
 
-/** Which deliveries to show; what is absent does not restrict. */
+/** Which deliveries to show; an absent member does not restrict. */
 export interface DeliveryFilter {
   readonly event?: string | undefined;
   readonly webhook_id?: string | undefined;

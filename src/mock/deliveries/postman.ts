@@ -4,13 +4,13 @@ import type { Pending } from '../pending.ts';
 import type { Attempt, Delivery, DeliveryState } from './delivery-log.ts';
 import type { SignedText } from './spoil.ts';
 
-/** What is handed over, and where. */
+/** A delivery with its body and token, and where it goes. */
 export interface Parcel {
   readonly delivery: Delivery;
   readonly text: SignedText;
   /** Looked up for each attempt: the webhook may have been given another URL in the meantime. */
   readonly url: () => string;
-  /** Whether a failing answer ends it: nobody retries what he has forged. */
+  /** Whether a failing answer ends the delivery: a forger does not retry. */
   readonly once: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface RetryPolicy {
 
 /** What a postman needs. */
 export interface PostmanNeeds {
-  /** Its timers wait for what they set off to be sent. */
+  /** Its timers wait until the deliveries that they start have been sent. */
   readonly clock: Clock;
   readonly outbox: Outbox;
   readonly poster: Poster;
@@ -36,7 +36,7 @@ export interface PostmanNeeds {
   readonly onAttempt: (delivery: Delivery) => void;
 }
 
-/** Brings parcels to their receivers: tries, records what came of it, and tries again. */
+/** Delivers parcels to their receivers: attempts, records the result, and retries. */
 export class Postman {
   readonly #needs: PostmanNeeds;
   #recall = new AbortController();
@@ -46,7 +46,7 @@ export class Postman {
     this.#needs = needs;
   }
 
-  /** As soon as what is ahead in its queue has been sent. */
+  /** Delivers a parcel once the parcels before it in its queue have been sent. */
   deliver(parcel: Parcel): void {
     const { signal } = this.#recall;
     this.#needs.outbox.push(this.#needs.queueOf(parcel.delivery), () => this.#attempt(parcel, signal));
@@ -68,7 +68,7 @@ export class Postman {
     this.#isClockHeld = false;
   }
 
-  /** A timer that is due already: whoever puts the clock forward first waits for what is being sent, as timers do. */
+  /** Sets a timer that is due already: a clock that is advanced waits for the deliveries of its timers first. */
   #holdTheClock(): void {
     if (this.#isClockHeld) return;
     this.#isClockHeld = true;

@@ -12,13 +12,13 @@ export interface SignedText {
 /** The members that route a notification to its secret, or that it would be refused for at once. */
 const KEPT = new Set(['event', 'webhook_id', 'site_id', 'event_time']);
 
-/** What a correct provider sends. */
+/** The body and token that a correct provider sends. */
 export function genuine(notification: JsonObject, secret: string): SignedText {
   const body = JSON.stringify(notification);
   return { body, token: signNotification(body, keyOf(secret)) };
 }
 
-/** What should be refused: each way to spoil it is one that a careless receiver lets through. */
+/** A body and token that a receiver must refuse. A careless receiver accepts each of these faults. */
 export function spoiled(
   fault: SpoilingFault,
   notification: JsonObject,
@@ -45,7 +45,7 @@ function base64url(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** The same notification about things that do not exist; with one member more where it names none. */
+/** The same notification with other ids; with one more member if it has no ids. */
 function withOtherIds(notification: JsonObject, random: Random): JsonObject {
   const entries = Object.entries(notification);
   const named = entries.some(([name, value]) => !KEPT.has(name) && typeof value === 'string');

@@ -16,7 +16,7 @@ export interface MediaView {
   readonly stage: Stage;
   /** How often an original was uploaded: 1, and one more for each reupload. */
   readonly uploads: number;
-  /** The publish start, ISO 8601; null where there is none, which is to say at once. */
+  /** The publish start, ISO 8601; null for at once. */
   readonly publish_at: string | null;
   /** Whether media_available has been sent for the latest upload. */
   readonly available: boolean;
@@ -51,7 +51,7 @@ export interface MediaLibraryNeeds {
   readonly processingMs: number;
 }
 
-/** The media of all sites, and what happens to them. The machines are drawn in docs/mock.md. */
+/** The media of all sites, and their life. docs/mock.md draws the state machines. */
 export class MediaLibrary {
   readonly #needs: MediaLibraryNeeds;
   readonly #media = new Map<string, MediaItem>();
@@ -91,7 +91,7 @@ export class MediaLibrary {
     return viewOf(media);
   }
 
-  /** A new original: what was left to do for the one before is not done any more. @throws MockError 404 */
+  /** Uploads a new original, and cancels the remaining steps of the previous upload. @throws MockError 404 */
   reupload(id: string): MediaView {
     const media = this.find(id);
     media.stage = 'received';
@@ -182,7 +182,7 @@ export class MediaLibrary {
   }
 }
 
-/** What may be told of a media. */
+/** A media as the control routes show it. */
 export function viewOf(media: MediaItem): MediaView {
   const { media_id, site_id, stage, uploads, publishAt, available, thumbnails, tracks } = media;
   return {

@@ -6,23 +6,23 @@ const publishStart = z.iso.datetime({
   error: 'must be an ISO 8601 date and time with an offset',
 });
 
-/** What an upload needs; an id is drawn where none is given. */
+/** The input of an upload. The simulation draws an id if none is given. */
 export const mediaSchema = z.strictObject({
   site_id: id,
   media_id: id.optional(),
   publish_at: publishStart.nullable().optional(),
 });
 
-/** What an update may change that the simulation cares for. */
+/** The members of an update that the simulation uses. */
 export const mediaChangeSchema = z.strictObject({ publish_at: publishStart.nullable().optional() });
 
-/** What a thumbnail may be given. */
+/** The input of a new thumbnail. */
 export const thumbnailSchema = z.strictObject({ thumbnail_id: id.optional() });
 
-/** What a text track may be given. */
+/** The input of a new text track. */
 export const trackSchema = z.strictObject({ track_id: id.optional() });
 
-/** What a live channel needs. */
+/** The input of a new live channel. */
 export const channelSchema = z.strictObject({ site_id: id, channel_id: id.optional() });
 
 export type MediaInput = z.input<typeof mediaSchema>;

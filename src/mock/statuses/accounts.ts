@@ -1,4 +1,4 @@
-/** Somebody who posts. */
+/** A user, who publishes statuses. */
 export interface Account {
   readonly id: number;
   readonly username: string;
@@ -11,7 +11,7 @@ export interface Application {
   readonly name: string;
 }
 
-/** A bearer token, and whom and what it is good for. */
+/** A bearer token, with its user and its scopes. */
 export interface Token {
   readonly token: string;
   /** Such as `read`, `write`, `read:statuses`. */
@@ -19,7 +19,7 @@ export interface Token {
   readonly application: Application;
   /** Absent where the token speaks for the application alone. */
   readonly account?: Account;
-  /** What has become of the token; absent while it is good. */
+  /** Why the token is not valid any more; absent while it is valid. */
   readonly ended?: 'revoked' | 'expired';
 }
 

@@ -14,7 +14,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 404 in the words of the specification: for what does not exist and for what belongs to somebody else alike. */
+/** 404 in the words of the specification, for records that do not exist and for records of another user. */
 export function recordNotFound(): ApiError {
   return new ApiError(404, 'Record not found');
 }
@@ -24,14 +24,14 @@ export function validationFailed(problems: readonly string[]): ApiError {
   return new ApiError(422, `Validation failed: ${problems.join(', ')}`);
 }
 
-/** Answers what the routes throw; an error that is a fault of the mock itself is left to the app that mounts it. */
+/** Answers the ApiErrors that routes throw. Other errors, which are faults of the mock, go to the app that mounts it. */
 export const answerError: ErrorRequestHandler = (error, _request, response, next) => {
   const known = error instanceof ApiError ? error : refusalOf(error);
   if (known === undefined) return next(error);
   response.status(known.status).set(known.headers).json({ error: known.message });
 };
 
-/** What Express refuses before a route sees it: a path that is not URL-encoded, a body too large or cut short. */
+/** A refusal of Express, before any route: a path that is not URL-encoded, a body too large or cut short. */
 function refusalOf(error: unknown): ApiError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (!('status' in error) || typeof error.status !== 'number') return undefined;

@@ -4,7 +4,7 @@ import { RateLimit } from '../rate-limit.ts';
 import type { Account, Token } from './accounts.ts';
 import { ApiError } from './api-error.ts';
 
-/** What an operation asks of a token. The broad scope, `read` or `write`, contains it; neither contains the other. */
+/** The scope that an operation requires. A token with the broad scope, `read` or `write`, has it too. */
 export type Scope = 'read:statuses' | 'write:statuses' | 'write:media' | 'read:accounts';
 
 /** The sender of a request: a valid token, and the user that it speaks for. */
@@ -84,14 +84,14 @@ function resetAfter(now: number): string {
   return new Date(reset).toISOString().replace('Z', '000Z');
 }
 
-/** The token that an Authorization header names; undefined where it names none that the mock knows. */
+/** The token of an Authorization header; undefined if the mock does not know it. */
 function tokenOf(header: string | undefined, tokens: ReadonlyMap<string, Token>): Token | undefined {
   const [, name] = /^bearer +(\S+)\s*$/i.exec(header ?? '') ?? [];
   return name === undefined ? undefined : tokens.get(name);
 }
 
 /**
- * Lets a caller through or says why not, in the provider's order: token, whether it still holds, scope, user.
+ * Checks the token of a caller in the provider's order: whether it is known, whether it is valid, its scope, its user.
  * @throws ApiError 401, 403 or 422
  */
 function authorize(token: Token | undefined, scope: Scope): Caller {

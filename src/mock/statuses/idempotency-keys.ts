@@ -4,7 +4,7 @@ import type { Account } from './accounts.ts';
 /** How long a key is remembered, in milliseconds. */
 export const KEY_LIFETIME = 3_600_000;
 
-/** What a key made the first time it was used. */
+/** The status that the first request with a key made. */
 export interface Made {
   readonly kind: 'scheduled' | 'published';
   readonly id: number;

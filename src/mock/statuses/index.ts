@@ -12,13 +12,13 @@ import { statusesRouter } from './statuses-routes.ts';
 
 export { type Account, type Application, defaultTokens, type Token } from './accounts.ts';
 
-/** What the mock of the scheduled statuses API is built with. */
+/** How to make the mock of the scheduled statuses API. */
 export interface StatusesApiOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Where request ids come from. */
   readonly requests: Random;
-  /** Absolute address of the mock, for links in answers to requests whose Host header is of no use. */
+  /** Absolute address of the mock, for links in answers to requests without a usable Host header. */
   readonly baseUrl: () => string;
   /** The tokens that are known; `defaultTokens` if not given. */
   readonly tokens?: readonly Token[];

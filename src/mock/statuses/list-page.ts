@@ -27,7 +27,7 @@ export function answerPage<T extends { readonly id: number }>(listing: Listing<T
   return found;
 }
 
-/** What a caller wants to see of a list. Ids are compared as whole numbers of any length. */
+/** Which page of a list a caller asks for. Ids are compared as whole numbers of any length. */
 interface ListQuery {
   readonly limit: number;
   readonly maxId?: bigint;
@@ -37,7 +37,7 @@ interface ListQuery {
   readonly nothing: boolean;
 }
 
-/** Reads the query of the specification's list operation. Whatever is sent, there is an answer. */
+/** Reads the query of the specification's list operation. Every query has an answer. */
 function readListQuery(parameters: Parameters): ListQuery {
   const [maxId, sinceId, minId] = ['max_id', 'since_id', 'min_id'].map((name) => cursor(parameters[name]));
   return {
@@ -79,14 +79,14 @@ function cursor(sent: unknown): bigint | 'not a number' | undefined {
   return /^-?\d+$/.test(text) ? BigInt(text.slice(0, 40)) : 'not a number';
 }
 
-/** What the Link header of a page is made of. */
+/** The parts of the Link header of a page. */
 interface LinkedPage {
   /** Absolute address of the list, without a query. */
   readonly url: string;
   readonly ids: readonly number[];
   /** How many records the page could have had. */
   readonly limit: number;
-  /** The `limit` as it was sent, undefined where it was not: it is echoed as it came (but not at any length). */
+  /** The `limit` of the request, if it had one. The header repeats it as it was sent, up to a length. */
   readonly sentLimit: Scalar | undefined;
 }
 

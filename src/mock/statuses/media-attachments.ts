@@ -75,7 +75,7 @@ export class MediaAttachments {
 
   /**
    * The files that a new status is to have.
-   * @throws ApiError 422 where there are too many, or one is unknown, somebody else's, or part of another status
+   * @throws ApiError 422 if there are too many, or one is unknown, of another user, or part of another status
    */
   choose(account: Account, ids: readonly Scalar[]): Media[] {
     if (ids.length > MEDIA_MAX) throw tooManyFiles();
@@ -108,7 +108,7 @@ export class MediaAttachments {
   }
 }
 
-/** What the provider also answers where a status has both files and a poll. */
+/** The provider answers this too if a status has both files and a poll. */
 export function tooManyFiles(): ApiError {
   return new ApiError(422, `Cannot attach more than ${MEDIA_MAX} files`);
 }

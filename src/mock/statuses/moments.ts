@@ -6,7 +6,7 @@ const LAST_MOMENT = 8.64e15;
 
 /**
  * Reads an ISO 8601 date, or date and time. A date alone is midnight; without a zone it is UTC.
- * @returns milliseconds since the epoch; undefined where it is none, or no day of the calendar
+ * @returns milliseconds since the epoch; undefined if it is not such a date, or not a day of the calendar
  */
 export function parseMoment(value: unknown): number | undefined {
   const match = typeof value === 'string' ? ISO_8601.exec(value.trim()) : null;

@@ -10,7 +10,7 @@ export const TEXT_MAX = 500;
 
 const VISIBILITIES = ['public', 'unlisted', 'private', 'direct'];
 
-/** What a status is to be published with: the ten members of the specification, in the provider's order. */
+/** The parameters of a status: the ten members of the specification, in the provider's order. */
 export interface StatusParameters {
   readonly poll: PollParameters | null;
   readonly text: string;
@@ -43,7 +43,7 @@ export class NewStatuses {
     this.#isVisible = isVisible;
   }
 
-  /** @throws ApiError 404 for an unknown reply target, 422 for what breaks a rule */
+  /** @throws ApiError 404 for an unknown reply target, 422 for parameters that break a rule */
   read(account: Account, application: Application, sent: Parameters): NewStatus {
     const replyTarget = this.#replyTarget(account, scalar(sent.in_reply_to_id));
     const mediaIds = scalars(sent.media_ids) ?? null;

@@ -30,12 +30,12 @@ export function readPoll(sent: unknown): PollParameters | null {
   };
 }
 
-/** The choices of a poll, without those that are empty. */
+/** The choices of a poll, without empty ones. */
 export function choicesOf(poll: PollParameters): string[] {
   return poll.options.map((option) => String(option).trim()).filter((option) => option !== '');
 }
 
-/** How long a poll is open, in seconds; undefined where it has no end. */
+/** How long a poll is open, in seconds; undefined if it has no end. */
 export function durationOf(poll: PollParameters): number | undefined {
   return poll.expires_in === null || isBlank(poll.expires_in) ? undefined : leadingInteger(poll.expires_in);
 }

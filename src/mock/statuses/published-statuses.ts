@@ -7,20 +7,20 @@ import type { NewStatus } from './new-status.ts';
 import { choicesOf, durationOf, type PollParameters } from './poll.ts';
 import { isBlank, truth } from './scalars.ts';
 
-/** A status that is out. */
+/** A published status. */
 export interface Status {
   readonly id: number;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly content: NewStatus;
-  /** The account id of whom it replies to. */
+  /** The account id of the status that it replies to. */
   readonly inReplyToAccountId: number | null;
 }
 
 /** Published statuses count from here, so that none has the id of a scheduled one. */
 const FIRST_ID = 100_000_000_001;
 
-/** The statuses that are out. */
+/** The published statuses. */
 export class PublishedStatuses {
   readonly #clock: Clock;
   readonly #media: MediaAttachments;
@@ -44,14 +44,14 @@ export class PublishedStatuses {
     return status;
   }
 
-  /** @throws ApiError 404 where there is none that the viewer may see */
+  /** @throws ApiError 404 if there is none that the viewer may see */
   find(id: string, viewer: Account | undefined): Status {
     const status = this.#published.get(/^\d+$/.test(id) ? Number(id) : Number.NaN);
     if (status === undefined || !maySee(status, viewer)) throw recordNotFound();
     return status;
   }
 
-  /** What an author has published and the viewer may see, id descending. */
+  /** The statuses of an author that the viewer may see, id descending. */
   by(author: Account, viewer: Account | undefined): Status[] {
     const all = [...this.#published.values()].reverse();
     return all.filter((status) => status.content.account === author && maySee(status, viewer));
@@ -71,7 +71,7 @@ function maySee({ content }: Status, viewer: Account | undefined): boolean {
   return ['public', 'unlisted'].includes(visibilityOf(content)) || content.account === viewer;
 }
 
-/** Who may see a status; nobody follows anybody in the mock, so two of the four are for the author alone. */
+/** Who may see a status. The mock has no followers, so only the author sees two of the four visibilities. */
 function visibilityOf({ params }: NewStatus): string {
   return isBlank(params.visibility) ? 'public' : String(params.visibility);
 }

@@ -11,8 +11,8 @@ const raw = express.raw({ type: () => true, limit: BODY_LIMIT });
 
 /**
  * The parameters of a request. Query string, urlencoded form, multipart form and JSON are equally understood on every
- * operation; what the body says outweighs the query. A body of any other type is ignored, as Rails does.
- * @throws ApiError 400 on a body that is not what its Content-Type says; an http-errors error on one too large
+ * operation; a parameter of the body outweighs one of the query. A body of any other type is ignored, as Rails does.
+ * @throws ApiError 400 if the body does not match its Content-Type; an http-errors error if it is too large
  */
 export async function readParameters(request: Request, response: Response): Promise<Parameters> {
   const [, ...query] = request.originalUrl.split('?');

@@ -15,7 +15,7 @@ export function scalars(value: unknown): Scalar[] | undefined {
   return plain.length === value.length ? plain : undefined;
 }
 
-/** The integer that a value begins with, as Ruby reads it; 0 where it begins with none. */
+/** The integer at the beginning of a value, as Ruby reads it; 0 if there is none. */
 export function leadingInteger(value: Scalar): number {
   const [digits] = /^\s*[+-]?\d+/.exec(String(value)) ?? ['0'];
   return Number(digits);
@@ -26,7 +26,7 @@ export function truth(value: Scalar | undefined | null): boolean {
   return value != null && !['', '0', 'f', 'false', 'off'].includes(String(value).toLowerCase());
 }
 
-/** Whether there is nothing to see in a text. */
+/** Whether a text is empty or only spaces. */
 export function isBlank(value: Scalar | undefined | null): boolean {
   return value == null || String(value).trim() === '';
 }

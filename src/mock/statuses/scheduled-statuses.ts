@@ -13,15 +13,15 @@ export const TOTAL_LIMIT = 300;
 /** How many statuses a user may have scheduled on one day of the UTC calendar. */
 export const DAILY_LIMIT = 25;
 
-/** A status that is to go out. */
+/** A scheduled status. */
 export interface ScheduledStatus {
   readonly id: number;
-  /** When it goes out, in milliseconds since the epoch. */
+  /** When it is published, in milliseconds since the epoch. */
   readonly at: number;
   readonly content: NewStatus;
 }
 
-/** The statuses that are to go out. Each is destroyed when its time has come, and published under another id. */
+/** The scheduled statuses. At its time, each is removed here and published under another id. */
 export class ScheduledStatuses {
   readonly #clock: Clock;
   readonly #media: MediaAttachments;
@@ -43,7 +43,7 @@ export class ScheduledStatuses {
     return this.#put({ id: ++this.#lastId, at, content });
   }
 
-  /** What a user has scheduled, id descending. */
+  /** The scheduled statuses of a user, id descending. */
   of(account: Account): ScheduledStatus[] {
     return [...this.#records.values()]
       .filter(({ content }) => content.account === account)
@@ -118,7 +118,7 @@ export function scheduledStatusEntity({ id, at, content }: ScheduledStatus) {
 /**
  * Which rules a time breaks, in the provider's words and order. The same rules hold on creation and on change, where the
  * status that is changed counts like any other, as it does in the provider's code.
- * @param at the time asked for, undefined where it could not be read
+ * @param at the requested time, undefined if it could not be read
  * @param scheduled all that the user has scheduled
  */
 function timeProblems(at: number | undefined, scheduled: readonly ScheduledStatus[], now: number) {

@@ -143,9 +143,9 @@ function idOf({ params: { id } }: Request): string {
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Where the caller reached the mock, as `http://HOST:PORT`: what its Host header says, or what a proxy in front of it
- * says with `X-Forwarded-Host` and `X-Forwarded-Proto`, as real servers do. Clients follow the links made from it.
- * @param fallback used where no usable host was sent
+ * The address at which the caller reached the mock, as `http://HOST:PORT`: from its Host header, or from the
+ * `X-Forwarded-Host` and `X-Forwarded-Proto` of a proxy, as real servers do. Clients follow the links made from it.
+ * @param fallback used if the request has no usable host
  */
 function originOf(request: Request, fallback: () => string): string {
   const host = lastOf(request.get('x-forwarded-host')) ?? request.get('host') ?? '';
@@ -159,8 +159,8 @@ function lastOf(header: string | undefined): string | undefined {
 }
 
 /**
- * `POST /api/v1/statuses`: schedules with a `scheduled_at`, publishes at once without. A key that was used within the
- * hour gets what it made then, as it is now.
+ * `POST /api/v1/statuses`: schedules a status with a `scheduled_at`, and publishes one without at once. A repeated
+ * `Idempotency-Key` gets, for an hour, the status that it made first, in its present state.
  * @throws ApiError 404 or 422
  */
 function createStatus(request: UserRequest, state: StatusesState) {
@@ -189,10 +189,10 @@ function show({ kind, id }: Made, account: Account, { origin }: UserRequest, sta
     : statusEntity(state.statuses.find(String(id), account), origin, state.clock.now());
 }
 
-/** The release whose API the mock serves. Some clients ask for it before they use what was added in a release. */
+/** The release whose API the mock serves. Some clients check it before they use the features of a release. */
 const RELEASE = '3.3.0';
 
-/** What `GET /api/v1/instance` tells of the server. */
+/** The answer of `GET /api/v1/instance`. */
 function instanceEntity(baseUrl: string) {
   return {
     uri: new URL(baseUrl).host,

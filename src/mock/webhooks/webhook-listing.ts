@@ -14,7 +14,7 @@ export interface WebhookPage {
 const DEFAULT_LENGTH = 10;
 const LONGEST = 100;
 
-/** What can be sorted by. Times and ids compare as texts. */
+/** The sort keys. Times and ids compare as texts. */
 const sortKeys: Readonly<Record<string, (webhook: Webhook) => string>> = {
   id: ({ id }) => id,
   created: ({ created }) => created,
@@ -24,7 +24,7 @@ const sortKeys: Readonly<Record<string, (webhook: Webhook) => string>> = {
   webhook_url: ({ metadata }) => metadata.webhook_url,
 };
 
-/** One page of `webhooks`, which come in order of creation. What makes no sense in a query counts as not given. */
+/** One page of `webhooks`, which come in order of creation. Invalid members of a query count as absent. */
 export function listPage(webhooks: readonly Webhook[], query: ListQuery): WebhookPage {
   const page = wholeNumber(query.page) ?? 1;
   const page_length = Math.min(wholeNumber(query.page_length) ?? DEFAULT_LENGTH, LONGEST);
@@ -36,7 +36,7 @@ export function listPage(webhooks: readonly Webhook[], query: ListQuery): Webhoo
   return { page, page_length, total: found.length, webhooks: found.slice(start, start + page_length) };
 }
 
-/** Each word of `q` must occur, whatever its case, in what can be read of a webhook; `field:word` in that field. */
+/** Each word of `q` must occur, in any case, in a readable field of a webhook; `field:word` in that field. */
 function isFound(webhook: Webhook, q: string): boolean {
   const fields = readable(webhook);
   return q
@@ -66,7 +66,7 @@ function readable({ id, metadata }: Webhook): Partial<Record<string, string[]>> 
   );
 }
 
-/** By each of the fields in turn; what is equal in all of them stays in the order of creation, or against it as the first. */
+/** Sorts by each field in turn; equal webhooks stay in the order of creation, reversed if the first field is. */
 function sorted(webhooks: readonly Webhook[], sort: string): Webhook[] {
   const given = sort.split(',').flatMap((part) => {
     const [field = '', direction = ''] = part.trim().split(':');

@@ -41,10 +41,10 @@ export const metadataChangeSchema = z.object({
   site_ids: siteIds.transform((ids) => ids ?? undefined),
 });
 
-/** What a webhook listens to and where it sends it. */
+/** Which kinds and sites a webhook is for, and where it sends their notifications. */
 export type Metadata = z.output<typeof metadataSchema>;
 
-/** What is given to create a webhook: `description` and `site_ids` may be left out. */
+/** The metadata of a new webhook: `description` and `site_ids` may be left out. */
 export type MetadataInput = z.input<typeof metadataSchema>;
 
 /** The members of the metadata that an update sends. */
@@ -62,7 +62,7 @@ export interface Webhook {
   readonly relationships: Readonly<Record<string, never>>;
 }
 
-/** A webhook as its creation shows it, and nothing afterwards. */
+/** A webhook with its secret, which only its creation shows. */
 export interface CreatedWebhook extends Webhook {
   readonly secret: string;
 }
@@ -97,7 +97,7 @@ export class WebhookRegistry {
     return webhook;
   }
 
-  /** What follows from a seed shows it, so that no receiver takes it for a secret. */
+  /** A secret that follows from a seed says so, and receivers refuse it. */
   #secret(): string {
     if (!this.#random.isSeeded) return this.#random.id(SECRET_LENGTH);
     return SEEDED_MARK + this.#random.id(SECRET_LENGTH - SEEDED_MARK.length);
@@ -152,7 +152,7 @@ export class WebhookRegistry {
     return (this.#webhooks.get(id)?.metadata ?? metadata).webhook_url;
   }
 
-  /** The webhooks that want to know. */
+  /** The webhooks whose metadata match. */
   *matching(wants: (metadata: Metadata) => boolean): Generator<CreatedWebhook> {
     for (const webhook of this.#webhooks.values()) if (wants(webhook.metadata)) yield webhook;
   }

@@ -20,13 +20,13 @@ export interface WebhooksApiNeeds {
   readonly own: GuardOptions;
 }
 
-/** The webhooks API, to be mounted at `/v2`: every answer has the service's headers, whatever it says. */
+/** The webhooks API, to be mounted at `/v2`. Every answer has the service's headers. */
 export function webhooksApi(needs: WebhooksApiNeeds): Router {
   const forbid = guard(needs.own, (response, why) => sendApiError(response, 'forbidden', why));
   return Router().use(describe(needs), forbid, admit(needs), webhookRoutes(needs.registry));
 }
 
-/** Puts onto an answer what every answer carries. */
+/** Sets the headers that every answer has. */
 function describe({ rateLimit, random, baseUrl }: WebhooksApiNeeds): RequestHandler {
   return (_request, response, next) => {
     response.set({
@@ -59,7 +59,7 @@ function credentialOf(authorization: string | undefined): string | undefined {
 const creation = z.object({ metadata: metadataSchema });
 const update = z.object({ metadata: metadataChangeSchema });
 
-/** The operations on webhooks, to be mounted at `/v2`, behind what checks the credential. */
+/** The operations on webhooks, to be mounted at `/v2` behind the check of the credential. */
 function webhookRoutes(registry: WebhookRegistry): Router {
   const router = Router();
   router
@@ -97,7 +97,7 @@ function refuseMethod(allowed: string): RequestHandler {
   };
 }
 
-/** Whatever is wrong with a request is one of the API's errors; a fault of the mock's own stays one. */
+/** Answers a wrong request with one of the API's errors. A fault of the mock stays an error of the app. */
 const refuse: ErrorRequestHandler = (error: unknown, _request, response: Response, next) => {
   if (error instanceof URIError) return sendApiError(response, 'not_found'); // an id that cannot be one
   const status = statusOf(error);
@@ -106,7 +106,7 @@ const refuse: ErrorRequestHandler = (error: unknown, _request, response: Respons
   next(error);
 };
 
-/** The errors that the mock has cause to give; the service has more (409, 422), but never says when. */
+/** The errors that the mock gives. The service has more (409, 422), but does not document when. */
 const apiErrors = {
   invalid_body: [400, 'The provided request body is invalid.'],
   unauthorized: [401, 'Provided authentication credentials are invalid'],
@@ -121,7 +121,7 @@ type ApiErrorCode = keyof typeof apiErrors;
 
 /**
  * Answers with an error in the API's envelope.
- * @param why said after the service's own words, where the cause is the mock's own
+ * @param why stands after the service's own words, if the refusal is one of the mock only
  */
 function sendApiError(response: Response, code: ApiErrorCode, why?: string): void {
   const [status, words] = apiErrors[code];

@@ -1,20 +1,20 @@
 import type { Database } from 'better-sqlite3';
-import { openReader, openWriter } from './open-database.ts';
-import type { Answers, Batch, Operations } from './protocol.ts';
+import { openReader, openWriter } from './open-sqlite.ts';
+import type { Batch, Operations, Replies } from './protocol.ts';
 import { attempt, batchWriter } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
-/** One connection to a database and what can be done on it, a batch at a time. */
+/** One connection to a database. It does one batch at a time. */
 export interface Connection {
-  run(batch: Batch): Answers;
+  run(batch: Batch): Replies;
   close(): void;
 }
 
 /**
- * @param cacheKiB how much of the database is kept in memory; SQLite's default where it is not given
- * @returns when its operations are loaded: each mode has its own
- * @throws whatever SQLite says when the database cannot be opened
+ * @param cacheKiB how much of the database to keep in memory; the default is SQLite's
+ * @returns once its operations are loaded: each mode has its own
+ * @throws the error of SQLite if the database cannot be opened
  */
 export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
   const operations: Operations =
@@ -23,17 +23,17 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
       : (await import('./queries/reads.ts')).reads;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
-  const call = bind(db, operations);
+  const operate = bind(db, operations);
   return {
     run:
       mode === 'write'
-        ? batchWriter(db, path, call)
-        : (batch) => batch.flatMap((one) => attempt(() => [{ output: call(one) }])),
+        ? batchWriter(db, path, operate)
+        : (batch) => batch.flatMap((one) => attempt(() => [{ output: operate(one) }])),
     close: () => void db.close(),
   };
 }
 
-function bind(db: Database, operations: Operations): (call: Batch[number]) => unknown {
+function bind(db: Database, operations: Operations): (request: Batch[number]) => unknown {
   const bound = new Map(Object.entries(operations).map(([name, make]) => [name, make(db)]));
   return ({ name, input }) => {
     const operation = bound.get(name);

@@ -1,22 +1,22 @@
 import { migrations } from './migrations.ts';
-import { openReader } from './open-database.ts';
+import { openReader } from './open-sqlite.ts';
 
-/** What a database file looks like from outside. */
+/** The state of a database file. */
 export interface Inspection {
-  /** of its schema; 0 where it has none yet */
+  /** of its schema; 0 if it has none yet */
   readonly version: number;
   /** the newest version that this program knows */
   readonly known: number;
-  /** what SQLite finds damaged; none where all is well */
+  /** the damages that SQLite finds */
   readonly problems: readonly string[];
 }
 
-/** As many as somebody reads. */
+/** As many as a reader needs. */
 const MOST_PROBLEMS = 3;
 
 /**
- * Reads a database through without changing it, beside whatever process works with it.
- * @throws if it is no database, or cannot be read
+ * Reads a whole database without changing it, beside other processes.
+ * @throws if the file is not a database, or cannot be read
  */
 export function inspectDatabase(path: string): Inspection {
   const db = openReader(path);

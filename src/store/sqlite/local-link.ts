@@ -2,16 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
-import { type Calls, unavailable, unopened } from './thread-link.ts';
+import { type StoreLink, unavailable, unopened } from './store-link.ts';
 
-/** Commands go through events once; a large cache would only make them large. */
+/** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;
 
 /**
- * A store thread's work done on the thread that asks for it: for commands, which have nothing else to do meanwhile, and
- * start in half the time and memory without threads.
+ * Does the work of a store thread on the calling thread: for commands, which have nothing else to do meanwhile, and
+ * which start in half the time and memory without threads.
  */
-export class LocalChannel<O extends Operations> implements Calls<O> {
+export class LocalLink<O extends Operations> implements StoreLink<O> {
   readonly #connection: Connection;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -21,26 +21,26 @@ export class LocalChannel<O extends Operations> implements Calls<O> {
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened */
-  static async open<O extends Operations>(path: string, mode: Mode): Promise<LocalChannel<O>> {
+  static async open<O extends Operations>(path: string, mode: Mode): Promise<LocalLink<O>> {
     try {
-      return new LocalChannel<O>(await openConnection(path, mode, CACHE_KIB));
+      return new LocalLink<O>(await openConnection(path, mode, CACHE_KIB));
     } catch (error) {
       throw unopened(path, messageOf(error));
     }
   }
 
-  async call<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
+  async request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
     if (this.#closed) throw unavailable('the store is closed');
-    const call = this.#run(name, input);
-    this.#underWay.add(call);
-    return call.finally(() => this.#underWay.delete(call));
+    const request = this.#run(name, input);
+    this.#underWay.add(request);
+    return request.finally(() => this.#underWay.delete(request));
   }
 
   async #run<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
-    await setImmediate(); // lets signals and timers come through between long rows of calls
-    const [answer] = this.#connection.run([{ name, input }]);
-    if (answer && 'output' in answer) return answer.output as OutputOf<O, N>;
-    throw unavailable(answer?.error.message ?? 'no answer');
+    await setImmediate(); // signals and timers come through between long series of requests
+    const [reply] = this.#connection.run([{ name, input }]);
+    if (reply && 'output' in reply) return reply.output as OutputOf<O, N>;
+    throw unavailable(reply?.error.message ?? 'no reply');
   }
 
   close(): Promise<void> {

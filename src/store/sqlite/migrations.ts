@@ -1,11 +1,11 @@
 /**
  * The schema, one entry a version, forward only. A database's version is its `user_version`.
  *
- * An ack writes an events row, its identity, the head of its lane, and what lists are read by; what only a finished
- * event needs is indexed when it finishes (partial indexes). `tallies` and `channels` are kept by triggers, so that
- * counting events or listing channels costs the same however many events there are. `lanes` holds a row for each resource with work: claiming reads
- * one small index however long the backlog is, and the row is at the same time the lock that keeps two events of one
- * resource apart.
+ * An ack writes an events row, its identity, the head of its resource queue, and the rows that lists are read by. Partial
+ * indexes hold finished events, and are written when an event finishes. Triggers keep `tallies` and `channels`, so that
+ * counting events or listing channels costs the same however many events there are. The table `lanes` has the resource
+ * queues, a row for each resource with work. A claim reads one small index however long the backlog is, and the row is
+ * also the lock that keeps two events of one resource apart. The table keeps its former name: migrations never change.
  */
 export const migrations: readonly string[] = [
   `

@@ -1,16 +1,16 @@
 import type { Database } from 'better-sqlite3';
 
-/** Operations by name: each is made once for a connection and then called with one argument. */
+/** Operations by name. Each is made once for a connection, and then takes one argument. */
 export type Operations = Readonly<Record<string, (db: Database) => (input: never) => unknown>>;
 
 export type InputOf<O extends Operations, N extends keyof O> = Parameters<ReturnType<O[N]>>[0];
 export type OutputOf<O extends Operations, N extends keyof O> = ReturnType<ReturnType<O[N]>>;
 
-/** What is posted to a store thread: calls that are to share one commit. */
+/** A message to a store thread: requests that share one commit. */
 export type Batch = readonly { readonly name: string; readonly input: unknown }[];
 
-/** What comes back: for each call its output, or why it failed. */
-export type Answers = readonly (
+/** The replies to a batch: for each request its output, or why it failed. */
+export type Replies = readonly (
   | { readonly output: unknown }
   | { readonly error: { readonly message: string; readonly code: string | undefined } }
 )[];
@@ -21,15 +21,27 @@ export type Opened = { readonly opened: true } | { readonly opened: false; reado
 const TAG = 'hookkit';
 
 /**
- * A message between a store thread and its parent. It carries a tag, as others post on the same way: under `node --watch`
- * Node tells the parent, from within the thread, which modules the thread loads.
+ * A message between a store thread and its parent. It carries a tag, because others post between them too: under
+ * `node --watch`, Node reports from within the thread which modules the thread loads.
  */
 export function tagged<T>(content: T): { readonly [TAG]: T } {
   return { [TAG]: content };
 }
 
-/** What a message of ours says; undefined for what anybody else has posted. */
+/** The content of a tagged message; undefined for messages of others. */
 export function contentOf<T>(message: unknown): T | undefined {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, TAG)) return undefined;
   return (message as { readonly [TAG]: T })[TAG];
 }
+
+/** Requests that a sender of a webhook waits for. */
+export const urgent: ReadonlySet<string> = new Set(['record']);
+
+/**
+ * Requests that a power cut may undo: an event that was claimed or settled then runs again, and its handler can tell. A
+ * commit of these alone does not wait for the disk. A crash of the process undoes none of them.
+ */
+export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'release', 'step']);
+
+/** Requests that SQLite allows only outside of transactions, so that they share no commit. */
+export const alone: ReadonlySet<string> = new Set(['emptyLog', 'rewrite']);

@@ -5,27 +5,28 @@ import type { EventFilter, ReplayOptions } from '../event-store.ts';
 import type { Holder } from './operations/reset.ts';
 import type { writes } from './operations/writes.ts';
 import type { reads } from './queries/reads.ts';
-import type { Calls } from './thread-link.ts';
+import type { StoreLink } from './store-link.ts';
 
-/** How many events one commit puts back or makes ready, so that acks come through in between. */
+/** How many events one commit resets or makes ready, so that acks come through in between. */
 const STEP = 500;
-/** How many events are looked at for them at a time, so that whoever replays can be interrupted. */
+/** How many events one query looks at, so that a replay can be interrupted. */
 const REACH = 20_000;
 /**
- * How long what is put back waits for the rest, if whoever replays ends before it is let go. Enough for some ten million
- * events; of more, the first run while the last are put back, and are told late where a newer one was not put back yet.
+ * How long the reset events wait if the process ends before it makes them ready. That is enough for some ten million
+ * events. Of more, the first run while the last are being reset; their handlers are told that they are late if a newer
+ * event was not reset yet.
  */
 const HOLD_MS = 15 * 60_000;
 
 interface Connections {
-  readonly write: Calls<typeof writes>;
-  readonly read: Calls<typeof reads>;
+  readonly write: StoreLink<typeof writes>;
+  readonly read: StoreLink<typeof reads>;
   readonly clock: Clock;
 }
 
 /**
- * Replays what matches in two rounds: all of it is put back and held, then all of it is made ready, both in the order of
- * event times. An older event so never runs while a newer one of its resource still counts as handled from before.
+ * Replays the events that match in two rounds: it resets and holds them all, then it makes them all ready, both in the
+ * order of event times. So an older event never runs while a newer one of its resource still counts as handled.
  */
 export async function replayAll(
   connections: Connections,
@@ -36,15 +37,15 @@ export async function replayAll(
   const holder: Holder = { name, until: connections.clock.now() + HOLD_MS };
   let held = 0;
   try {
-    for await (const ids of puttingBack(connections, holder, filter, options)) {
+    for await (const ids of resetting(connections, holder, filter, options)) {
       held += ids.length;
       await options.onStep?.(ids);
     }
     await options.onHeld?.();
   } finally {
-    // Also of what was cut short: the sooner it runs, the fewer newer ones run before it.
+    // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
     for (let from = 0; from < held; from += STEP) {
-      await connections.write.call('letGo', { holder, from, count: STEP });
+      await connections.write.request('makeReady', { holder, from, count: STEP });
       await options.onReady?.(Math.min(from + STEP, held));
     }
   }
@@ -52,27 +53,27 @@ export async function replayAll(
 }
 
 /**
- * What matches is looked up on the reading connection: on the writing one, a filter that matches little would go through
- * millions of rows while acks wait.
+ * Looks the events up on the reading connection: on the writing one, a filter that matches few events would read millions
+ * of rows while acks wait.
  */
-async function* puttingBack(
+async function* resetting(
   { write, read }: Connections,
   holder: Holder,
   filter: EventFilter,
   { resetSteps = false, signal, after }: ReplayOptions,
 ): AsyncGenerator<readonly EventId[]> {
-  const upTo = await write.call('lastSeq', undefined);
+  const upTo = await write.request('lastSeq', undefined);
   const { status } = filter;
   let held = 0;
   let before = after;
   do {
     if (signal?.aborted) return;
     const stretch = { before, reach: REACH, limit: STEP };
-    const { ids, next } = await read.call('replayable', { filter, stretch, upTo });
+    const { ids, next } = await read.request('replayable', { filter, stretch, upTo });
     if (ids.length > 0) {
-      const putBack = await write.call('putBack', { holder, ids, status, resetSteps, held });
-      held += putBack.length;
-      yield putBack;
+      const reset = await write.request('resetEvents', { holder, ids, status, resetSteps, held });
+      held += reset.length;
+      yield reset;
     }
     before = next;
   } while (before !== undefined);

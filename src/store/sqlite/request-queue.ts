@@ -1,40 +1,40 @@
-import { urgent } from './operations/urgency.ts';
+import { urgent } from './protocol.ts';
 
-/** A call that waits for its answer. */
-export interface Call {
+/** A request that waits for its reply. */
+export interface StoreRequest {
   readonly name: string;
   readonly input: unknown;
   resolve(output: unknown): void;
   reject(error: Error): void;
 }
 
-/** Past this many calls a commit takes so long that the first in it wait for the last without gain. */
+/** With more requests, a commit takes so long that the first of them wait for the last without gain. */
 const MAX_BATCH = 512;
-/** How many other calls go along with acks that wait: enough to go on, too few to be felt. */
+/** How many other requests go along with waiting acks: enough to make progress, too few to delay an ack noticeably. */
 const MAX_BESIDE_ACKS = 8;
 
-/** Calls that wait for a store thread: acks first, then the others in their order. */
-export class CallQueue {
-  #urgent: Call[] = [];
-  #others: Call[] = [];
+/** Requests that wait for a store thread: acks first, then the others in their order. */
+export class RequestQueue {
+  #urgent: StoreRequest[] = [];
+  #others: StoreRequest[] = [];
 
   get length(): number {
     return this.#urgent.length + this.#others.length;
   }
 
-  push(call: Call): void {
-    (urgent.has(call.name) ? this.#urgent : this.#others).push(call);
+  push(request: StoreRequest): void {
+    (urgent.has(request.name) ? this.#urgent : this.#others).push(request);
   }
 
-  /** Takes out what is to share the next commit. */
-  next(): Call[] {
+  /** Takes out the requests of the next commit. */
+  next(): StoreRequest[] {
     const first = this.#urgent.splice(0, MAX_BATCH);
     const room = first.length > 0 ? MAX_BESIDE_ACKS : MAX_BATCH;
     return first.concat(this.#others.splice(0, room));
   }
 
-  /** Takes out everything. */
-  clear(): Call[] {
+  /** Takes out all requests. */
+  clear(): StoreRequest[] {
     return [...this.#urgent.splice(0), ...this.#others.splice(0)];
   }
 }

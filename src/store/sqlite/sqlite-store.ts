@@ -22,29 +22,29 @@ import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
 import { replayAll } from './replay-all.ts';
-import { OnDemand } from './store-link.ts';
-import { type Calls, Channel } from './thread-link.ts';
+import { LazyLink, type StoreLink } from './store-link.ts';
+import { ThreadLink } from './thread-link.ts';
 import { Vault } from './vault.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** 32 bytes; without one, a key file beside the database is used, and made if there is none */
+  /** 32 bytes; without one, the store uses a key file beside the database, and makes one if there is none */
   readonly secretsKey?: Buffer | undefined;
-  /** false: on the thread that calls, which waits meanwhile; for commands, which start faster and smaller so */
+  /** false: the store works on the calling thread, which waits; commands start faster and smaller with it */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
-/** So much is written again before writes that wait for it give up. */
+/** A database of this size is rewritten before the writes that wait for it time out. */
 const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
-/** How often the log is tried to be emptied, and with which pause: ten seconds together with the tries themselves. */
+/** How often scrub tries to empty the log, and the pause between: ten seconds together with the tries themselves. */
 const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
-type Writer = Calls<typeof writes>;
-type Reader = Calls<typeof reads>;
+type Writer = StoreLink<typeof writes>;
+type Reader = StoreLink<typeof reads>;
 
 /** The EventStore on a SQLite file, with one thread that writes and one for queries. */
 export class SqliteStore implements EventStore {
@@ -69,13 +69,13 @@ export class SqliteStore implements EventStore {
     onCommit,
   }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
-    const openCalls = async <O extends Operations>(mode: Mode): Promise<Calls<O>> => {
-      if (threads) return Channel.open<O>(path, mode, mode === 'write' ? onCommit : undefined);
-      const { LocalChannel } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
-      return LocalChannel.open<O>(path, mode);
+    const openLink = async <O extends Operations>(mode: Mode): Promise<StoreLink<O>> => {
+      if (threads) return ThreadLink.open<O>(path, mode, mode === 'write' ? onCommit : undefined);
+      const { LocalLink } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
+      return LocalLink.open<O>(path, mode);
     };
-    const write: Writer = await openCalls('write');
-    const read: Reader = new OnDemand<typeof reads>(() => openCalls('read'));
+    const write: Writer = await openLink('write');
+    const read: Reader = new LazyLink<typeof reads>(() => openLink('read'));
     try {
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
       return new SqliteStore(write, read, vault, clock);
@@ -86,84 +86,84 @@ export class SqliteStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    return this.#write.call('record', { ...notification, receivedAt });
+    return this.#write.request('record', { ...notification, receivedAt });
   }
 
   claim(request: ClaimRequest) {
-    return this.#write.call('claim', { ...request, now: this.#clock.now() });
+    return this.#write.request('claim', { ...request, now: this.#clock.now() });
   }
 
   renew(owner: string, leaseMs: number) {
-    return this.#write.call('renew', { owner, until: this.#clock.now() + leaseMs });
+    return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs });
   }
 
   settle({ id, resource, attempts, replays }: Claim, owner: string, settlement: Settlement) {
     const claim = { id, resource, attempts, replays };
-    return this.#write.call('settle', { claim, owner, settlement, now: this.#clock.now() });
+    return this.#write.request('settle', { claim, owner, settlement, now: this.#clock.now() });
   }
 
   release(owner: string) {
-    return this.#write.call('release', { owner, now: this.#clock.now() });
+    return this.#write.request('release', { owner, now: this.#clock.now() });
   }
 
   step(id: EventId, name: string) {
-    return this.#write.call('step', { id, name });
+    return this.#write.request('step', { id, name });
   }
 
   saveStep(id: EventId, name: string, result: string | null) {
-    return this.#write.call('saveStep', { id, name, result });
+    return this.#write.request('saveStep', { id, name, result });
   }
 
   event(id: string) {
-    return this.#read.call('event', id);
+    return this.#read.request('event', id);
   }
 
   attempts(id: string) {
-    return this.#read.call('attempts', id);
+    return this.#read.request('attempts', id);
   }
 
   events(filter: EventFilter, page: Page) {
-    return this.#read.call('events', { filter, page });
+    return this.#read.request('events', { filter, page });
   }
 
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
-    return this.#read.call('eventsAfter', { filter, after, limit });
+    return this.#read.request('eventsAfter', { filter, after, limit });
   }
 
   receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
-    return this.#read.call('receivedAfter', { filter, after, limit });
+    return this.#read.request('receivedAfter', { filter, after, limit });
   }
 
   count(filter: EventFilter) {
-    return this.#read.call('count', filter);
+    return this.#read.request('count', filter);
   }
 
   overview() {
-    return this.#read.call('overview', undefined);
+    return this.#read.request('overview', undefined);
   }
 
   search(filter: EventFilter, stretch: Stretch) {
-    return this.#read.call('search', { filter, stretch });
+    return this.#read.request('search', { filter, stretch });
   }
 
   replayable(filter: EventFilter, stretch: Stretch) {
-    return this.#read.call('replayable', { filter, stretch });
+    return this.#read.request('replayable', { filter, stretch });
   }
 
   timeline(id: string, each: number) {
-    return this.#read.call('timeline', { id, each });
+    return this.#read.request('timeline', { id, each });
   }
 
   channels(page: ChannelPage) {
-    return this.#read.call('channels', page);
+    return this.#read.request('channels', page);
   }
 
   steps(id: string) {
-    return this.#read.call('steps', id);
+    return this.#read.request('steps', id);
   }
 
   quarantineSummary(newest: number) {
-    return this.#read.call('quarantineSummary', newest);
+    return this.#read.request('quarantineSummary', newest);
   }
 
   replay(filter: EventFilter, options: ReplayOptions = {}) {
@@ -195,59 +195,62 @@ export class SqliteStore implements EventStore {
   }
 
   async scrub(mostBytes = QUICKLY_REWRITTEN): Promise<Scrubbed> {
-    const bytes = await this.#write.call('unzeroedBytes', undefined);
-    if (bytes > 0 && bytes <= mostBytes) await this.#write.call('rewrite', undefined);
-    const toRewrite = await this.#write.call('unzeroedBytes', undefined);
+    const bytes = await this.#write.request('unzeroedBytes', undefined);
+    if (bytes > 0 && bytes <= mostBytes) await this.#write.request('rewrite', undefined);
+    const toRewrite = await this.#write.request('unzeroedBytes', undefined);
     for (let tries = SCRUB_TRIES; tries > 0; tries--) {
-      if (await this.#write.call('emptyLog', undefined)) return { toRewrite, isLogInUse: false };
+      if (await this.#write.request('emptyLog', undefined)) return { toRewrite, isLogInUse: false };
       await new Promise<void>((resolve) => this.#clock.after(SCRUB_PAUSE_MS, resolve)); // acks come through
     }
     return { toRewrite, isLogInUse: true };
   }
 
   quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number) {
-    return this.#write.call('quarantine', { entry: { ...entry, receivedAt: this.#clock.now() }, maxBytes });
+    return this.#write.request('quarantine', {
+      entry: { ...entry, receivedAt: this.#clock.now() },
+      maxBytes,
+    });
   }
 
   hasQuarantined() {
-    return this.#write.call('hasQuarantined', undefined);
+    return this.#write.request('hasQuarantined', undefined);
   }
 
   quarantined(page: QuarantinePage = {}) {
-    return this.#read.call('quarantined', page);
+    return this.#read.request('quarantined', page);
   }
 
   unproven(page: QuarantinePage = {}) {
-    return this.#read.call('unproven', page);
+    return this.#read.request('unproven', page);
   }
 
   quarantineSize(webhookId?: string) {
-    return this.#read.call('quarantineSize', webhookId ?? null);
+    return this.#read.request('quarantineSize', webhookId ?? null);
   }
 
   waitingWebhooks(after?: string) {
-    return this.#read.call('waitingWebhooks', after ?? null);
+    return this.#read.request('waitingWebhooks', after ?? null);
   }
 
   admit(token: string) {
-    return this.#write.call('admit', token);
+    return this.#write.request('admit', token);
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
-    return this.#write.call('prune', { handledBefore, limit, among });
+    return this.#write.request('prune', { handledBefore, limit, among });
   }
 
-  /** How durable the writing connection really is. */
+  /** The actual durability of the writing connection. */
   settings() {
-    return this.#write.call('settings', undefined);
+    return this.#write.request('settings', undefined);
   }
 
   async ping() {
-    await this.#write.call('ping', undefined);
+    await this.#write.request('ping', undefined);
   }
 
   async close() {
-    // The last to go puts the log into the file and takes it away, which the one that only reads may not.
+    // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();
   }

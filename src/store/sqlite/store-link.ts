@@ -1,23 +1,30 @@
+import { KitError } from '../../base/errors.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
-import { type Calls, unavailable } from './thread-link.ts';
 
-/** Opens the way to a connection when it is first used: a thread takes some 15 MB, and most have no visitors. */
-export class OnDemand<O extends Operations> implements Calls<O> {
-  readonly #open: () => Promise<Calls<O>>;
-  #opened: Promise<Calls<O>> | undefined;
+/** The way to a connection, which does one operation a request. */
+export interface StoreLink<O extends Operations> {
+  request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>>;
+  /** Waits for the requests under way, then closes the database. */
+  close(): Promise<void>;
+}
+
+/** Opens the link to a connection with its first request: a thread takes some 15 MB, and many stores need no queries. */
+export class LazyLink<O extends Operations> implements StoreLink<O> {
+  readonly #open: () => Promise<StoreLink<O>>;
+  #opened: Promise<StoreLink<O>> | undefined;
   #isClosed = false;
 
-  constructor(open: () => Promise<Calls<O>>) {
+  constructor(open: () => Promise<StoreLink<O>>) {
     this.#open = open;
   }
 
-  async call<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
+  async request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
     if (this.#isClosed) throw unavailable('the store is closed');
     this.#opened ??= this.#open().catch((error) => {
-      this.#opened = undefined; // the next call tries again
+      this.#opened = undefined; // the next request tries again
       throw error;
     });
-    return (await this.#opened).call(name, input);
+    return (await this.#opened).request(name, input);
   }
 
   async close(): Promise<void> {
@@ -25,4 +32,29 @@ export class OnDemand<O extends Operations> implements Calls<O> {
     const opened = await this.#opened?.catch(() => undefined);
     await opened?.close();
   }
+}
+
+export function unopened(path: string, message: string): KitError {
+  return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
+}
+
+export function unavailable(message: string): KitError {
+  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
+}
+
+/** What a user can do, by the message of SQLite. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /unable to open|readonly/,
+    'its directory must exist, and this user must be allowed to write to the directory and the file',
+  ],
+  [/locked/, 'another program locks it: wait for that program, or end it'],
+  [/full/, 'make room on its disk'],
+  [/not a database|malformed|encrypted/, 'restore a backup, or set another path in DATABASE_URL'],
+];
+
+/** A message of SQLite, with what the user can do about it where that is known. */
+function advised(message: string): string {
+  const advice = ADVICE.find(([said]) => said.test(message))?.[1];
+  return advice === undefined ? message : `${message} (${advice})`;
 }

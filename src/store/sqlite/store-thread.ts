@@ -7,21 +7,21 @@ import { type Batch, contentOf, type Opened, tagged } from './protocol.ts';
 /** Runs on a worker thread: one connection, one batch at a time. */
 const { path, mode } = workerData as { path: string; mode: Mode };
 
-/** How much further than the process queries give way to others that want the core; 19 is the most. */
+/** By how much the thread of queries is nicer than the process; 19 is the maximum. */
 const QUERIES_GIVE_WAY = 10;
 
-/** Acks go before queries. Only on Linux is a priority the thread's own, and not its process's. */
+/** Gives acks priority over queries. Only on Linux does a thread have a priority of its own. */
 function giveWay(): void {
   if (mode !== 'read' || process.platform !== 'linux') return;
   try {
     setPriority(Math.min(getPriority() + QUERIES_GIVE_WAY, 19));
   } catch (error) {
-    // A sandbox may forbid it, such as systemd's filter of system calls: queries then compete with acks, and still work.
+    // A sandbox may forbid it, such as systemd's filter of system calls. Queries then compete with acks, and still work.
     if (!isForbidden(error)) throw error;
   }
 }
 
-/** What the operating system says no to, in Node's words. */
+/** Whether the operating system refused a call, by the error of Node. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR';
 }

@@ -1,23 +1,22 @@
+import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
-import { FilesMoved, fileGuard } from './files.ts';
-import { alone, relaxed } from './operations/urgency.ts';
-import type { Answers, Batch } from './protocol.ts';
+import { alone, type Batch, type Replies, relaxed } from './protocol.ts';
 
-type Call = (one: Batch[number]) => unknown;
+type Operate = (request: Batch[number]) => unknown;
 
 /**
- * Does batches: all calls in one commit; if that fails, each in a commit of its own, so that one cannot spoil the others.
- * What concerns the whole database fails them all: were each to wait in turn for a lock, say, they would hold the thread
- * for minutes.
+ * Does batches: all requests in one commit; if that fails, each in a commit of its own, so that one cannot spoil the
+ * others. An error of the whole database fails them all: if each waited for a lock in turn, say, they would hold the
+ * thread for minutes.
  */
-export function batchWriter(db: Database, path: string, call: Call): (batch: Batch) => Answers {
+export function batchWriter(db: Database, path: string, operate: Operate): (batch: Batch) => Replies {
   const guard = fileGuard(path);
   const setDurability = durabilityOf(db);
-  const inOneCommit = db.transaction((batch: Batch) => batch.map((one) => ({ output: call(one) })));
-  const separately = (one: Batch[number]): Answers => {
+  const inOneCommit = db.transaction((batch: Batch) => batch.map((one) => ({ output: operate(one) })));
+  const separately = (one: Batch[number]): Replies => {
     setDurability('FULL');
-    return alone.has(one.name) ? [{ output: call(one) }] : inOneCommit.immediate([one]);
+    return alone.has(one.name) ? [{ output: operate(one) }] : inOneCommit.immediate([one]);
   };
   return (batch) => {
     try {
@@ -27,7 +26,7 @@ export function batchWriter(db: Database, path: string, call: Call): (batch: Bat
       setDurability(batch.every(({ name }) => relaxed.has(name)) ? 'NORMAL' : 'FULL');
       return inOneCommit.immediate(batch);
     } catch (error) {
-      if (batch.length === 1 || !concernsOneCall(error)) return batch.map(() => failure(error));
+      if (batch.length === 1 || !concernsOneRequest(error)) return batch.map(() => failure(error));
       return batch.flatMap((one) => attempt(() => inOneCommit.immediate([one])));
     }
   };
@@ -42,8 +41,8 @@ function durabilityOf(db: Database): (durability: 'FULL' | 'NORMAL') => void {
   };
 }
 
-/** What one call, or a batch of one, came to. */
-export function attempt(run: () => Answers): Answers {
+/** The reply to one request: its output, or its error. */
+export function attempt(run: () => Replies): Replies {
   try {
     return run();
   } catch (error) {
@@ -51,15 +50,41 @@ export function attempt(run: () => Answers): Answers {
   }
 }
 
-function failure(error: unknown): Answers[number] {
+function failure(error: unknown): Replies[number] {
   return { error: { message: messageOf(error), code: codeOf(error) } };
 }
 
-/** Whether a batch may have failed for one of its calls, and not for what all of them need. */
-function concernsOneCall(error: unknown): boolean {
+/** Whether a batch may have failed because of one request, and not because of the database. */
+function concernsOneRequest(error: unknown): boolean {
   return !(error instanceof FilesMoved) && !/^SQLITE_(BUSY|IOERR|READONLY)/.test(codeOf(error) ?? '');
 }
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+/** The files of a database are not where they were when it was opened. */
+class FilesMoved extends Error {}
+
+/** Tells one file from another that took its name. */
+function identityOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/**
+ * Watches the files of an open database. On Linux a file that was moved or deleted can still be written to, and the
+ * notifications acknowledged meanwhile would be lost with it.
+ * @returns a check that throws while the files are not where they were; it takes 5 µs, so it runs before every commit
+ */
+function fileGuard(path: string): () => void {
+  const files = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }));
+  return () => {
+    for (const { file, identity } of files) {
+      if (identityOf(file) === identity) continue;
+      throw new FilesMoved(
+        `${file} was moved, deleted or replaced: move it back, or restart to work with the file that is there now`,
+      );
+    }
+  };
 }

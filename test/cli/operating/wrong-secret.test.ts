@@ -20,7 +20,7 @@ test('loses nothing, when the wrong secret was imported and the right one follow
   const [before = '', right = '', after = '', ...rest] = operating('The wrong secret was imported');
   expect(rest).toEqual([]);
   expect(rowsOf((await operator.type(before)).stdout)).toHaveLength(7);
-  expect((await operator.type(right)).stdout).toMatch(/; 1 others verify nothing any more$/m);
+  expect((await operator.type(right)).stdout).toMatch(/; 1 others are retired$/m);
   await handled(operator.directory, 7);
   expect((await operator.type(after)).stdout).toBe('nothing is in quarantine\n');
 });

@@ -35,7 +35,7 @@ describe('a bulk replay over HTTP', () => {
   const inspect = inspectedForEachTest();
   const filled = async () => {
     const inspected = await inspect();
-    await inspected.service.dispatcher.stop(0); // what is put back stays so
+    await inspected.service.dispatcher.stop(0); // reset events stay pending
     await fill(inspected.service.store, MANY);
     return inspected;
   };

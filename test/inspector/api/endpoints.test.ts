@@ -177,7 +177,7 @@ describe('one event', () => {
 });
 
 describe('replays', () => {
-  test('run a handler again, when one event is put back', async () => {
+  test('run a handler again, when one event is replayed', async () => {
     const id = await idOf('kind=media_available');
     const before = runs;
     const answer = await ask('POST', '/api/events/{id}/replay', `/api/events/${id}/replay`, 200, {});
@@ -187,7 +187,7 @@ describe('replays', () => {
   });
 
   test.each([{ status: 'dead' }, { kind: 'channel_idle', q: 'live2' }, { resource: 'media:one' }, {}])(
-    'count first and change nothing, when %j is a dry run, then put back as many',
+    'count first and change nothing, when %j is a dry run, then reset as many',
     async (filters) => {
       const counted = await ask('POST', '/api/events/replay', '/api/events/replay', 200, {
         ...filters,

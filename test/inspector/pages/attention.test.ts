@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { concernsOf } from '../../../src/inspector/pages/attention.ts';
-import { RefusedWebhooks } from '../../../src/inspector/watch/refused-webhooks.ts';
+import { RefusedWebhooks } from '../../../src/inspector/watch/rejections.ts';
 import { Probe } from '../../../src/store/commit-probe.ts';
 import { eventually } from '../../support/eventually.ts';
 import { notification, WEBHOOK } from '../../support/genuine.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../../src/base/seeded-random.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { Rates } from '../../../src/inspector/watch/rates.ts';
+import { quantileOf, Rates, Sample } from '../../../src/inspector/watch/rates.ts';
 import { Rejections } from '../../../src/inspector/watch/rejections.ts';
 import { resultOf } from '../../../src/inspector/watch/request-results.ts';
-import { quantileOf, Sample } from '../../../src/inspector/watch/sample.ts';
 import { Watch } from '../../../src/inspector/watch/watch.ts';
 import type { Answered } from '../../../src/observer.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { SITE, useStage } from '../support/stage.ts';
 
 const stage = useStage();
@@ -32,7 +33,7 @@ describe('a live channel', () => {
           ...changes.map((state) => `channel_${state}`),
         ]);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { type Api, LIST, MEDIA, STATUSES, startApi } from './support.ts';
 
 let api: Api;
@@ -49,7 +50,7 @@ describe('a preflight', () => {
         expect(answer.status).toBe(200);
         expect(allowed).toMatch(/^[\w-]+( *, *[\w-]+)*$/);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { type Api, DAY, type Json, LIST, startApi } from './support.ts';
 
 let api: Api;
@@ -76,6 +77,6 @@ test('lists, whatever the query, what a naive filter finds, and links to what li
         expect(next).toBe(full ? String(found.at(-1)) : undefined);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

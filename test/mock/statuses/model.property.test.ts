@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { type Api, DAY, type Json, LIST, MINUTE, NOW, STATUSES, startApi } from './support.ts';
 
 let api: Api;
@@ -167,6 +168,6 @@ test('does what the model says, whatever is done in whatever order, and publishe
       await new Wait(0).run(model, api); // what fell due while the next window was waited for
       expect(seen).toEqual(model.published);
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(60), interruptAfterTimeLimit: 60_000 },
   );
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { type Api, at, DAY, LIST, MEDIA, STATUSES, startApi } from './support.ts';
 
 let api: Api;
@@ -64,7 +65,7 @@ test('answers soundly, whatever the body, and never with a 5xx', async () => {
     fc.asyncProperty(operation, query, body, async ([method = '', path = ''], search, [type, text]) => {
       await expectSound(method, path + search, type, text);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -76,7 +77,7 @@ test('answers soundly, whatever the query or the id, and never with a 5xx', asyn
         await expectSound('GET', path + search);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -95,6 +96,6 @@ test('answers soundly, whatever the headers, and never with a 5xx', async () => 
         expect(answer.status).toBeLessThan(500);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

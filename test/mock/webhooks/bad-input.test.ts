@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../support/sizes.ts';
 import { ask } from '../support/api.ts';
 import { useStage } from '../support/stage.ts';
 
@@ -96,7 +97,7 @@ describe('whatever is sent', () => {
           : ask(`${webhooks()}/${id}`, 'PATCH', text));
         expect([200, 201, 400]).toContain(answer.status);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('whatever is sent', () => {
           ).toBe(200);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

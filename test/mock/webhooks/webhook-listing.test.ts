@@ -4,6 +4,7 @@ import { listPage } from '../../../src/mock/webhooks/webhook-listing.ts';
 import type { Webhook } from '../../../src/mock/webhooks/webhook-registry.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { present } from '../../support/only.ts';
+import { runs } from '../../support/sizes.ts';
 
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'A', '1'), minLength: 1, maxLength: 3 });
 const time = fc.nat(5).map((second) => `2026-01-01T00:00:0${second}.000000+00:00`);
@@ -77,7 +78,7 @@ describe('a list of webhooks', () => {
           });
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -106,7 +107,7 @@ describe('a list of webhooks', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { runs } from '../../support/sizes.ts';
 import type { StoreFactory } from '../../support/store-fixture.ts';
 import { EVENT_TIME } from '../../support/verified-notification.ts';
 import { ModelRun, type Operation } from './model-run.ts';
@@ -61,6 +62,6 @@ export function describeModel(factory: StoreFactory): void {
         }
       },
     );
-    await fc.assert(property, { numRuns: 25, interruptAfterTimeLimit: 90_000 });
+    await fc.assert(property, { numRuns: runs(25), interruptAfterTimeLimit: 90_000 });
   }, 120_000);
 }

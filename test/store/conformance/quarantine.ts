@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventId } from '../../../src/store/event-id.ts';
 import type { EventStore, Quarantined } from '../../../src/store/event-store.ts';
+import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -161,7 +162,7 @@ export function describeQuarantine(fixture: CurrentFixture): void {
         for (const [webhookId, { length }] of webhooks)
           expect(await store.quarantineSize(webhookId)).toBe(length);
       });
-      await fc.assert(property, { numRuns: 20 });
+      await fc.assert(property, { numRuns: runs(20) });
     });
 
     test('shrinks, when it may hold less than before, at the cost of what holds most', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventFilter, EventStore, Received, StoredEvent } from '../../../src/store/event-store.ts';
 import { claimOne, claims, DEAD, HANDLED, SKIPPED, waiting } from '../../support/claiming.ts';
+import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -125,7 +126,7 @@ export function describeQueries(fixture: CurrentFixture): void {
         expect(await store.events(filter, { limit: 100 })).toEqual(expected);
         expect(await store.count(filter)).toBe(expected.length);
       });
-      await fc.assert(property, { numRuns: 300 });
+      await fc.assert(property, { numRuns: runs(300) });
     });
 
     test('give every event once, when they are read page by page or in the order of receipt, in any size', async () => {
@@ -145,7 +146,7 @@ export function describeQueries(fixture: CurrentFixture): void {
           );
         },
       );
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: runs(60) });
     });
 
     test('go on where a page ended, when more was recorded meanwhile, without a repeat', async () => {

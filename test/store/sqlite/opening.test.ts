@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { openWriter } from '../../../src/store/sqlite/open-database.ts';
+import { openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';

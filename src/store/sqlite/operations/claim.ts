@@ -1,17 +1,16 @@
 import type { Database } from 'better-sqlite3';
 import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
-import { type EventRow, toEvent } from './event-rows.ts';
-import { recoverLost } from './recover.ts';
-import { lanesOf } from './resource-queues.ts';
-import { wakeWaiting } from './waiting.ts';
+import { type EventRow, toEvent } from './events-table.ts';
+import { recoverLost } from './leases.ts';
+import { resourceQueues } from './resource-queues.ts';
 
 type Request = ClaimRequest & { readonly now: number };
 
 export function claim(db: Database): (request: Request) => Claimed {
-  const lanes = lanesOf(db);
+  const queues = resourceQueues(db);
   const recover = recoverLost(db);
   const wake = wakeWaiting(db);
-  const freeLanes = db
+  const freeQueues = db
     .prepare<[number], string>('SELECT resource FROM lanes WHERE event IS NULL ORDER BY head LIMIT +?')
     .pluck();
   const oldestReady = db.prepare<[string], EventRow>(
@@ -39,10 +38,10 @@ export function claim(db: Database): (request: Request) => Claimed {
     if (!spareLost) recover({ owner, leaseMs, maxAttempts, now });
     wake(now);
     const claims: Claim[] = [];
-    for (const resource of freeLanes.all(limit)) {
+    for (const resource of freeQueues.all(limit)) {
       const ready = oldestReady.get(resource);
       if (!ready) {
-        lanes.free(resource); // somebody changed the database by hand; the lane is put right
+        queues.free(resource); // somebody changed the database by hand; this corrects the queue
         continue;
       }
       const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1 };
@@ -52,5 +51,23 @@ export function claim(db: Database): (request: Request) => Claimed {
       claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late });
     }
     return { claims, nextDueAt: nextDue.get(now) ?? undefined };
+  };
+}
+
+const WAVE = 1000;
+
+/** Makes the events ready whose next attempt is due; one step at a time, so that a large wave does not stall acks. */
+function wakeWaiting(db: Database): (now: number) => void {
+  const queues = resourceQueues(db);
+  const due = db.prepare<[number], { seq: number; resource: string; event_time: number }>(
+    `SELECT seq, resource, event_time FROM events
+     WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT ${WAVE}`,
+  );
+  const wake = db.prepare('UPDATE events SET next_attempt_at = NULL WHERE seq = ?');
+  return (now) => {
+    for (const { seq, resource, event_time } of due.all(now)) {
+      wake.run(seq);
+      queues.open(resource, event_time);
+    }
   };
 }

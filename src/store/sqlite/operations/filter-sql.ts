@@ -7,7 +7,7 @@ export interface Condition {
   readonly params: readonly unknown[];
 }
 
-/** What a filter means in SQL; without any restriction, every event. */
+/** A filter as SQL; without any restriction, every event matches. */
 export function conditionOf(filter: EventFilter): Condition {
   const parts: Condition[] = [];
   const add = (value: unknown, sql: string) => {

@@ -14,3 +14,25 @@ export function meta(db: Database): (name: string) => Uint8Array | undefined {
   const get = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck();
   return (name) => get.get(name);
 }
+
+/** Writes a page, since an empty commit succeeds even on a full disk. */
+export function ping(db: Database): () => void {
+  const write = db.prepare(
+    "INSERT INTO meta VALUES ('ping', '') ON CONFLICT (name) DO UPDATE SET value = ''",
+  );
+  return () => void write.run();
+}
+
+/** The settings that make a connection durable. */
+export interface Settings {
+  /** 2 is FULL: a commit returns once it is on disk */
+  readonly synchronous: number;
+  readonly journalMode: string;
+}
+
+export function settings(db: Database): () => Settings {
+  return () => ({
+    synchronous: db.pragma('synchronous', { simple: true }) as number,
+    journalMode: db.pragma('journal_mode', { simple: true }) as string,
+  });
+}

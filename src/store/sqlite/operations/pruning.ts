@@ -7,7 +7,7 @@ interface Step {
   readonly among: readonly string[] | undefined;
 }
 
-/** Empties finished events, a step at a time. The row stays, and with it the identity that tells a repeat. */
+/** Empties finished events, one step at a time. The row stays, so that a repeat is recognised. */
 export function prune(db: Database): (step: Step) => number {
   const oldest = db
     .prepare<[number, number], number>(
@@ -21,7 +21,7 @@ export function prune(db: Database): (step: Step) => number {
 
   const oldestAmong = (ids: readonly string[], handledBefore: number, limit: number): number[] => {
     const { sql, params } = conditionOf({ ids });
-    // The plus keeps SQLite from reading all old events through events_finished, where each id is one look-up.
+    // The plus keeps SQLite from reading all old events through events_finished; each id is one look-up instead.
     return db
       .prepare<unknown[], number>(
         `SELECT seq FROM events WHERE (${sql}) AND +handled_at < ? AND body IS NOT NULL

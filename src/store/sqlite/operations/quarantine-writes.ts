@@ -3,26 +3,26 @@ import type { Kept, Quarantined, Recorded } from '../../event-store.ts';
 import { networkOf, tokenDigest } from '../../quarantine-keys.ts';
 import { record } from './record.ts';
 
-/** What of the quarantine one webhook was sent by one network. */
+/** The share of the quarantine that one network sent for one webhook. */
 interface Share {
   readonly webhookId: string;
   readonly network: string;
 }
 
-/** What a row takes beside its texts: digests, numbers, its places in indexes and its part of the sums. */
+/** The size of a row beside its texts: digests, numbers, its places in indexes and its part of the sums. */
 const BYTES_A_ROW = 512;
-/** How many entries give way to one at most, so that a quarantine that shall be smaller now does not hold up acks. */
+/** How many entries give way to one at most, so that a quarantine with a lower limit than before does not stall acks. */
 const MOST_TO_MAKE_ROOM = 200;
 
 type Entry = Omit<Quarantined, 'place' | 'bytes'>;
 
-/** Of the webhook's name there are four: in the row, in two indexes, and in the sums. */
+/** The webhook's name is stored four times: in the row, in two indexes, and in the sums. */
 function bytesOf({ token, body, source, webhookId, kind, siteId, resource }: Entry): number {
   const texts = [token, body, source, webhookId, webhookId, webhookId, webhookId, kind, siteId, resource];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), BYTES_A_ROW);
 }
 
-/** What is summed up: all, by webhook, by network, by both, and what was lost. */
+/** The sums: of all entries, by webhook, by network, by both, and of lost entries. */
 function sumsOf(db: Database) {
   const add = db.prepare(
     `INSERT INTO quarantine_sums (what, webhook_id, network, entries, bytes) VALUES
@@ -68,8 +68,8 @@ function sumsOf(db: Database) {
     lose: (entries: number) => void lose.run(entries),
     total: () => total.get() ?? 0,
     /**
-     * Where most is: of the network or webhook that holds most, what it holds most of. Among equals it is the share of the
-     * one that comes, which is the newest.
+     * The largest share: of the network or webhook that has most, the share in which it has most. Among equals, the share
+     * of the arriving entry, which is the newest.
      */
     largest({ webhookId, network }: Share): Share | undefined {
       const [byWebhook, byNetwork] = [sides.webhook.largest.get(), sides.network.largest.get()];
@@ -107,7 +107,7 @@ export function quarantine(db: Database): (input: { entry: Entry; maxBytes: numb
     )
     .pluck();
 
-  /** Makes room for an entry that is in the sums already. The newest of what there is most of go; it may be that entry. */
+  /** Makes room for an entry that is in the sums already: removes the newest of the largest share, even that entry. */
   const makeRoom = ({ webhookId, network }: Share, maxBytes: number): { lost: number; hasRoom: boolean } => {
     let lost = 0;
     while (sums.total() > maxBytes) {

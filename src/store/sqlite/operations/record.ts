@@ -1,12 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { eventId } from '../../event-id.ts';
 import type { Recorded, VerifiedNotification } from '../../event-store.ts';
-import { lanesOf } from './resource-queues.ts';
+import { resourceQueues } from './resource-queues.ts';
 
 type Input = VerifiedNotification & { readonly receivedAt: number };
 
 export function record(db: Database): (input: Input) => Recorded {
-  const lanes = lanesOf(db);
+  const queues = resourceQueues(db);
   const insert = db
     .prepare<[object], number>(
       `INSERT INTO events (event_time, digest, kind, webhook_id, site_id, resource, received_at, last_delivery_at, body)
@@ -20,7 +20,7 @@ export function record(db: Database): (input: Input) => Recorded {
     const digest = Buffer.from(input.digest);
     const id = eventId(input.eventTime, digest);
     if (insert.get({ ...input, digest }) !== 1) return { status: 'duplicate', id };
-    lanes.open(input.resource, input.eventTime);
+    queues.open(input.resource, input.eventTime);
     return { status: 'accepted', id };
   };
 }

@@ -2,38 +2,38 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Status } from '../../event-store.ts';
 import { conditionOf } from './filter-sql.ts';
-import { lanesOf } from './resource-queues.ts';
+import { resourceQueues } from './resource-queues.ts';
 
-/** What a replay takes: what is finished or put off, and not pruned. */
+/** The events that a replay resets: finished or waiting for a later attempt, and not pruned. */
 export const REPLAYABLE = `body IS NOT NULL AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)`;
 
-/** What is put off and was not attempted is held: a replay put it back, and it has not run since. */
+/** An event that waits without an attempt is held: a replay reset it, and it has not run since. */
 const HELD = `status = 'pending' AND next_attempt_at IS NOT NULL AND attempts = 0`;
 
-/** A replay that holds what it puts back until all of it is. */
+/** A replay that holds the events it resets until all of them are reset. */
 export interface Holder {
-  /** tells it apart from others that go on at the same time */
+  /** differs from those of other replays that run at the same time */
   readonly name: string;
-  /** when what it holds begins to run by itself, one each millisecond in their order, should it never let go */
+  /** if the replay ends before it makes its events ready, they run from this time on, one a millisecond, in order */
   readonly until: number;
 }
 
-interface PutBack {
+interface Reset {
   readonly holder: Holder;
   readonly ids: readonly EventId[];
-  /** what the filter says, which may hold no longer since they were looked up */
+  /** of the filter: the events may have another status since they were looked up */
   readonly status: Status | undefined;
   readonly resetSteps: boolean;
-  /** how many it holds already */
+  /** how many events it holds already */
   readonly held: number;
 }
 
 /**
- * Puts finished or waiting events back to pending, and holds them: were they ready at once, one would run while a newer
- * event of its resource still counts as handled, though it is about to be put back as well. What another replay holds
- * is taken over, and counts as replayed once.
+ * Resets finished or waiting events to pending, and holds them. If they were ready at once, one could run while a newer
+ * event of its resource still counts as handled, although the replay resets that one next. An event that another replay
+ * holds changes to this replay, and counts as replayed once.
  */
-export function putBack(db: Database): (input: PutBack) => EventId[] {
+export function resetEvents(db: Database): (input: Reset) => EventId[] {
   const forget = db.prepare('DELETE FROM steps WHERE event = ?');
   const hold = db.prepare(
     `UPDATE events SET status = 'pending', replays = replays + iif(${HELD}, 0, 1), attempts = 0, handled_at = NULL,
@@ -56,32 +56,32 @@ export function putBack(db: Database): (input: PutBack) => EventId[] {
   };
 }
 
-interface LetGo {
+interface Ready {
   readonly holder: Holder;
-  /** the first of those that it put back, counted from 0 */
+  /** the first event of these, counted from 0 in the order in which they were reset */
   readonly from: number;
   readonly count: number;
 }
 
-/** Makes ready what a replay put back, in its order; what runs by itself or was taken over by now is left. */
-export function letGo(db: Database): (input: LetGo) => void {
-  const lanes = lanesOf(db);
-  const release = db.prepare<[number, number, string], { resource: string; event_time: number }>(
+/** Makes the events of a replay ready, in their order. Events that run already or changed to another replay are left. */
+export function makeReady(db: Database): (input: Ready) => void {
+  const queues = resourceQueues(db);
+  const wake = db.prepare<[number, number, string], { resource: string; event_time: number }>(
     `UPDATE events INDEXED BY events_waiting SET next_attempt_at = NULL, last_error = NULL
      WHERE next_attempt_at >= ? AND next_attempt_at < ? AND last_error = ? AND ${HELD}
      RETURNING resource, event_time`,
   );
   return ({ holder, from, count }) => {
     const first = holder.until + from;
-    for (const { resource, event_time } of release.all(first, first + count, noteOf(holder))) {
-      lanes.open(resource, event_time);
+    for (const { resource, event_time } of wake.all(first, first + count, noteOf(holder))) {
+      queues.open(resource, event_time);
     }
   };
 }
 
-/** Stands where the last error would, for whoever wonders why the event waits. */
+/** Stands in place of the last error, and says why the event waits. */
 function noteOf({ name }: Holder): string {
-  return `waits until replay ${name} has put back all it is to`;
+  return `waits until replay ${name} has reset all its events`;
 }
 
 export function lastSeq(db: Database): () => number {

@@ -1,14 +1,17 @@
 import type { Database } from 'better-sqlite3';
 
-/** The lane of a resource: what is ready in it, and whether one of its events is running. */
-export interface Lanes {
+/**
+ * The queue of a resource: which of its events are ready, and whether one is running. Its row is in the table `lanes`;
+ * the table keeps its former name, since migrations never change.
+ */
+export interface ResourceQueues {
   /** An event of this resource became ready. */
   open(resource: string, eventTime: number): void;
   /** Its running event ended. */
   free(resource: string): void;
 }
 
-export function lanesOf(db: Database): Lanes {
+export function resourceQueues(db: Database): ResourceQueues {
   const open = db.prepare(
     `INSERT INTO lanes (resource, head) VALUES (?, ?)
      ON CONFLICT (resource) DO UPDATE SET head = min(head, excluded.head)`,

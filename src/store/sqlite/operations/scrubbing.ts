@@ -1,19 +1,19 @@
 import type { Database } from 'better-sqlite3';
 import { meta, metaOrSet } from './meta.ts';
 
-/** Set where every page was zeroed when it was freed, from the first write on, or since the last VACUUM. */
+/** Set if every freed page was zeroed, from the first write on or since the last VACUUM. */
 const ZEROED = 'zeroed';
 
-/** How long one try holds up the writes of a running server, at most. */
+/** How long one try delays the writes of a running server, at most. */
 const TRY_MS = 500;
 
-/** Remembers that a database has nothing in it but what is stored there. */
+/** Records that the file of a database has no deleted content. */
 export function markZeroed(db: Database): () => void {
   const set = metaOrSet(db);
   return () => void set({ name: ZEROED, value: Buffer.alloc(0) });
 }
 
-/** Works the log into the file and empties it; false if another process still reads an older state from it. */
+/** Moves the log into the file and empties it; false if another process still reads an older state from the log. */
 export function emptyLog(db: Database): () => boolean {
   return () => {
     const before = Number(db.pragma('busy_timeout', { simple: true }));
@@ -26,7 +26,7 @@ export function emptyLog(db: Database): () => boolean {
   };
 }
 
-/** How many bytes have to be written again, since what was deleted may still lie between them; 0: none. */
+/** How many bytes have to be rewritten because deleted content may still be between them; 0: none. */
 export function unzeroedBytes(db: Database): () => number {
   const isZeroed = meta(db);
   return () => {
@@ -36,7 +36,7 @@ export function unzeroedBytes(db: Database): () => number {
   };
 }
 
-/** Writes the whole database again, without what was deleted. */
+/** Rewrites the whole database without deleted content. */
 export function rewrite(db: Database): () => void {
   const mark = markZeroed(db);
   return () => {

@@ -7,7 +7,7 @@ export interface SealedSecret extends SealedRow {
   readonly createdAt: number;
 }
 
-/** What was sealed when the key came into use: a process that holds another one holds another key. */
+/** The key check that was sealed when the key came into use: a process with another check has another key. */
 interface Keyed {
   readonly keyCheck: Uint8Array;
 }
@@ -35,8 +35,8 @@ function tableOf(db: Database) {
     rows: () => all.all(),
     add,
     /**
-     * Writes all of it again, so that nothing of what it held is left: a page that is freed is zeroed whole, where a row
-     * that is changed leaves copies behind, in parts of pages that other rows were moved out of.
+     * Rewrites the whole table, so that nothing of its former content is left. A freed page is zeroed as a whole; a
+     * changed row leaves copies behind, in parts of pages from which other rows were moved.
      */
     replace(rows: readonly SealedSecret[]): void {
       zeroing(db, () => {
@@ -47,14 +47,14 @@ function tableOf(db: Database) {
   };
 }
 
-/** As it is, where somebody has put something else than bytes there. */
+/** The value as bytes; anything else is left as it is. */
 function bytes(value: Uint8Array): Uint8Array {
   return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
 
 /**
- * Zeroes whole pages too that are freed meanwhile. Not always ON: that costs an ack 10 % and what handles its event 7 %,
- * where FAST, which zeroes what is freed within a page, costs 2 % and nothing.
+ * Zeroes freed pages as a whole too, while it runs. It is not always ON, because that makes an ack 10 % slower and the
+ * handling of its event 7 %. FAST, which zeroes freed content within a page, costs 2 % and nothing.
  */
 function zeroing(db: Database, write: () => void): void {
   db.pragma('secure_delete = ON');
@@ -70,7 +70,7 @@ function isRow(one: Pick<SealedRow, 'webhookId' | 'fingerprint'>): (other: Seale
   return (other) => other.webhookId === one.webhookId && fingerprint.equals(bytes(other.fingerprint));
 }
 
-/** Stores a secret; storing it again brings it back from retirement. False, and nothing done, if the key is another now. */
+/** Stores a secret, or ends its retirement. False, and nothing is changed, if the database has another key now. */
 export function addSecret(db: Database): (secret: SealedSecret & Keyed) => boolean {
   const isCurrent = keyGuard(db);
   const table = tableOf(db);
@@ -84,7 +84,7 @@ export function addSecret(db: Database): (secret: SealedSecret & Keyed) => boole
   };
 }
 
-/** Tells whether there is such a secret; undefined, and nothing done, if the key is another now. */
+/** Retires a secret; false if there is none. Undefined, and nothing is changed, if the database has another key now. */
 export function retireSecret(db: Database): (retired: SealedRow & Keyed) => boolean | undefined {
   const isCurrent = keyGuard(db);
   const table = tableOf(db);
@@ -97,14 +97,14 @@ export function retireSecret(db: Database): (retired: SealedRow & Keyed) => bool
   };
 }
 
-/** All of them, retired ones too, oldest first; undefined if the key is another now. */
+/** All secrets, retired ones too, oldest first; undefined if the database has another key now. */
 export function secrets(db: Database): (input: Keyed) => SealedSecret[] | undefined {
   const isCurrent = keyGuard(db);
   const table = tableOf(db);
   return ({ keyCheck }) => (isCurrent(keyCheck) ? table.rows() : undefined);
 }
 
-/** Removes rows that are still as they were read; undefined, and nothing done, if the key is another now. */
+/** Removes rows that did not change since they were read; undefined, and none removed, if the key is another now. */
 export function dropSecrets(
   db: Database,
 ): (input: Keyed & { rows: readonly SealedRow[] }) => number | undefined {
@@ -128,9 +128,9 @@ interface Rekeying extends Keyed {
 }
 
 /**
- * Seals everything again under another key, retired secrets too, in the one commit; tells how many. Undefined if the
- * key is another now.
- * @throws Error if a row does not open, and then nothing is changed
+ * Seals all secrets under another key, retired ones too, in one commit. @returns how many; undefined if the database has
+ * another key now
+ * @throws Error if a row does not open; then nothing is changed
  */
 export function rekey(db: Database): (rekeying: Rekeying) => number | undefined {
   const isCurrent = keyGuard(db);
@@ -151,8 +151,8 @@ export function rekey(db: Database): (rekeying: Rekeying) => number | undefined 
 }
 
 /**
- * Seals what the first version sealed for its row, in the one commit. What does not open is left as it is, and opens no
- * more from then on. False, and nothing done, if the key check is another now.
+ * Seals the secrets of the first version for their rows, in one commit. A secret that does not open stays as it is, and
+ * does not open later either. False, and nothing is changed, if the database has another key check now.
  */
 export function bindToRows(db: Database): (input: Keyed & { key: Uint8Array }) => boolean {
   const isCurrent = keyGuard(db);

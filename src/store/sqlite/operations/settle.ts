@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { Claim, Settlement } from '../../event-store.ts';
-import { attemptWriter } from './attempts.ts';
-import { lanesOf } from './resource-queues.ts';
-import { seqFinder } from './seq.ts';
+import type { AttemptOutcome, Claim, Settlement } from '../../event-store.ts';
+import { seqFinder } from './events-table.ts';
+import { resourceQueues } from './resource-queues.ts';
 
 interface Input {
   readonly claim: Pick<Claim, 'id' | 'resource' | 'attempts' | 'replays'>;
@@ -13,10 +12,10 @@ interface Input {
 
 /** Ends the claim of an event, if its lease is still the owner's. */
 export function settle(db: Database): (input: Input) => boolean {
-  const lanes = lanesOf(db);
+  const queues = resourceQueues(db);
   const seqOf = seqFinder(db);
   const writeAttempt = attemptWriter(db);
-  const laneOf = db.prepare<[string], { event: number | null; owner: string | null; started_at: number }>(
+  const queueOf = db.prepare<[string], { event: number | null; owner: string | null; started_at: number }>(
     'SELECT event, owner, started_at FROM lanes WHERE resource = ?',
   );
   const isCurrent = db
@@ -30,15 +29,34 @@ export function settle(db: Database): (input: Input) => boolean {
   );
   return ({ claim: { id, resource, attempts, replays }, owner, settlement, now }) => {
     const seq = seqOf(id);
-    const lane = laneOf.get(resource);
-    if (seq === undefined || lane?.event !== seq || lane.owner !== owner) return false;
-    // An owner that lost it may hold it again, in a later attempt.
+    const queue = queueOf.get(resource);
+    if (seq === undefined || queue?.event !== seq || queue.owner !== owner) return false;
+    // The owner may have lost the lease, and hold the event again in a later attempt.
     if (!isCurrent.get(seq, attempts, replays)) return false;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
-    writeAttempt({ seq, replays, attempts, startedAt: lane.started_at, now, outcome, error });
+    writeAttempt({ seq, replays, attempts, startedAt: queue.started_at, now, outcome, error });
     end.run({ seq, status, error, nextAttemptAt, handledAt });
-    lanes.free(resource);
+    queues.free(resource);
     return true;
   };
+}
+
+export interface EndedAttempt {
+  readonly seq: number;
+  readonly replays: number;
+  readonly attempts: number;
+  readonly startedAt: number;
+  readonly now: number;
+  readonly outcome: AttemptOutcome;
+  readonly error: string | null;
+}
+
+/** Records the end of the current attempt of an event. A released attempt is recorded again at its next end. */
+export function attemptWriter(db: Database): (attempt: EndedAttempt) => void {
+  const write = db.prepare(
+    `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)
+     VALUES (:seq, :replays, :attempts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
+  );
+  return (attempt) => void write.run(attempt);
 }

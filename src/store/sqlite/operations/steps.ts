@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { seqFinder } from './seq.ts';
+import { seqFinder } from './events-table.ts';
 
 interface Step {
   readonly id: string;

@@ -1,18 +1,16 @@
 import { claim } from './claim.ts';
 import { release, renew } from './leases.ts';
-import { meta, metaOrSet } from './meta.ts';
-import { ping } from './ping.ts';
+import { meta, metaOrSet, ping, settings } from './meta.ts';
 import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { record } from './record.ts';
-import { lastSeq, letGo, putBack } from './reset.ts';
+import { lastSeq, makeReady, resetEvents } from './reset.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from './secret-rows.ts';
-import { settings } from './settings.ts';
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
 
-/** What the writing connection can do. Each is made once for its connection, with its statements prepared. */
+/** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
   record,
   claim,
@@ -21,8 +19,8 @@ export const writes = {
   release,
   step,
   saveStep,
-  putBack,
-  letGo,
+  resetEvents,
+  makeReady,
   lastSeq,
   addSecret,
   retireSecret,

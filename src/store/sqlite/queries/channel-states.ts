@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { eventId } from '../../event-id.ts';
 import type { Channel, ChannelPage, ChannelState, Channels } from '../../event-search.ts';
-import type { EventRow } from '../operations/event-rows.ts';
+import type { EventRow } from '../operations/events-table.ts';
 
 type Row = Omit<Channel, 'event'> & Pick<EventRow, 'event_time' | 'digest'>;
 

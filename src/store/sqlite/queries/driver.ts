@@ -2,7 +2,7 @@ import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
 import { resourceOrder } from './resource-order.ts';
 
-/** Where a search starts: behind an event, or at the newest. */
+/** The start of a search: behind an event, or at the newest. */
 export interface Start {
   readonly seq: number;
   readonly time: number;
@@ -17,7 +17,7 @@ export const NEWEST: Start = {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What a search goes along: numbers of events, newest first, at most `:reach`. */
+/** The rows that a search looks at: the numbers of events, newest first, at most `:reach`. */
 export interface Driver {
   readonly sql: string;
   readonly params: Params;

@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Attempt, AttemptOutcome, EventFilter, Page, Received, StoredEvent } from '../../event-store.ts';
-import { type EventRow, toEvent } from '../operations/event-rows.ts';
+import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
 import { conditionOf } from '../operations/filter-sql.ts';
-import { seqFinder } from '../operations/seq.ts';
 
 export function event(db: Database): (id: string) => StoredEvent | undefined {
   const seqOf = seqFinder(db);

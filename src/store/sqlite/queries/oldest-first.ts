@@ -6,8 +6,8 @@ import { type Driver, type Start, sizeOf } from './driver.ts';
 export const OLDEST: Start = { seq: 0, time: Number.MIN_SAFE_INTEGER, digest: Buffer.alloc(0) };
 
 /**
- * What a replay goes along: numbers of events, oldest event time first. Few are gathered and sorted anew each time;
- * among many, the identity index has them in this order.
+ * The rows that a replay looks at: the numbers of events, oldest event time first. Few rows are sorted at each query;
+ * for many, the identity index has this order.
  */
 export function oldestFirst(
   filter: EventFilter,
@@ -43,7 +43,7 @@ function fromIds(ids: readonly string[], start: Start): Driver {
   return sorted(`WHERE ${sql.replace('?', ':ids')}`, start, { ids: params[0] });
 }
 
-/** What a replay may take of a resource is in three of its partial indexes; see resource-order.ts. */
+/** Three partial indexes have the events of a resource that a replay may reset; see resource-order.ts. */
 function fromResource(resource: string, { time, digest }: Start): Driver {
   const arm = (index: string, where: string) => `
     SELECT seq, event_time, digest FROM events INDEXED BY ${index}

@@ -2,10 +2,10 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { QuarantineSummary, WaitingWebhook } from '../../event-search.ts';
 import type { Quarantined, QuarantinePage, Unproven } from '../../event-store.ts';
 
-/** A page holds so many entries, or as many as take so many bytes together, and one at least. */
+/** A page has at most so many entries, and at most so many bytes, but at least one entry. */
 const PAGE = 500;
 const PAGE_BYTES = 1024 * 1024;
-/** So many webhooks are named: anybody may have made their names up. */
+/** At most so many webhooks are listed: strangers can make their names up. */
 const MOST_WEBHOOKS = 500;
 
 const LABELS = `id AS place, bytes, source, received_at AS receivedAt, event_time AS eventTime, digest, kind,
@@ -33,7 +33,7 @@ function pages<R extends Unproven>(db: Database, columns: string): (page: Quaran
     webhook === undefined ? pageOf(ofAll, { after }) : pageOf(ofWebhook, { webhook, after });
 }
 
-/** Entries as they came, with what verifies them once their secret is known. */
+/** Entries in the order of their arrival, with their tokens, which verify them once their secret is known. */
 export function quarantined(db: Database): (page: QuarantinePage) => Quarantined[] {
   return pages<Quarantined>(db, `${LABELS}, token`);
 }

@@ -12,8 +12,8 @@ import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
 
 /**
- * What the reading connection can do: queries, which may take long, of the inspector, the command line and whoever admits
- * from quarantine. Receiving a notification and dispatching its event need none of them.
+ * The operations of the reading connection: queries of the inspector, the command line and the admission from quarantine,
+ * which may take long. Receiving a notification and dispatching its event need none of them.
  */
 export const reads = {
   event,

@@ -7,8 +7,8 @@ export interface Direction {
 
 /**
  * The numbers of a resource's events in the order of their event times, as `:resource`, `:time`, `:seq` and `:reach`
- * say. Each state has an index of its own, none of which an ack has to write, so this merges what they give; one index
- * over all events would cost every ack a write to a page that is not at hand.
+ * say. Each status has an index of its own, which an ack does not write to, so this merges them. One index over all
+ * events would cost every ack a write to a page that is not in memory.
  */
 export function resourceOrder({ order, from }: Direction): string {
   const start = `(event_time, seq) ${from} (:time, :seq)`;

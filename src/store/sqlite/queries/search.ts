@@ -2,10 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { type EventRow, toEvent } from '../operations/event-rows.ts';
+import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
 import { type Condition, conditionOf } from '../operations/filter-sql.ts';
 import { REPLAYABLE } from '../operations/reset.ts';
-import { seqFinder } from '../operations/seq.ts';
 import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
 import { OLDEST, oldestFirst } from './oldest-first.ts';
 import { tallyReader } from './tallies.ts';
@@ -27,7 +26,7 @@ export function search(db: Database): (query: Query) => Found {
 }
 
 interface ReplayQuery extends Query {
-  /** leaves out what was recorded after this one */
+  /** leaves out events that were recorded after this one */
   readonly upTo?: number | undefined;
 }
 
@@ -62,7 +61,7 @@ function finder<R extends Identity>(db: Database, columns: string, order: Order)
     if (!start) return { rows: [], next: undefined };
     const driver = order.driverOf(filter, start, tallies(), reach);
     const where = named(conditionOf(filter), condition);
-    // The rows come in the driver's order: SQLite runs it along, and stops once there are enough.
+    // The rows come in the driver's order: SQLite follows it, and stops once there are enough.
     const rows = db
       .prepare<object, R>(
         `SELECT ${columns} FROM (${driver.sql}) CROSS JOIN events USING (seq)

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Overview, Tally } from '../../event-search.ts';
 
-/** The first of these in `events_status` is the oldest, replayed ones aside: they are old on purpose. */
+/** The first event in `events_status` is the oldest. Replayed events do not count: they are old on purpose. */
 const OLDEST = `
   SELECT received_at FROM
     (SELECT received_at, replays FROM events INDEXED BY events_status

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DoneStep, Timeline } from '../../event-search.ts';
-import { type EventRow, toEvent } from '../operations/event-rows.ts';
-import { seqFinder } from '../operations/seq.ts';
+import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
 import { resourceOrder } from './resource-order.ts';
 
 interface Query {

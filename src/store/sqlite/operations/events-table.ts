@@ -1,4 +1,5 @@
-import { eventId } from '../../event-id.ts';
+import type { Database } from 'better-sqlite3';
+import { eventId, parseEventId } from '../../event-id.ts';
 import type { Status, StoredEvent } from '../../event-store.ts';
 
 /** A row of `events`. */
@@ -18,12 +19,12 @@ export interface EventRow {
   replays: number;
   next_attempt_at: number | null;
   handled_at: number | null;
-  /** a former version stored whatever handlers gave it */
+  /** a Buffer only from a former version, which stored any value of a handler */
   last_error: string | Buffer | null;
   body: string | null;
 }
 
-/** Whatever stands in a row, it can be shown: SQLite keeps any type in any column, and one row is not to break a list. */
+/** Reads a row with any content: SQLite keeps any type in any column, and one bad row must not break a list. */
 export function toEvent(row: EventRow): StoredEvent {
   return {
     id: eventId(timeOf(row.event_time) ?? 0, row.digest),
@@ -49,7 +50,20 @@ export function toEvent(row: EventRow): StoredEvent {
 /** The last millisecond that a Date can hold. */
 const LAST_TIME = 8_640_000_000_000_000;
 
-/** A former version stored whatever handlers gave it: what is no time counts as none, so that its event can be shown. */
+/** A time; undefined if the value is not one. A former version stored any value of a handler here. */
 function timeOf(stored: number | null): number | undefined {
   return stored !== null && Number.isInteger(stored) && Math.abs(stored) <= LAST_TIME ? stored : undefined;
+}
+
+/** Finds the row of an event id through the identity index; undefined if there is none. */
+export function seqFinder(db: Database): (id: string) => number | undefined {
+  const find = db
+    .prepare<[number, Buffer, Buffer], number>(
+      'SELECT seq FROM events WHERE event_time = ? AND digest BETWEEN ? AND ?',
+    )
+    .pluck();
+  return (id) => {
+    const parsed = parseEventId(id);
+    return parsed && find.get(parsed.eventTime, parsed.first, parsed.last);
+  };
 }

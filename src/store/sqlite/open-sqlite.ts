@@ -9,8 +9,8 @@ import { markZeroed } from './operations/scrubbing.ts';
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * How long the log gets before it is worked into the file, in pages of 4 KiB: the same pages are written over and over,
- * and each needs to be worked in but once. Four times SQLite's thousand.
+ * How long the log gets before a checkpoint moves it into the file, in pages of 4 KiB. The same pages are written again
+ * and again, and a checkpoint moves each only once. Four times the default of SQLite.
  */
 const LOG_PAGES = 4000;
 
@@ -18,7 +18,7 @@ const LOG_PAGES = 4000;
 export function openWriter(path: string): Database.Database {
   closeToOthers(path);
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  // Before the first write, so that what is deleted or written over does not lie about; secrets have more done for them.
+  // Before the first write, so that deleted content is overwritten; for secrets, secret-rows.ts does more.
   db.pragma('secure_delete = FAST');
   db.pragma('journal_mode = WAL');
   // By hand: this build of SQLite falls back to NORMAL in WAL mode, which can lose an acknowledged event.
@@ -31,7 +31,7 @@ export function openWriter(path: string): Database.Database {
   return db;
 }
 
-/** Opens a connection for queries, which sees what is committed and holds up nobody. */
+/** Opens a connection for queries, which sees committed data and blocks no writes. */
 export function openReader(path: string): Database.Database {
   const db = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   db.pragma('query_only = ON');
@@ -42,14 +42,14 @@ const OTHERS = 0o007;
 const OWNER_ONLY = 0o600;
 
 /**
- * Makes the database for its owner alone, whatever the umask; SQLite gives its log the same mode. One that everybody may
- * read comes from before that, and is closed to others. One that a group may read is left so: somebody wanted that.
+ * Creates the database with mode 0600, whatever the umask; SQLite gives its log the same mode. An old database that
+ * everybody may read is closed to others. One that only a group may read stays so: an operator wanted that.
  */
 function closeToOthers(path: string): void {
   try {
     closeSync(openSync(path, 'wx', OWNER_ONLY));
   } catch (error) {
-    // An existing one is not opened here: closing it would take away SQLite's locks on it. Other errors SQLite meets too.
+    // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') tighten(path);
   }
 }
@@ -59,13 +59,13 @@ function tighten(path: string): void {
   const real = isThere ? realpathSync(path) : path;
   for (const file of isThere ? [real, `${real}-wal`, `${real}-shm`] : []) {
     const stat = statSync(file, { throwIfNoEntry: false });
-    // Another user's file cannot be changed; the doctor says so.
+    // The mode of another user's file cannot be changed; the doctor reports it.
     if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) chmodSync(file, OWNER_ONLY);
   }
 }
 
 function migrate(db: Database.Database, path: string): void {
-  // For entries of the quarantine, which get these columns by a migration.
+  // A migration computes columns of the quarantine with these functions.
   db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
   db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
   db.transaction(() => {

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { filesBelow, importsOf, roomOf } from '../support/source-files.ts';
+
+const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
+const [rooms = '', states = ''] = [...page.matchAll(/^```mermaid\n(.*?)^```$/gms)].map(
+  ([, picture = '']) => picture,
+);
+
+/** The name of a room in the picture: its folder, or its file without `.ts`. */
+const nameOf = (path: string) => roomOf(path).replace(/\.ts$/, '');
+
+const sources = filesBelow('src', '.ts');
+const folders = new Set(sources.map(({ path }) => nameOf(path)));
+const imported = new Set(
+  sources.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => target?.startsWith('src/'))
+      .map(({ target = '' }) => [nameOf(file.path), nameOf(target)] as const)
+      .filter(([from, to]) => from !== to && to !== 'base')
+      .map(([from, to]) => `${from} --> ${to}`),
+  ),
+);
+
+const boxes = new Set([...rooms.matchAll(/^ {2}(\w+)\[/gm)].map(([, name = '']) => name));
+const drawn = new Set(
+  [...rooms.matchAll(/^ {2}(\w+) --> (.+)$/gm)].flatMap(([, from, targets = '']) =>
+    targets.split(' & ').map((to) => `${from} --> ${to}`),
+  ),
+);
+
+/** The picture shows the house as it is with all parts of a change that is not merged yet. */
+const NOT_YET = {
+  missingBoxes: ['recording'],
+  extraBoxes: ['replay', 'rotation', 'start'],
+  missingArrows: [
+    'cli --> inspector',
+    'cli --> recording',
+    'inspector --> receiver',
+    'recording --> notification',
+  ],
+  extraArrows: [
+    'cli --> replay',
+    'cli --> rotation',
+    'cli --> start',
+    'inspector --> replay',
+    'replay --> dispatch',
+    'replay --> notification',
+    'replay --> store',
+    'rotation --> provider',
+    'rotation --> store',
+    'start --> inspector',
+    'start --> observer',
+    'start --> service',
+    'start --> store',
+    'store --> notification',
+  ],
+};
+
+describe('the picture of the rooms', () => {
+  test('has a box for every folder and file of src, and no other', () => {
+    expect([...folders.difference(boxes)].toSorted()).toEqual(NOT_YET.missingBoxes);
+    expect([...boxes.difference(folders)].toSorted()).toEqual(NOT_YET.extraBoxes);
+  });
+
+  test('has an arrow for every import from one room to another, and no other', () => {
+    expect([...imported.difference(drawn)].toSorted()).toEqual(NOT_YET.missingArrows);
+    expect([...drawn.difference(imported)].toSorted()).toEqual(NOT_YET.extraArrows);
+  });
+});
+
+describe('the picture of the life of an event', () => {
+  const contract = readFileSync(new URL('../../src/store/stored.ts', import.meta.url), 'utf8');
+  const statuses = [...(/export type Status = (.*);/.exec(contract)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
+    ([, status]) => status,
+  );
+
+  test('has every status of an event, and the quarantine', () => {
+    const shown = new Set(
+      [...states.matchAll(/\b(\w+)(?= -->)|--> (\w+)/g)].map(([, from, to]) => from ?? to),
+    );
+    expect([...shown].toSorted()).toEqual([...statuses, 'quarantine'].toSorted());
+    expect(statuses).toHaveLength(5);
+  });
+
+  test.each(['handled', 'skipped', 'dead'])('leads from %s back to pending, as a replay does', (status) => {
+    expect(states).toMatch(new RegExp(`${status} --> pending: .*replay`));
+  });
+});
+
+test('the page says where a new command, kind, metric, store and page go, by paths that are there', () => {
+  const named = [...page.matchAll(/`((?:src|test|docs)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+  const known = [...filesBelow('src', ''), ...filesBelow('test', ''), ...filesBelow('docs', '')].map(
+    ({ path }) => path,
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !known.some((one) => one === path || one.startsWith(path)))).toEqual([]);
+});
