@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import type { EventStore, Status, StoredEvent } from '../store/event-store.ts';
-import type { Listener } from './listener.ts';
+import type { Listener, Stage } from './listener.ts';
 import type { Report } from './report-file.ts';
 
 /** How an event can end. */
@@ -32,10 +32,20 @@ const NOBODY_MS = 15_000;
  * with the status that they have then.
  * @throws KitError REPLAY_FAILED if no process handles them
  */
-export async function awaitEnds(waiting: Waiting): Promise<Ends> {
-  const { store, ids, clock, listener, report, signal, until } = waiting;
-  const counts = new Map<Status, number>();
+export async function awaitEnds({ listener, ...waiting }: Waiting): Promise<Ends> {
   const stage = listener.begin('ended');
+  try {
+    return await countEnds(waiting, stage);
+  } finally {
+    stage.end();
+  }
+}
+
+async function countEnds(
+  { store, ids, clock, report, signal, until }: Omit<Waiting, 'listener'>,
+  stage: Stage,
+): Promise<Ends> {
+  const counts = new Map<Status, number>();
   const watch = new Watch(store, clock);
   let ended = 0;
   for (const page of ids.pages()) {
@@ -62,7 +72,6 @@ export async function awaitEnds(waiting: Waiting): Promise<Ends> {
       if (event) await report?.add(outcomeOf(event));
     }
   }
-  stage.end();
   return counts;
 }
 

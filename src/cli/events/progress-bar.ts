@@ -1,8 +1,9 @@
 import { systemClock } from '../../base/clock.ts';
+import { keepHeapSmall } from '../../base/small-heap.ts';
+import { roughly } from '../../base/time-text.ts';
 import type { Listener, Stage } from '../../replay/listener.ts';
 import { say } from '../print.ts';
 import { terminal } from '../terminal.ts';
-import { keepHeapSmall } from './small-heap.ts';
 
 /** Where progress is shown. */
 export interface ProgressOutput {
@@ -19,7 +20,7 @@ export function listenerOnStderr(collectEvery?: number, out: ProgressOutput = te
   return {
     isWatched: out.isTTY === true,
     begin(verb) {
-      const bar = new ProgressBar({ verb, out });
+      const bar = new ProgressBar(verb, out);
       let seen = 0;
       return {
         show(done, share) {
@@ -34,13 +35,6 @@ export function listenerOnStderr(collectEvery?: number, out: ProgressOutput = te
   };
 }
 
-export interface ProgressOptions {
-  /** what happens to each event, such as "exported" */
-  readonly verb: string;
-  readonly out: ProgressOutput;
-  readonly now?: () => number;
-}
-
 const BAR = 24;
 const REFRESH_MS = 100;
 const CLEAR_LINE = '\r\x1b[2K';
@@ -53,7 +47,8 @@ export class ProgressBar implements Stage {
   readonly #began: number;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ verb, out, now = systemClock.now }: ProgressOptions) {
+  /** @param verb what happens to each event, such as "exported" */
+  constructor(verb: string, out: ProgressOutput, now = systemClock.now) {
     this.#verb = verb;
     this.#out = out;
     this.#now = now;
@@ -84,13 +79,5 @@ function bar(share: number | undefined): string {
 
 function timeLeft(seconds: number, share: number | undefined): string {
   if (share === undefined || share <= 0 || seconds <= 0) return '';
-  const left = Math.max(0, Math.round((seconds * (1 - share)) / share));
-  const minutes = Math.floor(left / 60);
-  const text =
-    minutes >= 60
-      ? `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-      : minutes > 0
-        ? `${minutes} min ${left % 60} s`
-        : `${left} s`;
-  return `, ${text} left`;
+  return `, ${roughly(Math.max(0, Math.round((seconds * (1 - share)) / share)))} left`;
 }

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { keepHeapSmall } from '../../base/small-heap.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
@@ -25,7 +26,6 @@ import { withDatabase } from './open-database.ts';
 import { atLeastOne, probability, receiverUrl, speed, wholeNumber } from './option-values.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 import { keysFor } from './secret-keys.ts';
-import { keepHeapSmall } from './small-heap.ts';
 
 interface Flags extends FilterFlags, Reshaping, Expectation {
   readonly all?: true;

@@ -5,8 +5,7 @@ import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
 import type { Attempt, StoredEvent } from '../../store/event-store.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
-import { checkEventId, eventOf } from './event-of.ts';
-import { withDatabase } from './open-database.ts';
+import { checkEventId, eventOf, withDatabase } from './open-database.ts';
 
 /** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
 const LONGEST_ERROR = 160;

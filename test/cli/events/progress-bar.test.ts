@@ -10,7 +10,7 @@ function shown(isTTY: boolean) {
       text += more;
     },
   };
-  const progress = new ProgressBar({ verb: 'exported', out, now: () => time });
+  const progress = new ProgressBar('exported', out, () => time);
   const after = (ms: number, done: number, share: number | undefined) => {
     time = ms;
     text = '';
