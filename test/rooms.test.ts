@@ -19,7 +19,7 @@ interface OptionalRoom {
 const rooms: readonly OptionalRoom[] = [
   {
     room: 'mock',
-    folders: ['mock', 'cli/mock', 'cli/mock.ts', 'cli/demo', 'cli/demo.ts', 'cli/dev.ts'],
+    folders: ['mock', 'cli/mock.ts', 'cli/demo', 'cli/demo.ts', 'cli/dev.ts'],
     mounts: { 'cli/main.ts': /^ {2}(demo|dev|mock): .*\n/gm },
   },
   {
