@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { type JsonObject, parseJsonText } from '../notification/json.ts';
+import type { JsonObject } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
-import { inspectToken, verifyNotification } from '../notification/token.ts';
-import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { Keyring } from './keyring.ts';
+import { inspectToken } from '../notification/token.ts';
+import type { EventStore } from '../store/event-store.ts';
 import { toVerified } from './verified.ts';
 
 /** A notification that was refused, as it came. */
@@ -86,76 +85,6 @@ export class Quarantine {
 }
 
 const sizeOf = ({ token, text }: Refused) => token.length + text.length;
-
-interface Admission {
-  readonly store: Pick<EventStore, 'hasQuarantined' | 'waitingWebhooks' | 'quarantined' | 'admit'>;
-  readonly keyring: Pick<Keyring, 'keysFor'>;
-  readonly log: Pick<Logger, 'info'>;
-  /** only what names these webhooks */
-  readonly webhooks?: Iterable<string> | undefined;
-}
-
-/**
- * Verifies again what waits in quarantine for webhooks that have a key, a page at a time, and records what the secrets known
- * now explain. Each page is committed: where it ends early, it goes on from there the next time.
- * @returns how many were admitted; what another process admits at the same time counts there
- */
-export async function admitQuarantined(admission: Admission): Promise<number> {
-  const { store, keyring, log, webhooks = waitingWebhooks(store) } = admission;
-  let admitted = 0;
-  if (!(await store.hasQuarantined())) return admitted;
-  for await (const webhook of webhooks) {
-    if (keyring.keysFor(webhook).length === 0) continue;
-    let after: number | undefined;
-    for (;;) {
-      const page = await store.quarantined({ webhook, after });
-      if (page.length === 0) break;
-      admitted += await admitPage(admission, page);
-      after = page.at(-1)?.place;
-    }
-  }
-  if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
-  return admitted;
-}
-
-/**
- * Verifies what waits in quarantine with the secrets that are known now, and records what they explain: for a command, which
- * has no keyring of its own.
- * @param fallback WEBHOOK_SECRET
- * @param webhook only what names this webhook
- * @returns how many were admitted
- */
-export async function admitWaiting(
-  store: EventStore,
-  { fallback, webhook }: { readonly fallback: string | undefined; readonly webhook?: string | undefined },
-): Promise<number> {
-  const keyring = new Keyring({ store, clock: systemClock, fallback });
-  await keyring.refresh();
-  const webhooks = webhook === undefined ? undefined : [webhook];
-  return admitQuarantined({ store, keyring, log: { info() {} }, webhooks });
-}
-
-/** Requests come through between any two entries: verifying a large one takes a while. */
-async function admitPage({ store, keyring }: Admission, page: readonly Quarantined[]): Promise<number> {
-  const verified: string[] = [];
-  for (const { token, webhookId, body } of page) {
-    await setImmediate();
-    if (!verifyNotification(token, parseJsonText(body), keyring.keysFor(webhookId), body))
-      verified.push(token);
-  }
-  const recorded = await Promise.all(verified.map((token) => store.admit(token)));
-  return recorded.filter((one) => one !== undefined).length;
-}
-
-async function* waitingWebhooks(store: Admission['store']): AsyncGenerator<string> {
-  let after: string | undefined;
-  for (;;) {
-    const webhooks = await store.waitingWebhooks(after);
-    if (webhooks.length === 0) return;
-    for (const { webhookId } of webhooks) yield webhookId;
-    after = webhooks.at(-1)?.webhookId;
-  }
-}
 
 const MINUTE_MS = 60_000;
 
