@@ -42,8 +42,8 @@ export interface Service {
 }
 
 /**
- * Opens the store, listens, starts handling what waits, and opens the admin listener. Whatever has begun ends in reverse
- * order: at a stop, and where a later part cannot begin.
+ * Opens the store, listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at
+ * a stop as well as when a later part cannot begin.
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
  */
 export async function startService(options: ServiceOptions): Promise<Service> {

@@ -14,8 +14,8 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
 }
 
 /**
- * The handlers of the module that HANDLERS names. They are loaded when a command needs them: help and events are there in
- * whatever state the files are that somebody is writing.
+ * The handlers of the module that HANDLERS names. They are loaded only when a command needs them: help and lists of events
+ * work even while the files have mistakes.
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it
  */
 export async function loadHandlers(config: Pick<Config, 'HANDLERS'>): Promise<Handlers> {

@@ -12,10 +12,10 @@ export interface ProcessGuard {
 export const UNCAUGHT: NodeJS.UncaughtExceptionOrigin[] = ['uncaughtException', 'unhandledRejection'];
 
 /**
- * Takes whatever nobody catches, for as long as the process lives. What a handler leaves behind (in a timer, or a promise
- * that nobody awaits) is logged with its event, and the process goes on: the other events have nothing to do with it. Any
- * other error is ours and ends the process with 1, whatever was thrown. Nothing is put back then: what runs keeps its
- * lease and the attempt that it used, or an event that crashes its process would do so without end.
+ * Takes uncaught errors, for as long as the process lives. An error that a handler left behind (in a timer, or a promise
+ * without await) is logged with its event, and the process goes on: other events have nothing to do with it. Any other error
+ * is ours and ends the process with 1. No lease is released then: running events keep their leases and the attempts that
+ * they used, or an event that crashes its process would do so without end.
  *
  * A handler that calls process.exit() would end everything without a word, and with 0 nothing would start it again: that
  * is logged, and ends with 1.

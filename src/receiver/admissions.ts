@@ -11,14 +11,14 @@ interface Admission {
   readonly store: Pick<EventStore, 'hasQuarantined' | 'waitingWebhooks' | 'quarantined' | 'admit'>;
   readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly log: Pick<Logger, 'info'>;
-  /** only what names these webhooks */
+  /** only notifications that name these webhooks */
   readonly webhooks?: Iterable<string> | undefined;
 }
 
 /**
- * Verifies again what waits in quarantine for webhooks that have a key, a page at a time, and records what the secrets known
- * now explain. Each page is committed: where it ends early, it goes on from there the next time.
- * @returns how many were admitted; what another process admits at the same time counts there
+ * Verifies notifications in quarantine again, for webhooks that have a key, and records those that a live secret explains.
+ * It commits a page at a time: after an interruption, the next run goes on from there.
+ * @returns how many this process admitted
  */
 export async function admitQuarantined(admission: Admission): Promise<number> {
   const { store, keyring, log, webhooks = waitingWebhooks(store) } = admission;
@@ -61,10 +61,9 @@ async function* waitingWebhooks(store: Admission['store']): AsyncGenerator<strin
 }
 
 /**
- * Verifies what waits in quarantine with the secrets that are known now, and records what they explain: for a command, which
- * has no keyring of its own.
+ * Admits from quarantine with the secrets that are stored now: for a command, which has no keyring of its own.
  * @param fallback WEBHOOK_SECRET
- * @param webhook only what names this webhook
+ * @param webhook only notifications that name this webhook
  * @returns how many were admitted
  */
 export async function admitWaiting(
@@ -84,7 +83,7 @@ interface AdmissionsOptions extends Omit<Admission, 'webhooks'> {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'error'>;
-  /** called after each admission, whether there was anything to admit or not */
+  /** called after each run, also if nothing was admitted */
   readonly onEnd: () => void;
 }
 

@@ -32,12 +32,12 @@ interface QuarantineOptions {
 const MOST_TIMES = 8;
 const OTHER_PARTS = 1024;
 
-/** What waits to be looked at is not to fill the memory, however many are refused at once. */
+/** Notifications that wait for this may take so much memory, however many are refused at once. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
 /**
- * Keeps refused notifications that may be genuine after all, once the right secret is known. It does so after their answer
- * and one at a time: how long an answer takes tells nothing of what is kept, and a flood is not worked for faster.
+ * Keeps refused notifications that may be genuine, until the right secret is known. It examines them after their answer and
+ * one at a time. So the time of an answer does not tell whether a notification is kept, and a flood takes no more time.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
@@ -49,7 +49,7 @@ export class Quarantine {
     this.#options = options;
   }
 
-  /** Looks at it after what is being answered now. */
+  /** Examines it after the answers of this turn of the event loop. */
   add(refused: Refused): void {
     if (this.#options.maxBytes === 0) return;
     const size = sizeOf(refused);
@@ -88,7 +88,7 @@ const sizeOf = ({ token, text }: Refused) => token.length + text.length;
 
 const MINUTE_MS = 60_000;
 
-/** Says what the quarantine had no room for: the first at once, and from then on once a minute. */
+/** Logs how many notifications the quarantine had no room for: the first at once, and from then on once a minute. */
 export function lossReporter(clock: Clock, log: Pick<Logger, 'warn'>): (lost: number) => void {
   let sum = 0;
   let isWaiting = false;
