@@ -137,7 +137,7 @@ function describe(name: Variable, given: string): string {
   return `${secret ? 'what was given (not shown)' : JSON.stringify(given)} is not valid; it takes ${valid}`;
 }
 
-/** What a schema says of itself, under whatever default, transformation or `optional` it is wrapped in. */
+/** The description of a schema, under any default, transformation or `optional` around it. */
 function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
   const meta = z.globalRegistry.get(schema);
   if (meta) return meta;
@@ -205,7 +205,7 @@ function environmentWithFile(): Environment {
 
 /**
  * The configuration of the running command.
- * @param fixed what these variables are, whatever is set
+ * @param fixed values of variables that count before the environment
  * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
  */
 export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {

@@ -5,7 +5,7 @@ import type { Refusal } from './notification/token.ts';
 import type { EventId } from './store/event-id.ts';
 import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
 
-/** What became of one request on the webhook path. It holds nothing of a token. */
+/** How one request on the webhook path was answered. It holds nothing of a token. */
 export interface Answered {
   readonly status: number;
   /** from the request's head to the end of the answer */
@@ -34,8 +34,8 @@ export interface HandlerRun {
 }
 
 /**
- * Is told what happens, in the midst of it: each call must return at once and never throw. Receiver, store and
- * dispatcher know nobody who watches; whoever does hands them one of these.
+ * Is told about requests, handlers' runs and commits while they happen: each call must return at once and never throw. The
+ * receiver, the store and the dispatcher know no other watcher than this.
  */
 export interface Observer {
   answered(answer: Answered): void;

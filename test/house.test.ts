@@ -195,11 +195,12 @@ describe('the rules of the house', () => {
     ]);
   });
 
-  test('keep the sample handlers to the handler API, the provider clients and the notifications', () => {
+  test('keep recipes and sample handlers to the door for handlers, the provider clients and the notifications', () => {
     const samples = sources.filter(({ path }) => path === 'src/cli/demo/handlers.ts');
     expect(samples).toHaveLength(1);
-    const allowed = /^src\/(dispatch\/handler\.ts$|provider\/|notification\/)/;
-    expect(breaches(samples, (target) => target.startsWith('src/') && !allowed.test(target))).toEqual([]);
+    const allowed = /^src\/(index\.ts$|provider\/|notification\/|recipes\/)/;
+    const isForbidden = (target: string) => target.startsWith('src/') && !allowed.test(target);
+    expect(breaches([...samples, ...inRoom('recipes')], isForbidden)).toEqual([]);
   });
 
   test('leave src/handlers/ to its owner: nothing imports it, HANDLERS alone names it', () => {

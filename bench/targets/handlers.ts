@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { Handlers } from '../../src/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 
 /** Handlers of every kind that do nothing, for so many milliseconds. */

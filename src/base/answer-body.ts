@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
-/** In bytes, after decompression. No API or receiver has cause to answer more; who sends more must not fill memory. */
+/** In bytes, after decompression. No API or receiver has a reason to answer more, and more must not fill the memory. */
 const LONGEST_ANSWER = 1024 * 1024;
 
-/** An answer went on for longer than anybody reads; its connection is closed. */
+/** An answer went on beyond the length that is read; its connection is closed. */
 export class AnswerTooLong extends Error {
   constructor() {
     super('the answer is longer than 1 MiB');
   }
 }
 
-/** The body of what fetch got. @throws AnswerTooLong */
+/** The body of a fetched answer. @throws AnswerTooLong */
 export async function textOf({ body }: Response): Promise<string> {
   if (body === null) return '';
   return new TextDecoder().decode(await bytesOf(body, LONGEST_ANSWER));

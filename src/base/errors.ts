@@ -10,9 +10,9 @@ export type ErrorCode =
   | 'LISTEN_FAILED'
   /** A demo did not come out as it must. */
   | 'DEMO_FAILED'
-  /** What was given to a command is not valid. */
+  /** The input of a command is not valid. */
   | 'INPUT_INVALID'
-  /** A secret is in use that anybody can compute. */
+  /** A secret is in use that everybody can compute. */
   | 'SECRET_PREDICTABLE'
   /** The secret of a new webhook could not be stored, so that the webhook was not to stay. */
   | 'SECRET_NOT_STORED'
@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'CHECK_FAILED'
   /** No such event is in the database. */
   | 'EVENT_UNKNOWN'
-  /** Some of the events came out otherwise than asked for; what was said before tells which. */
+  /** Some events ended otherwise than expected; the lines before tell which. */
   | 'REPLAY_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
@@ -46,7 +46,7 @@ export class KitError extends Error {
   }
 }
 
-/** The message of whatever was thrown by our own code or a library; see thrown.ts for what comes from handlers. */
+/** The message of an error of our own code or a library; thrown.ts is for errors of handlers. */
 export function messageOf(error: unknown): string {
   return Error.isError(error) ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 const NOTHING = Buffer.alloc(0);
-/** Memory of this size is given back at once. What is smaller is left to the garbage collection, which is quicker with it. */
+/** Memory of this size is freed at once. Smaller pieces are left to the garbage collection, which is quicker with them. */
 const LARGE = 16_384;
 
-/** Bytes that come in pieces, kept as one: a piece of one byte would else take some 200. It owns the pieces. */
+/** Bytes that come in pieces, kept as one, as a piece of one byte would take some 200. It owns the pieces. */
 export class Gathered {
   #buffer: Buffer = NOTHING;
   #start = 0;

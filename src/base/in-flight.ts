@@ -13,7 +13,7 @@ interface Connection {
   readonly socket: Socket;
   /** gives bytes to the parser of node:http */
   readonly parse: (bytes: Buffer) => void;
-  /** what came and is not parsed yet */
+  /** bytes that came and are not parsed yet */
   readonly rest: Gathered;
   /** how far `rest` was looked through for the end of the headers */
   searched: number;
@@ -35,12 +35,12 @@ interface Connection {
   acknowledgedAt: number;
   /** whether its last answer was a refusal */
   isRefused: boolean;
-  /** whether its last answer was one that anybody gets: a refusal, or that the process lives */
+  /** whether its last answer needs no secret: a refusal, or that the process lives */
   takesTurns: boolean;
 }
 
 export interface InFlightOptions {
-  /** bytes that stay at most of what clients do not send to its end, once all bounds together are reached */
+  /** bytes of unfinished requests that are kept, once all bounds together are reached */
   readonly mostUnfinished: number;
   /** bytes of requests that wait for their answer, beyond which nothing more is read */
   readonly mostUnanswered: number;
@@ -54,7 +54,7 @@ export interface InFlightOptions {
 const END_OF_HEADERS = '\r\n\r\n';
 const CR = 0x0d;
 const LF = 0x0a;
-/** Bytes of a body in chunks that are parsed in a turn of the event loop, as nobody knows yet where it ends. */
+/** Bytes of a body in chunks that are parsed in a turn of the event loop, as its end is not known yet. */
 const SLICE = 1024;
 const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
 /** What a request costs beside its bytes: objects of Node's and Express's. */
@@ -63,26 +63,26 @@ const REQUEST_COST = 4096;
 const RELIEVED = 0.75;
 /** Where all is full, the sum is looked at again when it has grown by so many bytes. */
 const STEP = 1024 * 1024;
-/** Bytes read in one turn of the event loop: what is closed in it is let go only at its end. */
+/** Bytes read in one turn of the event loop: memory of connections closed in a turn is free only at its end. */
 const MOST_A_TURN = 1024 * 1024;
-/** Requests begun in one turn of the event loop on connections whose last answer was one that anybody gets. */
+/** Requests begun in one turn of the event loop on connections whose last answer needs no secret. */
 const BEGUN_A_TURN = 8;
 /** Connections that are read again in one turn of the event loop. */
 const READ_ON_A_TURN = 64;
 /** Held bytes that are much, and that are little again; usual traffic is far below both. */
 const MUCH = 4 * 1024 * 1024;
 const LITTLE = 2 * 1024 * 1024;
-/** For so long after an acknowledgement a connection counts as one of somebody who can sign. */
+/** For so long after an acknowledgement, the client of a connection counts as one that can sign. */
 const TRUSTED_MS = 10_000;
 
 /**
  * Bounds what clients make the process hold, and how long they keep it from others.
  *
  * - A connection has one request under way. What comes behind it is not parsed before it is answered.
- * - What clients have not sent to its end is bounded for all together. Beyond it, connections are closed, first those that
- *   hold much for long. A notification comes in a packet or a few and is gone in a moment.
- * - While much waits for its answer, nothing more is read: it waits in the clients.
- * - Connections whose last answer was one that anybody gets take turns, a few in each turn of the event loop, so that a
+ * - Unfinished requests of all connections together are bounded. Beyond the bound, connections are closed, first the ones
+ *   that hold many bytes for long. A notification comes in a packet or a few and is gone in a moment.
+ * - While many bytes wait for their answers, nothing more is read: it waits in the clients.
+ * - Connections whose last answer needs no secret take turns, a few in each turn of the event loop, so that a
  *   notification on another connection never waits for all of them.
  */
 export class InFlight {
@@ -162,7 +162,7 @@ export class InFlight {
     this.#awaitTurn();
   }
 
-  /** Gives the parser what it may have of what came, and that is no more than to the end of one request. */
+  /** Gives the parser the bytes that came, but never more than to the end of one request. */
   #parse(connection: Connection): void {
     const { socket, rest } = connection;
     while (rest.length > 0 && !socket.destroyed) {
@@ -249,12 +249,12 @@ export class InFlight {
     this.#parse(connection);
   }
 
-  /** Goes on to what came behind a request that is answered. */
+  /** Goes on to the bytes behind a request that is answered. */
   #ended(connection: Connection, { req, res }: Exchange): void {
     const { socket, behind } = connection;
     connection.current = undefined;
     if (socket.destroyed) return;
-    // The rest of a body that nobody wants would be read for nothing, and the headers held until it is there.
+    // The rest of a refused body would be read for nothing, and the headers held until it has come.
     if (!req.complete) {
       socket.destroy();
       return;
@@ -264,7 +264,7 @@ export class InFlight {
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
     connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
     connection.since = systemClock.monotonic();
-    // All of it but what is not parsed yet, and the objects of what is.
+    // What remains: bytes that are not parsed yet, and the objects of requests that are.
     this.#hold(connection, connection.rest.length + behind.length * REQUEST_COST - connection.held);
     const next = behind.shift();
     if (next) this.#start(connection, next);
@@ -284,7 +284,7 @@ export class InFlight {
     return this.#isFull || this.#cameThisTurn > MOST_A_TURN;
   }
 
-  /** Lets wait in the clients what they have to send. What the app reads just now goes on for a packet or two. */
+  /** Stops reading, so that bytes wait in the clients. A body that the app reads just now goes on for a packet or two. */
   #stopReading(): void {
     for (const connection of this.#connections.values()) {
       if (this.#isFull || !isTrusted(connection)) this.#stop(connection);
@@ -318,7 +318,7 @@ export class InFlight {
     }
   }
 
-  /** At the end of this turn of the event loop: reading goes on, and some of those that take turns have theirs. */
+  /** At the end of this turn of the event loop, reading goes on, and some of the connections that take turns have theirs. */
   #awaitTurn(): void {
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
@@ -396,7 +396,7 @@ function isTrusted({ acknowledgedAt }: Connection): boolean {
   return systemClock.monotonic() - acknowledgedAt < TRUSTED_MS;
 }
 
-/** Whether the answer is ours to give, and we owe it soon: who was refused and sends on and on is owed nothing. */
+/** Whether the next step is ours: an answer is due. A client that was refused and goes on sending is owed none. */
 function waitsForUs(connection: Connection): boolean {
   const { current, isRefused } = connection;
   if (!current?.req.complete || current.res.writableEnded) return false;

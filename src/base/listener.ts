@@ -17,7 +17,7 @@ const FAREWELL_MS = 500;
 /** How often it is looked whether all connections are gone. */
 const LOOK_MS = 20;
 
-/** A server that listens. The network is real, so its times are those of the machine, whatever clock its app runs on. */
+/** A server that listens. The network is real, so its times are those of the machine's clock. */
 export class Listener {
   readonly #server: Server;
   readonly #host: string;

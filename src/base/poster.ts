@@ -4,7 +4,7 @@ import { beginningOf } from './answer-body.ts';
 import { systemClock } from './clock.ts';
 import { http } from './node-http.ts';
 
-/** What came of a post. */
+/** The result of a post. */
 export type PostResult =
   | { readonly type: 'answered'; readonly status: number; readonly body: string }
   | { readonly type: 'unanswered'; readonly error: string }
@@ -20,15 +20,15 @@ export interface Post {
   readonly writeBody?: ((request: ClientRequest, body: string | Buffer) => void) | undefined;
 }
 
-/** An answer is for a log or a report; nobody looks at more of it than this. */
+/** In characters: an answer is for a log or a report, which need no more. */
 const ANSWER_LIMIT = 4096;
 
 /** The errors of a connection that was kept alive, if the other end has closed it in the same moment. */
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Posts over HTTP/1.1 with connections kept alive, following no redirect. The network is real, so its time-outs are those of
- * the machine, whatever clock the caller runs on.
+ * Posts over HTTP/1.1 with connections kept alive, following no redirect. The network is real, so time-outs are
+ * timed by the machine's clock, also if the caller runs on another.
  */
 export class Poster {
   readonly #http = new http.Agent({ keepAlive: true });

@@ -1,4 +1,4 @@
-/** The front of a secret that follows from a seed: whoever knows that seed can sign with it. */
+/** The beginning of a secret that follows from a seed: everybody who knows that seed can sign with it. */
 export const SEEDED_MARK = 'mock-';
 
 export const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

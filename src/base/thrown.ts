@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import { cutOut } from './cut.ts';
 
-/** What is kept of an error, in characters: enough for its causes, little enough for millions of attempts. */
+/** The longest text of an error that is stored, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;
 /** A message that stands alone gets this much of it, and one of several errors this much. */
 const LONGEST_MESSAGE = 3000;
 const LONGEST_OF_SEVERAL = 800;
 const LONGEST_LINE = 300;
-/** Past this a stack is not looked at: somebody set Error.stackTraceLimit. */
+/** A longer stack is not looked at: the handler set Error.stackTraceLimit. */
 const LONGEST_STACK = 20_000;
 /** How many errors are told of one: itself, its causes, and the errors of an AggregateError. */
 const MOST_ERRORS = 20;
@@ -25,9 +25,9 @@ interface Told {
 }
 
 /**
- * Whatever was thrown as a text of at most 4,000 characters: name, code and message, stack lines, then the same for its
+ * Any thrown value as a text of at most 4,000 characters: name, code and message, stack lines, then the same for its
  * causes and for the errors of an AggregateError. The first stack line in a file of the user's own goes first, and those
- * inside of Node are left out. It never throws, whatever getters and proxies do.
+ * inside of Node are left out. It never throws, also if getters and proxies do.
  */
 export function textOf(thrown: unknown): string {
   const errors: Told[] = [];

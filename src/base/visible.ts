@@ -5,7 +5,7 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
 
-/** Each character's escape, once it was asked for: making it anew takes four times as long, and strangers can send many. */
+/** Each character's escape, once it was asked for: making it again takes four times as long, and strangers can send many. */
 const escapes = new Map([
   ['\n', '\\n'],
   ['\r', '\\r'],

@@ -7,7 +7,7 @@ type Parts = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'o
   readonly random: () => number;
 };
 
-/** A dispatcher as the configuration says, wherever handlers are run. */
+/** A dispatcher with the settings of the configuration, for every place that runs handlers. */
 export function configuredDispatcher(config: Config, { random, ...parts }: Parts): Dispatcher {
   return new Dispatcher({
     ...parts,
@@ -24,9 +24,9 @@ export function configuredDispatcher(config: Config, { random, ...parts }: Parts
   });
 }
 
-/** What handlers find as `ctx.statuses`: the provider's scheduled statuses API, where it is configured. */
+/** `ctx.statuses` of handlers: the provider's scheduled statuses API, if it is configured. */
 export function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
   if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
-  // A handler has its own time-out: a longer wait is better spent between two attempts.
+  // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
   return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
 }

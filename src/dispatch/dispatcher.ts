@@ -37,7 +37,7 @@ interface Running {
 const POLL_MS = 500;
 /** How long new events gather. */
 const GATHER_MS = 5;
-/** How soon a store that could not be written to is tried again. */
+/** How soon a write that failed is tried again. */
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */
 const ABORT_GRACE_MS = 1000;
@@ -47,13 +47,13 @@ function endOfTurn(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Claims events and runs their handlers until each has succeeded, or is given up. */
+/** Claims events and runs their handlers until each has succeeded or is dead. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #owner = randomUUID();
-  /** what is leased: its handler runs, or its result is being stored */
+  /** the leased events: their handlers run, or their results are being stored */
   readonly #running = new Map<EventId, Running>();
-  /** handlers that run */
+  /** how many handlers run */
   #busy = 0;
   readonly #takeover: Takeover;
   #claiming: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  /** Says that there may be something to do now. */
+  /** Tells the dispatcher that events may be ready. */
   wake(): void {
     this.#wokenMeanwhile = true;
     if (this.#stopped) return;
@@ -89,7 +89,7 @@ export class Dispatcher {
       });
   }
 
-  /** Says that a new event is on disk. Many that come at short intervals are claimed together, between acks. */
+  /** Tells the dispatcher that a new event is on disk. Events that come at short intervals are claimed together, between acks. */
   wakeSoon(): void {
     this.#gathering ??= new Promise((resolve) => {
       const end = () => {
@@ -116,7 +116,7 @@ export class Dispatcher {
     }
   }
 
-  /** Stops claiming, lets handlers end for so many milliseconds, aborts the rest, and puts back what did not end. */
+  /** Stops claiming, lets handlers end for so many milliseconds, aborts the others, and releases the events that are left. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     this.#endGathering();
@@ -131,7 +131,7 @@ export class Dispatcher {
     this.#cancelRenewal();
     const released = await this.#options.store.release(this.#owner);
     if (released > 0)
-      this.#options.log.warn({ released }, 'handlers did not end in time; their events were put back');
+      this.#options.log.warn({ released }, 'handlers did not end in time; their events were released');
   }
 
   #hasRoom(): boolean {
@@ -176,7 +176,7 @@ export class Dispatcher {
     const abort = new AbortController();
     this.#busy++;
     const done = this.#handle(claim, abort).finally(() => {
-      // An event that was lost may be held again, in a later attempt, before its first run has ended.
+      // After a lost lease, a later attempt may have claimed the event again before its first run has ended.
       if (this.#running.get(claim.id)?.abort === abort) this.#running.delete(claim.id);
     });
     this.#running.set(claim.id, { claim, abort, done });
@@ -193,7 +193,7 @@ export class Dispatcher {
       statuses,
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     this.#busy--;
-    // An attempt that the stop cut short is put back as a whole, not counted as a failure.
+    // The stop cut this attempt short: its lease is released, and it does not count as a failure.
     if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
     const settlement = settlementOf(run, claim.attempts, clock.now(), retry);
     report(log, claim, run, settlement.status);
@@ -210,7 +210,7 @@ export class Dispatcher {
     await stored;
   }
 
-  /** A result is kept until the store takes it; if that never happens the lease runs out and the event runs again. */
+  /** Keeps a result until the store takes it. If that never happens, the lease runs out and the event runs again. */
   async #untilStored(write: () => Promise<void>): Promise<void> {
     const { clock, log } = this.#options;
     for (;;) {

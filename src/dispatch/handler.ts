@@ -10,21 +10,21 @@ export { fail, type Outcome, retry, skip } from './outcome.ts';
 export interface HandlerContext {
   /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
   readonly id: string;
-  /** 1 at first; counted anew after a replay. */
+  /** 1 at first, and 1 again after a replay. */
   readonly attempt: number;
-  /** Whether somebody asked for the event to be handled again. */
+  /** Whether the event runs because it was replayed. */
   readonly replay: boolean;
-  /** Whether a newer event of the same media or channel was handled before: do not put back what that one did. */
+  /** Whether a newer event of the same media or channel was handled before: do not undo what its handler did. */
   readonly late: boolean;
   readonly receivedAt: Date;
-  /** Aborted when the handler's time is over or the service stops; pass it on to whatever waits. */
+  /** Aborted when the handler's time is over or the service stops; pass it on to everything that waits. */
   readonly signal: AbortSignal;
   /** Names the event in every line. */
   readonly log: Logger;
   /**
-   * Runs `fn` once for this event, whatever retries and replays come, and gives its stored result back ever after. If
-   * `fn` throws, nothing is stored. A crash between the end of `fn` and the storing runs it again: where even that must
-   * not be, give `ctx.id` as idempotency key to what `fn` calls.
+   * Runs `fn` once for this event. Retries and replays get its stored result. If `fn` throws, nothing is stored. If the
+   * process crashes after `fn` ended and before its result is stored, `fn` runs again: to avoid even that, give `ctx.id`
+   * as idempotency key to the service that `fn` calls.
    * @param step names the step within this event
    * @param fn its result must be JSON, or nothing
    */

@@ -7,7 +7,7 @@ export type Outcome =
   | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
   | { readonly type: 'fail'; readonly reason: string };
 
-/** The longest that a handler may put its event off, in milliseconds: 30 days. */
+/** The longest wait that a handler may ask for, in milliseconds: 30 days. */
 export const LONGEST_AFTER_MS = 30 * 86_400_000;
 
 /**
@@ -20,8 +20,8 @@ export function skip(reason: string): Outcome {
 }
 
 /**
- * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses an attempt up, so that
- * what never becomes ready ends as `dead`.
+ * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses up an attempt, so an
+ * event that never becomes ready ends as `dead`.
  * @param options `after` is between 0 and 30 days; `reason` is cut at 4,000 characters
  * @throws TypeError if they are anything else
  */
@@ -32,7 +32,7 @@ export function retry(options: { after?: number; reason: string }): Outcome {
 }
 
 /**
- * Never: the event ends as `dead` at once, with this reason, whatever attempts it has left.
+ * Never: the event ends as `dead` at once, with this reason, also if it has attempts left.
  * @param reason cut at 4,000 characters
  * @throws TypeError if it is no string
  */
@@ -60,8 +60,8 @@ export type Returned =
   | { readonly type: 'error'; readonly reason: string };
 
 /**
- * Takes what a handler returned. An outcome is a value: an object with its members counts, whoever made it. Nothing of
- * what came goes further: its members are read once, and what is not an outcome is told of in a text.
+ * Checks the value that a handler returned. Any object with the members of an outcome is one, also if `skip`, `retry` or
+ * `fail` did not make it. Its members are read once, and the value itself goes no further: another value becomes a text.
  */
 export function parseReturned(value: unknown): Returned {
   if (value === undefined) return { type: 'handled' };
@@ -87,7 +87,7 @@ function membersOf(value: unknown): Candidate | undefined {
     const { type, reason, after } = value as Candidate;
     return { type, reason, after };
   } catch {
-    return undefined; // what is told then is what the object looks like
+    return undefined; // the error then shows the object
   }
 }
 
@@ -99,7 +99,7 @@ function isType(type: unknown): type is Outcome['type'] {
   return type === 'skip' || type === 'retry' || type === 'fail';
 }
 
-/** What is wrong with the members of an outcome; undefined where nothing is, or where it is none at all. */
+/** What is wrong with the members of an outcome; undefined if nothing is, or if it is no outcome. */
 function problemOf({ type, reason, after }: Candidate): string | undefined {
   if (!isType(type)) return undefined;
   if (typeof reason !== 'string')

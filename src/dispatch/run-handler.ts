@@ -93,7 +93,7 @@ function timer(clock: Clock, ms: number): { elapsed: Promise<void>; cancel: () =
   return { elapsed, cancel };
 }
 
-/** Aborts a handler's signal. What listens to it is the handler's, and so is whatever that throws. */
+/** Aborts a handler's signal. Its listeners are the handler's, and so are the errors that they throw. */
 export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
   atWorkOn(event, () => abort.abort(reason));
 }

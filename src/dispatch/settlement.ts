@@ -1,9 +1,14 @@
 import type { Settlement } from '../store/event-store.ts';
-import { type Backoff, backoffMs } from './backoff.ts';
 import type { Run } from './run-handler.ts';
 
-export interface RetryPolicy extends Backoff {
+export interface RetryPolicy {
   readonly maxAttempts: number;
+  /** the longest wait after the first attempt, in milliseconds; it doubles with each */
+  readonly baseMs: number;
+  /** no wait is longer, in milliseconds */
+  readonly capMs: number;
+  /** a number in [0, 1) */
+  readonly random: () => number;
 }
 
 /** What becomes of an event after a run: its end, or its next attempt, or the end of all attempts. */
@@ -23,4 +28,16 @@ export function settlementOf(run: Run, attempt: number, now: number, policy: Ret
       return { status: 'pending', outcome, error, nextAttemptAt: now + Math.ceil(after) };
     }
   }
+}
+
+/**
+ * How long to wait after a failed attempt: exponential with full jitter, so that events which failed together are not
+ * retried together.
+ * @param attempt the one that failed, from 1
+ */
+export function backoffMs(
+  attempt: number,
+  { baseMs, capMs, random }: Omit<RetryPolicy, 'maxAttempts'>,
+): number {
+  return Math.floor(random() * Math.min(capMs, baseMs * 2 ** (attempt - 1)));
 }

@@ -4,9 +4,9 @@ import type { Clock } from '../base/clock.ts';
 const STALL_MS = 1000;
 
 /**
- * Whether a dispatcher may take over leases of others that ran out. After a time in which it could not reach the store
- * itself (the clock was put forward, the machine slept, another program held the database) those of live owners have run
- * out as well: these first get the length of a lease to renew them, so that no event runs twice at once.
+ * Whether a dispatcher may take over leases of others that ran out. If it could not reach the store itself for a while (the
+ * clock went forward, the machine slept, another program held the database), leases of live processes have run out as well.
+ * Those processes first get the length of a lease to renew them, so that no event runs twice at once.
  */
 export class Takeover {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Takeover {
   #holdBack(): void {
     this.#isHeldBack = true;
     this.#cancel();
-    // A timer, as the clock may be put back again.
+    // A timer, as the time of day may go back.
     this.#cancel = this.#clock.after(this.#leaseMs, () => {
       this.#isHeldBack = false;
     });

@@ -1,4 +1,4 @@
-import { defineHandlers, type HandlerContext, type Outcome, skip } from '../dispatch/handler.ts';
+import { defineHandlers, type HandlerContext, type Outcome, skip } from '../index.ts';
 
 // Notifications can arrive in any order. A channel that went idle at 10:05 must not be shown as live because the
 // channel_active of 10:00 came in after it: ctx.late says that a newer event of this channel was handled before.

@@ -1,4 +1,4 @@
-import { combineHandlers } from '../dispatch/handler.ts';
+import { combineHandlers } from '../index.ts';
 import { channels } from './channels.ts';
 import { media } from './media.ts';
 import { thumbnails } from './thumbnails.ts';

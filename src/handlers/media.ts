@@ -1,4 +1,4 @@
-import { defineHandlers } from '../dispatch/handler.ts';
+import { defineHandlers } from '../index.ts';
 
 // Yours to replace. Each handler gets one event, already verified and on disk. Return nothing when the work is done,
 // skip(reason), retry({ after, reason }) or fail(reason) when it is not, or throw: then it is tried again later.

@@ -1,4 +1,4 @@
-import { defineHandlers } from '../dispatch/handler.ts';
+import { defineHandlers } from '../index.ts';
 
 // A thumbnail's events are of the resource of its media, so they never run at once with the media's own.
 export const thumbnails = defineHandlers({

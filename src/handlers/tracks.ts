@@ -1,4 +1,4 @@
-import { defineHandlers } from '../dispatch/handler.ts';
+import { defineHandlers } from '../index.ts';
 
 // Captions, subtitles, chapters: every kind of text track comes as one of these two.
 export const tracks = defineHandlers({

@@ -42,8 +42,8 @@ export const controlCatalogue = [
   ['POST', '/_mock/deliveries/:id/redeliver', 'sends it once more'],
   ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of faults'],
   ['GET', '/_mock/clock', 'the time on the clock'],
-  ['POST', '/_mock/clock', '{"advance": "6m"}: puts the clock forward'],
-  ['POST', '/_mock/reset', 'back to the start'],
+  ['POST', '/_mock/clock', '{"advance": "6m"}: moves the clock forward'],
+  ['POST', '/_mock/reset', 'back to the start: no webhooks, media or faults'],
 ] as const;
 
 /** The verbs that the control routes serve, as `MockProvider` has them. */

@@ -192,7 +192,8 @@ export class MockProvider {
    */
   advance(ms: number): Promise<void> {
     const { clock } = this.#world;
-    if (!isAdvanceable(clock)) return Promise.reject(new MockError(409, 'this clock cannot be put forward'));
+    if (!isAdvanceable(clock))
+      return Promise.reject(new MockError(409, 'this clock cannot be moved forward'));
     const turn = this.#turn.then(() => clock.advance(ms));
     this.#turn = turn.catch(() => {}); // the caller gets the error
     return turn;

@@ -75,10 +75,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads bytes as one JSON object whose value is unmistakable (I-JSON, RFC 7493): UTF-8 without a byte order mark, no
- * member twice in an object, no number that a double cannot hold. Two readers of such a text cannot disagree, so the
- * text that was verified says the same to whoever parses it later.
+ * member twice in an object, no number that a double cannot hold. Two readers of such a text cannot disagree, so every later
+ * reader of the verified text gets the same value.
  * @returns the text and its value
- * @throws SyntaxError saying what is wrong, never quoting the text
+ * @throws SyntaxError with the problem, never with a part of the text
  */
 export function parseJsonObject(bytes: Uint8Array): { text: string; value: JsonObject } {
   const text = decode(bytes);
@@ -130,21 +130,21 @@ const invalid = () => new SyntaxError('not valid JSON');
 const beyondPrecision = () => new SyntaxError('inexact: a number is beyond double precision');
 
 /**
- * Goes through bytes once, whatever they are, and makes nothing of them: for 64 KiB it takes less than a millisecond, where
- * JSON.parse takes up to five. It is all that is done with a body before its signature is known to be right.
+ * Goes through any bytes once and makes no values: for 64 KiB it takes less than a millisecond, where JSON.parse takes up to
+ * five. Nothing else is done with a large body before its signature is known to be right.
  * @throws SyntaxError if they are not one JSON object in UTF-8, nest too deep, or have a numeral too long for any double
  */
 export function outlineOf(bytes: Uint8Array): Outline {
   if (!isUtf8(bytes)) throw new SyntaxError('not valid UTF-8');
-  const draft = draftOf(bytes);
+  const found = scan(bytes);
   if (bytes[skipSpaces(bytes, 0)] !== OPEN_BRACE) throw new SyntaxError('not a JSON object');
-  if (draft.hasEndlessNumeral) throw beyondPrecision();
-  const { members, pieces, hardNumerals, eventAt, webhookIdAt } = draft;
+  if (found.hasEndlessNumeral) throw beyondPrecision();
+  const { members, pieces, hardNumerals, eventAt, webhookIdAt } = found;
   const [event, webhookId] = [textAt(bytes, eventAt), textAt(bytes, webhookIdAt)];
   return { members, pieces, hardNumerals, event, webhookId };
 }
 
-interface Draft {
+interface Scan {
   members: number;
   pieces: number;
   hasEndlessNumeral: boolean;
@@ -198,9 +198,9 @@ for (const next of [VALUE, VALUE_OR_END, NAME, NAME_OR_END, COMMA_OR_END]) {
 const LONG_TEXT = 32;
 
 // One loop over the bytes with next to no calls, as strangers can make every second byte begin something else.
-function draftOf(bytes: Uint8Array): Draft {
+function scan(bytes: Uint8Array): Scan {
   const { length } = bytes;
-  const draft: Draft = {
+  const found: Scan = {
     members: 0,
     pieces: 0,
     hasEndlessNumeral: false,
@@ -234,7 +234,7 @@ function draftOf(bytes: Uint8Array): Draft {
       while (end < length && isDigit(bytes[end] ?? 0)) end++;
       const isPlain = code !== MINUS && (code !== ZERO || end === at + 1) && end - at <= SURELY_EXACT;
       if (isPlain && (end === length || !goesOn(bytes[end] ?? 0))) at = end;
-      else at = endOfNumeral(bytes, at, draft);
+      else at = endOfNumeral(bytes, at, found);
     } else if (meaning === TEXT) {
       next = COMMA_OR_END;
       at = endOfString(bytes, at, words);
@@ -244,8 +244,8 @@ function draftOf(bytes: Uint8Array): Draft {
       members++;
       if (depth === 1) {
         // A name that is given twice counts as JSON.parse has it, by its last value.
-        if (isName(bytes, at, end, EVENT)) draft.eventAt = skipSpaces(bytes, value);
-        else if (isName(bytes, at, end, WEBHOOK_ID)) draft.webhookIdAt = skipSpaces(bytes, value);
+        if (isName(bytes, at, end, EVENT)) found.eventAt = skipSpaces(bytes, value);
+        else if (isName(bytes, at, end, WEBHOOK_ID)) found.webhookIdAt = skipSpaces(bytes, value);
       }
       next = VALUE;
       at = value;
@@ -269,9 +269,9 @@ function draftOf(bytes: Uint8Array): Draft {
     }
   }
   if (depth > 0 || next !== COMMA_OR_END) throw invalid();
-  draft.pieces = pieces;
-  draft.members = members;
-  return draft;
+  found.pieces = pieces;
+  found.members = members;
+  return found;
 }
 
 /** The same memory four bytes at a time; of what lies there the first are those at `first`. */
@@ -402,8 +402,8 @@ function isHex(bytes: Uint8Array, from: number): boolean {
 
 const isDigit = (code: number) => code >= ZERO && code <= NINE;
 
-/** Where a number ends. Of few digits every double is exact, of many none; what is between is noted for later. */
-function endOfNumeral(bytes: Uint8Array, from: number, draft: Draft): number {
+/** Where a number ends. With few digits a double is always exact, with many never; the others are noted for later. */
+function endOfNumeral(bytes: Uint8Array, from: number, found: Scan): number {
   const { length } = bytes;
   let at = bytes[from] === MINUS ? from + 1 : from;
   const start = at;
@@ -448,8 +448,8 @@ function endOfNumeral(bytes: Uint8Array, from: number, draft: Draft): number {
   const isNear = (number: number) => number < FAR_EXPONENT && number > -FAR_EXPONENT;
   if (first < 0 || (isShort && isNear(exponent))) return at;
   const significant = last - first + (first < point && last > point ? 0 : 1);
-  if (significant >= NEVER_EXACT) draft.hasEndlessNumeral = true;
-  else if (significant > SURELY_EXACT || !isNear(exponent + point - first)) draft.hardNumerals.push(from, at);
+  if (significant >= NEVER_EXACT) found.hasEndlessNumeral = true;
+  else if (significant > SURELY_EXACT || !isNear(exponent + point - first)) found.hardNumerals.push(from, at);
   return at;
 }
 

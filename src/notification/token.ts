@@ -13,7 +13,7 @@ const STRANGE = /[^\w-]/;
 const SIGNATURE = /^[\w-]{43}$/;
 /** Of 32 bytes in base64url. */
 const SIGNATURE_LENGTH = 43;
-/** A path is made of names that anybody may have written. */
+/** A path is made of member names, which any sender may choose. */
 const LONGEST_PATH = 200;
 
 /** The header of nearly every token. */
@@ -21,7 +21,7 @@ const PLAIN_HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64
 
 /**
  * A secret as a key, made once: jsonwebtoken spends 17 µs on a string (Node 24) and 6 µs on a KeyObject.
- * @throws RangeError on an empty secret, which anybody could sign with
+ * @throws RangeError on an empty secret, with which everybody could sign
  */
 export function keyOf(secret: string): KeyObject {
   if (secret === '') throw new RangeError('a webhook secret must not be empty');
@@ -41,9 +41,9 @@ export function signNotification(body: string | Buffer, key: KeyObject): string 
   return jwt.sign(body.toString('latin1'), key, { algorithm: 'HS256', header, encoding: 'latin1' });
 }
 
-/** Makes the work for a webhook without a secret that of one that has some. Nobody knows it. */
+/** A random key. With it, a webhook without a secret costs the same work as a webhook with one. */
 const DECOY = createSecretKey(randomBytes(32));
-/** A longer token that nobody signed is not looked into for a reason why. */
+/** In characters. A longer token with a wrong signature is not examined for the reason. */
 const EXAMINED = 4096;
 
 /**
@@ -62,8 +62,8 @@ export function verifyNotification(
 }
 
 /**
- * The key that a token is signed with, by HS256 whatever its header says. It looks at nothing else of the token, so that
- * strangers get no further than this, and it takes the same time for all tokens of one length.
+ * The key that a token is signed with, by HS256, also if its header says otherwise. It looks at nothing else of the token, so
+ * forgeries get no further than this. It takes the same time for all tokens of one length.
  * @param rounds for how many keys to work, though there may be fewer
  */
 export function signerOf(token: string, keys: readonly KeyObject[], rounds = 1): KeyObject | undefined {
@@ -121,8 +121,8 @@ export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
 }
 
 /**
- * What a token says, whoever signed it: undefined if it is a well-formed HS256 JWT whose claims equal the body. Such a
- * token is not verified by this; it is only worth keeping until a secret that explains its signature is known.
+ * Checks all of a token but its signature: undefined if it is a well-formed HS256 JWT whose claims equal the body. This does
+ * not verify the token; it is only worth keeping until a secret that explains its signature is known.
  */
 export function inspectToken(token: string, body: JsonObject, text?: string): Refusal | undefined {
   if (text !== undefined) {

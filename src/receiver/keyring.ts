@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { keyOf } from '../notification/token.ts';
 import type { EventStore } from '../store/event-store.ts';
 
-/** How soon a secret that another process stored or retired is noticed without being asked for. */
+/** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
 const POLL_MS = 1000;
 /** How often the store is read at most, however many requests fail to verify. */
 const GAP_MS = 50;
@@ -69,7 +69,7 @@ export class Keyring {
     return every;
   }
 
-  /** How many keys the webhook has that has most of them: to work for so many, whoever is asked for, tells nothing. */
+  /** The most keys that any webhook has. Work for so many keys takes the same time for every webhook, so it tells nothing. */
   get mostKeys(): number {
     return this.#mostKeys;
   }
@@ -82,8 +82,8 @@ export class Keyring {
   }
 
   /**
-   * Resolves after a read of the store that began after this call: whatever secret was stored by then is held.
-   * All who ask before it begins share one read.
+   * Resolves after a read of the store that began after this call, so every secret stored before this call is held.
+   * All calls before that read begins share it.
    */
   refresh(): Promise<void> {
     this.#next ??= Promise.all([this.#underWay.catch(() => {}), this.#gap()]).then(() => {
@@ -95,7 +95,7 @@ export class Keyring {
   }
 
   #gap(): Promise<void> {
-    // Not longer than the gap, even if the clock was put back meanwhile.
+    // Not longer than the gap, even if the time of day went back meanwhile.
     const wait = Math.min(GAP_MS, this.#lastRead + GAP_MS - this.#clock.now());
     return wait > 0 ? new Promise((resolve) => this.#clock.after(wait, resolve)) : Promise.resolve();
   }
@@ -121,7 +121,7 @@ export class Keyring {
     if (this.#stopped) return;
     this.#stopPolling = this.#clock.after(POLL_MS, () =>
       this.refresh()
-        .catch(() => {}) // the store says itself what is wrong with it; the next poll tries again
+        .catch(() => {}) // the store logs its own errors; the next poll tries again
         .then(() => this.#poll()),
     );
   }

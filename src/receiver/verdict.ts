@@ -143,7 +143,7 @@ function verdictOnContent(token: string, bytes: Uint8Array, keys: Keys): Verdict
   const signer = signerOf(token, live, keys.mostKeys);
   const unverified = { token, webhookId, kind: label(outline.event), keys: live, content };
   if (!signer) return { ...UNVERIFIED, unverified: { ...unverified, refusal: unsigned(token, live) } };
-  // Nobody without a secret gets as far as here.
+  // Only a sender with a live secret gets this far.
   const { text, value } = content ?? contentOf(bytes, outline);
   const refusal = verifySigned(token, value, signer, text);
   if (refusal) return { ...UNVERIFIED, unverified: { ...unverified, refusal } };

@@ -38,7 +38,7 @@ export interface WebhookRouteOptions {
   readonly onQuarantineLost?: ((lost: number) => void) | undefined;
   /** requests that may wait for their commit at once */
   readonly maxWaitingAcks: number;
-  /** lines a second about what is refused, 10 unless told otherwise */
+  /** log lines a second about refused requests; 10 without it */
   readonly refusalLines?: number | undefined;
   /** whether the service is shutting down */
   readonly isDraining: () => boolean;
@@ -48,7 +48,7 @@ export interface WebhookRouteOptions {
   readonly observer?: Observer | undefined;
 }
 
-/** Requests at once for which the store is asked whether their secret is there by now; each holds some 30 KB. */
+/** So many requests at once may wait for a fresh read of the secrets; each holds some 30 KB. */
 const MAX_LOOKUPS = 500;
 
 /** A request under way. */

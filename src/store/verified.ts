@@ -7,7 +7,7 @@ import type { VerifiedNotification } from './event-store.ts';
 
 const LONGEST_LABEL = 200;
 
-/** What is stored of a notification: its text, and what events are found and ordered by. */
+/** A notification as it is recorded: its text, and the columns by which events are found and ordered. */
 export function toVerified(body: JsonObject, text: string): VerifiedNotification {
   const digest = digestOf(body);
   const eventTime = eventTimeOf(body) ?? 0;

@@ -57,7 +57,7 @@ function writeHandlers(version: string, waitFor?: string): void {
   ]);
   const lines = [
     "import { appendFileSync } from 'node:fs';",
-    "import { defineHandlers } from '../dispatch/handler.ts';",
+    "import { defineHandlers } from '../index.ts';",
     'export const tracks = defineHandlers({',
     ...taken,
     '});',

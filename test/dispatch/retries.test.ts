@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../src/base/seeded-random.ts';
-import { backoffMs } from '../../src/dispatch/backoff.ts';
 import {
   defineHandlers,
   fail,
@@ -9,6 +8,7 @@ import {
   retry,
   skip,
 } from '../../src/dispatch/handler.ts';
+import { backoffMs } from '../../src/dispatch/settlement.ts';
 import { BASE_MS, CAP_MS, eachWithStage, MAX_ATTEMPTS, SEED } from '../support/dispatch-stage.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';

@@ -75,7 +75,7 @@ describe('stop', () => {
     await pass(GRACE_MS + ABORTED_MS);
     expect(isStopped()).toBe(true);
     expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
-    const message = 'handlers did not end in time; their events were put back';
+    const message = 'handlers did not end in time; their events were released';
     expect(logged(message)).toMatchObject([{ released: 1 }]);
   });
 

@@ -94,11 +94,11 @@ describe('a mock provider', () => {
     expect(mock.now() - Date.now()).toBeGreaterThan(7_100_000);
   });
 
-  test('cannot be put forward, when its clock cannot, with 409', async () => {
+  test('cannot be moved forward, when its clock cannot, with 409', async () => {
     const clock = { now: () => systemClock.now(), after: systemClock.after };
     const mock = await start({ clock });
     expect(await ask(`${mock.url}/_mock/clock`, 'POST', { advance: '2h' })).toMatchObject({ status: 409 });
-    await expect(mock.advance(5)).rejects.toThrow('cannot be put forward');
+    await expect(mock.advance(5)).rejects.toThrow('cannot be moved forward');
   });
 
   test('is put forward one call after the other, when several are made at once', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
-import { admitQuarantined } from '../../src/receiver/quarantine.ts';
+import { admitQuarantined } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { eventually } from '../support/eventually.ts';

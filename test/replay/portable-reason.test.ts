@@ -171,7 +171,7 @@ describe('two reports', () => {
   const handlers = `
     import { randomUUID } from 'node:crypto';
     import { readFile } from 'node:fs/promises';
-    import { defineHandlers } from '${'..'}/dispatch/handler.ts';
+    import { defineHandlers } from '${'..'}/index.ts';
     export const handlers = defineHandlers({
       async media_available(event) {
         const number = Number(event.media_id.slice(-3));

@@ -34,7 +34,7 @@ export function cloneWithOwnHandlers(): Clone {
   mkdirSync(join(directory, 'src/handlers'));
   const lines = [
     "import { appendFileSync } from 'node:fs';",
-    "import { defineHandlers } from '../dispatch/handler.ts';",
+    "import { defineHandlers } from '../index.ts';",
     '',
     `const note = (what: string) => appendFileSync(${JSON.stringify(trace)}, \`\${what}\\n\`);`,
     "note('loaded');",

@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../src/index.ts';
 
 /** One media's handler ends the process, another's kills it. */
 export const handlers = defineHandlers({

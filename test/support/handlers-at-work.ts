@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { Handlers } from '../../src/index.ts';
 import type { StoredEvent } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { toVerified } from '../../src/store/verified.ts';

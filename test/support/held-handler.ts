@@ -1,4 +1,4 @@
-import type { Handler, HandlerContext, Outcome } from '../../src/dispatch/handler.ts';
+import type { Handler, HandlerContext, Outcome } from '../../src/index.ts';
 import { present } from './only.ts';
 
 /** A run of a handler that goes on until a test ends it. */

@@ -6,8 +6,8 @@ import { pino } from 'pino';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { eventTable } from '../../src/cli/events/event-rows.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import type { HandlerContext, Handlers, Outcome } from '../../src/dispatch/handler.ts';
 import { guardProcess } from '../../src/dispatch/process-guard.ts';
+import type { HandlerContext, Handlers, Outcome } from '../../src/index.ts';
 import { attemptJson, eventJson } from '../../src/store/event-json.ts';
 import type { StoredEvent } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -249,13 +249,13 @@ async function survives(played: readonly Script[]): Promise<void> {
     return [...expected].every(([id, count]) => left.filter((event) => event === id).length === count);
   });
 
-  // No lane is blocked.
+  // No resource queue is blocked.
   for (const name of names) scripts.delete(name);
   const followers = await Promise.all(
     names.map(async (media_id) => (await store.record(verified({ media_id, at: Date.UTC(2026, 0, 2) }))).id),
   );
   for (const event of await untilOver(followers))
-    check(event.status === 'handled', 'its lane is free', event);
+    check(event.status === 'handled', 'its resource queue is free', event);
 }
 
 function mediaOf({ resource }: StoredEvent): string {

@@ -8,12 +8,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Handlers in two files, as somebody has them. */
 const HANDLERS = {
   'index.ts': [
-    "import { combineHandlers } from '../dispatch/handler.ts';",
+    "import { combineHandlers } from '../index.ts';",
     "import { tracks } from './tracks.ts';",
     'export const handlers = combineHandlers(tracks);',
   ],
   'tracks.ts': [
-    "import { defineHandlers } from '../dispatch/handler.ts';",
+    "import { defineHandlers } from '../index.ts';",
     'export const tracks = defineHandlers({ track_created() {} });',
   ],
 };

@@ -1,10 +1,4 @@
-import {
-  combineHandlers,
-  defineHandlers,
-  type HandlerContext,
-  type Outcome,
-  skip,
-} from '../../dispatch/handler.ts';
+import { combineHandlers, defineHandlers, type HandlerContext, type Outcome, skip } from '../../index.ts';
 
 // What the demo runs, and the tests of the commands. It stays as it is whatever becomes of src/handlers/.
 

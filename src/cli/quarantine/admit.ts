@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { admitWaiting } from '../../receiver/quarantine.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
 import { print, printJson } from '../print.ts';
 import { withStore } from '../with-store.ts';
 

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
-import { admitWaiting } from '../../receiver/quarantine.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';

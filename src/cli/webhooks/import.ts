@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
-import { admitWaiting } from '../../receiver/quarantine.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { predictable } from '../../store/predictable-secrets.ts';
 import { print, say } from '../print.ts';

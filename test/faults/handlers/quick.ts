@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** Is done at once, so that what is measured is the service. */
 export const handlers = defineHandlers({ media_available() {} });

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandlers } from '../../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 // Named in the URL that it is imported by, so that each test has its own.
 const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';

@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** What comes is skipped, and nothing is logged of it. */
 export const handlers = defineHandlers({});

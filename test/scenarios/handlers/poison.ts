@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandlers } from '../../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** The oldest media's handler ends the process at once; the others' are at work when that happens. */
 export const handlers = defineHandlers({

@@ -1,0 +1,18 @@
+// The package's door for handlers: what a file in src/handlers/ imports. It loads no server and no database, so that handlers
+// can be tested, and type-checked, by themselves.
+
+export { type ErrorCode, KitError } from './base/errors.ts';
+export {
+  combineHandlers,
+  defineHandlers,
+  fail,
+  type Handler,
+  type HandlerContext,
+  type Handlers,
+  type Outcome,
+  retry,
+  skip,
+} from './dispatch/handler.ts';
+export type { Kind } from './notification/kinds.ts';
+export type { Notification, NotificationOf, UnknownNotification } from './notification/payload.ts';
+export { ProviderError, type ProviderErrorCode } from './provider/provider-error.ts';
