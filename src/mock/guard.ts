@@ -33,12 +33,9 @@ export function guard(
   };
   return (request, response, next) => {
     if (!isOwn(request)) {
-      refuse(
-        response,
-        'Host must be where the mock listens, or a name that it was given: hookkit mock --name',
-      );
+      refuse(response, 'Host must be the address of the mock, or a name given with hookkit mock --name');
     } else if (isForeign(request.headers, request.method)) {
-      refuse(response, 'requests of pages of other origins are refused');
+      refuse(response, 'requests from pages of other origins are refused');
     } else next();
   };
 }

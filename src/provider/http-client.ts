@@ -58,7 +58,7 @@ export class HttpClient {
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return { value: parsed.data, headers };
     const [issue] = parsed.error.issues;
-    const reason = `the answer is not what the API gives (${issue?.path.join('.') || 'body'}: ${issue?.message})`;
+    const reason = `the answer does not match the API's schema (${issue?.path.join('.') || 'body'}: ${issue?.message})`;
     const failure = { code: 'unexpected_answer', operation: operationOf(request), reason, status };
     throw this.error(failure, parsed.error, request.adviceIfDone);
   }

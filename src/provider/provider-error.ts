@@ -62,8 +62,8 @@ export type Advice = Readonly<Record<string, string>>;
 const common: Advice = {
   unreachable: 'Check the base URL and the network, then try again',
   timed_out: 'Try again; the provider may be slow just now',
-  unavailable: 'Try again later; the fault is on the side of the provider',
-  rate_limit_exceeded: 'Ask less often, or again once the limit is renewed',
+  unavailable: 'Try again later; the provider has a problem',
+  rate_limit_exceeded: 'Send fewer requests, or wait until the limit is renewed',
   unexpected_answer: 'Check that the base URL is that of the provider’s API, without a redirect',
 };
 

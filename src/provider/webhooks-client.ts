@@ -38,7 +38,7 @@ const LONGEST_PAGE = 100;
 const LIMIT_RENEWAL_MS = 20_000;
 
 const advice: Advice = {
-  unauthorized: 'Check the API secret: it has to be that of a v2 API credential, and is sent as it is',
+  unauthorized: 'Check the API secret: it must be that of a v2 API credential',
   forbidden: 'Use an API credential whose permission level lets it manage webhooks',
   not_found: 'Check the id against the list of webhooks; a webhook may have been deleted meanwhile',
   invalid_body: 'Check the name, the URL (HTTPS), the events and the site ids',
@@ -79,7 +79,8 @@ export class WebhooksClient {
       body: { metadata: webhook },
       signal,
       isRepeatable: false,
-      adviceIfDone: 'It may be registered all the same: look at the list before you register it again',
+      adviceIfDone:
+        'The webhook may be registered in spite of this: look at the list before you register it again',
     } as const;
     return (await this.#http.json(request, createdWebhookSchema)).value;
   }

@@ -33,7 +33,7 @@ describeInBrowser('a reader', () => {
     const before = Number(await page.textContent('.tile.dead .figure'));
     inspected.mock.createMedia({ site_id: inspected.site });
     await page.waitForSelector(`.tile.dead .figure:text-is("${before + 1}")`);
-    await page.waitForSelector(`.note.grave:has-text("${before + 1} events were given up")`);
+    await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
   });
 
   test('finds events, when status, kind and search narrow the list, and pages on', async () => {

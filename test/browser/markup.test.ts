@@ -83,7 +83,7 @@ describeInBrowser('markup in a notification', () => {
     await shown('/quarantine', ['webhook', 'media', 'value']);
   });
 
-  test('is put back into the form as text, when somebody is lured to a search for it', async () => {
+  test('stands in the form as text, when a link leads to a search for it', async () => {
     const { page } = await openTab();
     const query = new URLSearchParams({ q: markup('q'), site: markup('s'), resource: markup('r') });
     await page.goto(`${inspected.url}/events?${query}`);

@@ -10,7 +10,7 @@ const PAGES = [
   ['Overview', '/'],
   ['Events', '/events'],
   ['Events, searched in vain', '/events?q=nothing-has-this'],
-  ['Event, given up', 'dead'],
+  ['Event, dead', 'dead'],
   ['Event, handled', 'handled'],
   ['Replay', '/events/replay?status=dead'],
   ['Channels', '/channels'],

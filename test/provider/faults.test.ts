@@ -63,7 +63,7 @@ describe('webhooks.create', () => {
     async (_, fault) => {
       const { url, got } = await scripted(fault, [201, HOOK]);
       await expect(clientsOf(url).webhooks.create(NEW_HOOK)).rejects.toMatchObject({
-        message: expect.stringMatching(/It may be registered all the same: look at the list/),
+        message: expect.stringMatching(/The webhook may be registered in spite of this: look at the list/),
       });
       expect(got).toHaveLength(1);
     },

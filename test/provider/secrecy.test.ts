@@ -29,7 +29,7 @@ const faults: [string, Script][] = [
   ['a dropped connection', (response) => response.destroy()],
 ];
 
-/** Everything that an error could show, whoever prints it and however deeply. */
+/** Everything that an error could show, however deeply it is printed. */
 function everything(error: unknown): string {
   const shown = [inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true })];
   for (let one = error; one instanceof Error; one = one.cause) {

@@ -193,7 +193,7 @@ describe('against a server that differs', () => {
     const { url } = await scripted(...pages);
     expect(await collect(clientOf(url).list())).toHaveLength(3);
   });
-  test('says so, when what was to be scheduled is out already', async () => {
+  test('says so, when a status that should be scheduled is published at once', async () => {
     const answer = {
       id: '9',
       created_at: '2026-01-01T00:00:00Z',

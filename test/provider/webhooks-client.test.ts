@@ -65,7 +65,7 @@ describe('against the mock', () => {
     expect(error).toMatchObject({ code: 'unauthorized', status: 401, operation: 'GET /v2/webhooks' });
     expect(error.message).toBe(
       'GET /v2/webhooks: 401 unauthorized: Provided authentication credentials are invalid. Check the API secret: it ' +
-        'has to be that of a v2 API credential, and is sent as it is',
+        'must be that of a v2 API credential',
     );
   });
 
@@ -119,7 +119,9 @@ describe('against a server that differs', () => {
     await expect(clientOf(url).create(hook('x'))).rejects.toMatchObject({
       code: 'unexpected_answer',
       status: 201,
-      message: expect.stringMatching(/\(secret: .*It may be registered all the same: look at the list/),
+      message: expect.stringMatching(
+        /\(secret: .*The webhook may be registered in spite of this: look at the list/,
+      ),
     });
   });
   test('gives the code of the provider, when it is a new one, as it is', async () => {

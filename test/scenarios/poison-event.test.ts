@@ -37,7 +37,7 @@ afterEach(async () => {
 const unfinished = async () =>
   (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
 
-/** Starts it anew whenever it ends, as what supervises it does, until nothing is left to do; tells how often. */
+/** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
 async function supervise(): Promise<number> {
   let service: ServiceProcess = await startProcess(env, handlers);
   for (let crashes = 0; ; crashes++) {

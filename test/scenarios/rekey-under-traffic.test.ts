@@ -66,7 +66,7 @@ function traffic(url: string) {
   };
 }
 
-test('a running server loses no key, when the secrets are sealed anew several times under traffic, and learns new secrets', async () => {
+test('a running server loses no key, when the secrets are sealed again several times under traffic, and learns new secrets', async () => {
   const { url } = await start(undefined);
   const sending = traffic(url);
   for (let round = 0; round < 3; round++) {

@@ -49,7 +49,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/events/replay',
       summary:
-        'Puts back all that matches, to be handled again. Of very many, the answer comes before the end, with `replay`.',
+        'Replays all matching events: resets them to pending, and their handlers run again. With very many, the answer comes before the end, with `replay`.',
       input: z.object({
         ...filterShape,
         before: eventIdText.optional().describe('goes on at the `next` of an answer'),

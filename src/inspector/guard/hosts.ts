@@ -28,12 +28,12 @@ export function isOwnHost(header: string | undefined, { adminHost, names }: Host
 export function guardHost(options: HostOptions): RequestHandler {
   return (req, res, next) => {
     if (isOwnHost(req.headers.host, options)) return next();
-    refuse(req, res, 421, 'this name is not one of this listener: set ADMIN_NAMES to its names');
+    refuse(req, res, 421, 'this host name is not allowed: add it to ADMIN_NAMES');
   };
 }
 
-/** Refuses requests of pages of other sites. */
+/** Refuses requests from pages of other sites. */
 export const guardOrigin: RequestHandler = (req, res, next) => {
   if (!isForeign(req.headers, req.method)) return next();
-  refuse(req, res, 403, 'requests of other sites are refused');
+  refuse(req, res, 403, 'requests from other sites are refused');
 };

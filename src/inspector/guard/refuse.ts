@@ -20,6 +20,6 @@ export function refuseFailed(log: Logger): ErrorRequestHandler {
       return refuse(req, res, status, 'the request cannot be read');
     }
     log.error({ error: messageOf(error), path: req.path }, 'admin request failed');
-    refuse(req, res, 500, 'internal error; the log says more');
+    refuse(req, res, 500, 'internal error; see the log');
   };
 }

@@ -25,7 +25,7 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
     ...refusalConcerns(stats),
     events.dead > 0 && {
       grave: true,
-      text: `${plural(events.dead, 'event was', 'events were')} given up`,
+      text: `${plural(events.dead, 'event is', 'events are')} dead`,
       advice: 'Look at the errors, correct the handler, and replay the events.',
       path: eventsPath({ status: 'dead' }),
     },

@@ -34,14 +34,14 @@ export class Metrics {
   });
   readonly #handler = new Histogram({
     name: 'webhook_handler_seconds',
-    help: 'Runs of handlers by kind and outcome.',
+    help: 'Time of each run of a handler, by kind and outcome.',
     labelNames: ['kind', 'outcome'],
     buckets: SLOW,
     registers: this.#registers,
   });
   readonly #commit = new Histogram({
     name: 'webhook_store_commit_seconds',
-    help: 'Commits of the store, each shared by what was written at that moment.',
+    help: 'Time of each commit of the store; the writes of one moment share a commit.',
     buckets: FAST,
     registers: this.#registers,
   });

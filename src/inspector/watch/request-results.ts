@@ -55,9 +55,9 @@ const ADVICE: Readonly<Partial<Record<Result, string>>> = {
   bad_signature:
     'Signed with another secret than the stored ones: import the right one if the webhook is yours; else the request is forged.',
   claims_differ:
-    'The body was changed on its way: look for a proxy that rewrites JSON, or somebody tampered with the body.',
+    'The body was changed on its way: look for a proxy that rewrites JSON, or an attacker tampered with it.',
   throttled:
-    'This address failed too often within a minute (REJECT_LIMIT). What verifies is never throttled.',
+    'This address failed too often within a minute (REJECT_LIMIT). A notification that verifies is never throttled.',
   malformed_body: 'The body is not a JSON object in UTF-8: a proxy may change or compress it.',
   too_large: 'The body is over BODY_LIMIT. Notifications of the provider are far smaller.',
   wrong_method:

@@ -40,7 +40,7 @@ export interface PostmanNeeds {
 export class Postman {
   readonly #needs: PostmanNeeds;
   #recall = new AbortController();
-  #isClockHeld = false;
+  #isClockWaiting = false;
 
   constructor(needs: PostmanNeeds) {
     this.#needs = needs;
@@ -50,7 +50,7 @@ export class Postman {
   deliver(parcel: Parcel): void {
     const { signal } = this.#recall;
     this.#needs.outbox.push(this.#needs.queueOf(parcel.delivery), () => this.#attempt(parcel, signal));
-    this.#holdTheClock();
+    this.#makeClockWait();
   }
 
   /** After `ms` on the clock. */
@@ -65,15 +65,15 @@ export class Postman {
   recall(): void {
     this.#recall.abort();
     this.#recall = new AbortController();
-    this.#isClockHeld = false;
+    this.#isClockWaiting = false;
   }
 
   /** Sets a timer that is due already: a clock that is advanced waits for the deliveries of its timers first. */
-  #holdTheClock(): void {
-    if (this.#isClockHeld) return;
-    this.#isClockHeld = true;
+  #makeClockWait(): void {
+    if (this.#isClockWaiting) return;
+    this.#isClockWaiting = true;
     this.#needs.clock.after(0, () => {
-      this.#isClockHeld = false;
+      this.#isClockWaiting = false;
     });
   }
 

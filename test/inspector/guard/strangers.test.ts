@@ -61,7 +61,7 @@ test('what comes behind a request on a connection waits for its answer, when tha
   expect(await metrics.text()).toContain('webhook_admin_guesses_total{result="wrong"} 0');
 });
 
-test('connections of strangers are closed, when there are too many, and whoever has the token is let in', async () => {
+test('connections of strangers are closed, when there are too many, and a client with the token is let in', async () => {
   const strangers = await Promise.all(Array.from({ length: 520 }, connected));
   let closed = 0;
   for (const stranger of strangers) void stranger.closed.then(() => closed++);

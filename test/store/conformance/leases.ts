@@ -149,7 +149,7 @@ export function describeLeases(fixture: CurrentFixture): void {
       ]);
     });
 
-    test('makes an event ready at once, when it was put back, for the same attempt again', async () => {
+    test('makes an event ready at once, when its lease was released, for the same attempt again', async () => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified());
       await store.settle(await claimOne(store), 'one', waiting(clock.now()));

@@ -39,7 +39,7 @@ export class ModelRun {
   readonly #stores: readonly [EventStore, EventStore];
   readonly #clock: VirtualClock;
   readonly #events: ModelEvent[] = [];
-  /** what was ever claimed, lost claims included, but for those that their owner claimed anew */
+  /** every claim, lost ones included, but for claims that their owner repeated */
   #claims: { readonly claim: Claim; readonly owner: Owner }[] = [];
 
   constructor(stores: readonly [EventStore, EventStore], clock: VirtualClock) {
@@ -108,7 +108,7 @@ export class ModelRun {
   }
 
   async #claim(owner: Owner, limit: number): Promise<void> {
-    await this.#renew(owner); // whoever claims is alive, and what it holds is not taken from it
+    await this.#renew(owner); // an owner that claims is alive, and keeps its leases
     fallDue(this.#events, this.#now());
     const ready = heads(this.#events);
     const oldest = [...ready.values()].sort((a, b) => a - b).slice(0, limit);

@@ -7,7 +7,7 @@ import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 /** More than two commits of a replay. */
 const MANY = 1203;
 const RESOURCES = 100;
-/** By then, what a replay has put back and never let go has come due. */
+/** By then, the events that a replay reset and never made ready are due. */
 const HOLD_MS = 20 * 60_000;
 
 /** What a replay promises where it takes several commits: others claim, record, replay and crash in between. */
@@ -41,7 +41,7 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       });
     }
 
-    test('tells when all are held, when nothing of them is ready yet, so that what was ready before is told apart', async () => {
+    test('tells when all are held, when none of them is ready yet, so that events that were ready before are told apart', async () => {
       await fill();
       const { store } = fixture();
       const { id } = await store.record(verified({ media_id: 'waiting', at: EVENT_TIME }));
@@ -70,7 +70,7 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       expect((await all()).every(({ replays }) => replays === 1)).toBe(true);
     });
 
-    test('hands nothing out before all is put back, when somebody claims in between, and tells none late', async () => {
+    test('hands no event out before all are reset, when a claim comes in between, and tells none late', async () => {
       await fill();
       const other = await fixture().open();
       const handled: string[] = [];
@@ -118,7 +118,7 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       expect(await store.event(fresh[0] ?? '')).toMatchObject({ status: 'handled', replays: 0 });
     });
 
-    test('makes ready what it has put back, when whoever listens throws', async () => {
+    test('makes the reset events ready, when the listener throws', async () => {
       await fill();
       const { store } = fixture();
       const onStep = () => {
@@ -130,7 +130,7 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       expect(back.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
     });
 
-    test('has what it put back run by itself in order, when its process is gone, a quarter of an hour later', async () => {
+    test('has the reset events run by themselves in order, when its process is gone, 15 minutes later', async () => {
       await fill();
       const { store, clock } = fixture();
       await replayAndVanish();
@@ -140,7 +140,7 @@ export function describeReplayRounds(fixture: CurrentFixture): void {
       await clock.advance(HOLD_MS);
       const { ids, late } = await handledTimes(store);
       expect(ids).toHaveLength(RESOURCES);
-      // Those that were not put back are newer and count as handled.
+      // The events that were not reset are newer and count as handled.
       expect(late).toBe(RESOURCES);
       expect(await settleAll(store, HANDLED)).toBe(held.length - RESOURCES);
       expect(await store.replay({ status: 'pending' })).toBe(0);

@@ -155,7 +155,7 @@ export function describeReplay(fixture: CurrentFixture): void {
       expect((await claimOne(store)).id).toBe(done.id);
     });
 
-    test('tells what each commit put back, when it is asked to, and waits for whoever listens', async () => {
+    test('tells which events each commit reset, when it is asked to, and waits for the listener', async () => {
       const { store } = fixture();
       const ids: string[] = [];
       for (let number = 0; number < 5; number++) {

@@ -9,9 +9,9 @@ export interface Condition {
 
 /** A filter as SQL; without any restriction, every event matches. */
 export function conditionOf(filter: EventFilter): Condition {
-  const parts: Condition[] = [];
+  const conditions: Condition[] = [];
   const add = (value: unknown, sql: string) => {
-    if (value !== undefined) parts.push({ sql, params: [value] });
+    if (value !== undefined) conditions.push({ sql, params: [value] });
   };
   add(filter.status, 'status = ?');
   add(filter.site, 'site_id = ?');
@@ -20,11 +20,11 @@ export function conditionOf(filter: EventFilter): Condition {
   add(filter.since, 'event_time >= ?');
   add(filter.until, 'event_time < ?');
   add(filter.q, 'instr(body, ?) > 0');
-  if (filter.kind !== undefined) parts.push(kindIn([filter.kind].flat()));
-  if (filter.ids) parts.push(anyOf(filter.ids));
+  if (filter.kind !== undefined) conditions.push(kindIn([filter.kind].flat()));
+  if (filter.ids) conditions.push(anyOf(filter.ids));
   return {
-    sql: parts.map(({ sql }) => `(${sql})`).join(' AND ') || 'TRUE',
-    params: parts.flatMap(({ params }) => params),
+    sql: conditions.map(({ sql }) => `(${sql})`).join(' AND ') || 'TRUE',
+    params: conditions.flatMap(({ params }) => params),
   };
 }
 
