@@ -1,13 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { copyProgram } from '../support/program-copy.ts';
+import type { RunOptions } from '../support/run-cli.ts';
+
+type Program = NonNullable<RunOptions['program']>;
 
 let installation: Installation;
-let copy: string;
 
 beforeAll(async () => {
   installation = await install({ WEBHOOK_SECRET: SECRET });
@@ -16,18 +19,14 @@ beforeAll(async () => {
   await eventually('it is handled', async () => (await event()).status === 'handled');
   service.child.kill('SIGTERM');
   await service.exited;
-  copy = copyProgram();
 });
 
 afterAll(async () => {
   await installation.dispose();
-  rmSync(copy, { recursive: true });
 });
 
 /** The one that there is. */
 const event = () => installation.json(['events', 'list']);
-
-const run = (args: readonly string[]) => installation.spawnCli(args, { cli: join(copy, 'bin/hookkit.js') });
 
 const states = [
   ['a mistake in the language', 'export const tracks = {\n', /tracks\.ts:\d+[\s\S]*SyntaxError/],
@@ -41,7 +40,15 @@ const states = [
 ] as const;
 
 describe.each(states)('when a file of src/handlers/ has %s', (_state, text, told) => {
-  beforeAll(() => writeFileSync(join(copy, 'src/handlers/tracks.ts'), text));
+  // Each state has a program of its own: Node does not load a module again once it has failed.
+  let copy: string;
+  let program: Program;
+  beforeAll(async () => {
+    copy = copyProgram();
+    writeFileSync(join(copy, 'src/handlers/tracks.ts'), text);
+    program = (await import(pathToFileURL(join(copy, 'src/cli/main.ts')).href)).run;
+  });
+  afterAll(() => rmSync(copy, { recursive: true }));
 
   test.each([
     ['--help'],
@@ -50,7 +57,7 @@ describe.each(states)('when a file of src/handlers/ has %s', (_state, text, told
     ['handlers', '--help'],
     ['events', 'export'],
   ])('hookkit %s %s does its work', async (...args) => {
-    const { code, stdout, stderr } = await run(args);
+    const { code, stdout, stderr } = await installation.cli(args, { program });
     expect(stderr).toBe('');
     expect(stdout).not.toBe('');
     expect(code).toBe(0);
@@ -62,7 +69,10 @@ describe.each(states)('when a file of src/handlers/ has %s', (_state, text, told
     [['handlers', 'try', '--kind', 'media_available', '--media', 'UUhbHm6C']],
     [['events', 'replay', '--all', '--run']],
   ])('hookkit %j says where and what, ends with 1, and has changed nothing', async (args) => {
-    const { code, stderr } = await run(args);
+    const { code, stderr } =
+      args[0] === 'serve'
+        ? await installation.spawnCli(args, { cli: join(copy, 'bin/hookkit.js') })
+        : await installation.cli(args, { program });
     expect(stderr).toMatch(/^hookkit: src\/handlers\/ does not load:\n/m);
     expect(stderr).toMatch(told);
     expect(stderr).not.toMatch(/node:internal|load-handlers/);

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { afterAll, afterEach, describe } from '@jest/globals';
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { present } from './only.ts';
 
@@ -24,24 +24,24 @@ export function describeInBrowser(name: string, tests: () => void): void {
   describe.skip(name, tests);
 }
 
-/** Gives a function that opens a fresh tab, with nothing kept from the one before. */
+/** Gives a function that opens a fresh tab, with nothing kept from the one before. The first one starts the browser. */
 export function tabs(): (options?: BrowserContextOptions) => Promise<Tab> {
   const profile = mkdtempSync(join(tmpdir(), 'hookkit-chromium-'));
-  let browser: BrowserContext | undefined;
+  let browser: Promise<BrowserContext> | undefined;
   const open: BrowserContext[] = [];
-  beforeAll(async () => {
-    const options = { executablePath: CHROMIUM, args: FLAGS.split(' ') };
-    browser = await chromium.launchPersistentContext(profile, options);
-  });
   afterEach(async () => {
     for (const context of open.splice(0)) await context.close();
   });
   afterAll(async () => {
-    await browser?.close();
+    await (await browser)?.close();
     rmSync(profile, { recursive: true, force: true });
   });
   return async (options = {}) => {
-    const context = await present(browser?.browser() ?? undefined).newContext(options);
+    browser ??= chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM,
+      args: FLAGS.split(' '),
+    });
+    const context = await present((await browser).browser() ?? undefined).newContext(options);
     open.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(10_000); // less than a test has, so that it says what it waited for

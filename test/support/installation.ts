@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
-import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
+import {
+  type CliOptions,
+  type CliRun,
+  type RunOptions,
+  runCli,
+  type SpawnOptions,
+  spawnCli,
+} from './run-cli.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -19,7 +26,7 @@ export interface Installation {
   readonly provider: ProviderProxy;
   /** what every command and server printed, on either stream */
   readonly outputs: string[];
-  cli(args: readonly string[], options?: CliOptions): Promise<CliRun>;
+  cli(args: readonly string[], options?: RunOptions): Promise<CliRun>;
   /** The same in a process of its own. */
   spawnCli(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
   /** Runs a command that must succeed and print JSON. */
@@ -61,7 +68,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     outputs.push(run.stdout, run.stderr);
     return run;
   };
-  const cli = (args: readonly string[], options: CliOptions = {}) =>
+  const cli = (args: readonly string[], options: RunOptions = {}) =>
     noted(runCli(args, { ...options, env: { ...env, ...options.env } }));
   return {
     directory,

@@ -18,10 +18,13 @@ const HANDLERS = {
   ],
 };
 
-/** A copy of the program in a directory of its own, to be changed and run; with handlers of its own, too. */
-export function copyProgram(): string {
+/**
+ * A copy of the program in a directory of its own, to be changed and run; with handlers of its own, too.
+ * @param more what else of the project stands in it
+ */
+export function copyProgram(...more: readonly string[]): string {
   const copy = mkdtempSync(join(tmpdir(), 'hookkit-copy-'));
-  for (const name of ['bin', 'src', 'package.json'])
+  for (const name of ['bin', 'src', 'package.json', ...more])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   rmSync(join(copy, 'src/handlers'), { recursive: true });
   mkdirSync(join(copy, 'src/handlers'));

@@ -18,6 +18,13 @@ export interface CliOptions {
   readonly cwd?: string;
 }
 
+export interface RunOptions extends CliOptions {
+  /** interrupts the command as Ctrl-C does */
+  readonly signal?: AbortSignal;
+  /** `run` of another copy of the program */
+  readonly program?: typeof run;
+}
+
 export interface SpawnOptions extends CliOptions {
   /** bin/hookkit.js of another copy of the program */
   readonly cli?: string;
@@ -29,21 +36,18 @@ export interface SpawnOptions extends CliOptions {
 
 const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 
-/**
- * Runs `hookkit` in this process.
- * @param signal interrupts the command as Ctrl-C does
- */
+/** Runs `hookkit` in this process. */
 export async function runCli(
   args: readonly string[],
-  { env, stdin = '', cwd = tmpdir(), signal }: CliOptions & { readonly signal?: AbortSignal } = {},
+  { env, stdin = '', cwd = tmpdir(), signal, program = run }: RunOptions = {},
 ): Promise<CliRun> {
   const stdout = new Collector();
   const stderr = new Collector();
-  const code = await run(args, {
+  const code = await program(args, {
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout,
     stderr,
-    env: { HANDLERS: sampleHandlers, ...env },
+    env: { ...(program === run && { HANDLERS: sampleHandlers }), ...env },
     cwd, // a .env of whoever runs the tests is not to count
     signal: signal ?? new AbortController().signal,
   });

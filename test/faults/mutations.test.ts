@@ -1,0 +1,211 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { copyProgram } from '../support/program-copy.ts';
+
+/** A rule, one change of the source that breaks it, and the tests that must notice. */
+interface Mutation {
+  readonly rule: string;
+  readonly file: string;
+  /** stands in the file once */
+  readonly original: string;
+  readonly mutant: string;
+  readonly suite: string;
+  /** only the tests of the suite whose names contain this; all unless told otherwise */
+  readonly tests?: string;
+}
+
+const CONFORMANCE = 'test/store/sqlite/conformance-without-threads.test.ts';
+
+const mutations: readonly Mutation[] = [
+  {
+    rule: 'what was acknowledged is on disk: the ack waits for the commit',
+    file: 'src/receiver/webhook-route.ts',
+    original: 'return store.record(notification).finally(() => waitingAcks--);',
+    mutant:
+      "void store.record(notification).finally(() => waitingAcks--); return { status: 'accepted', id: '0-0' };",
+    suite: 'test/receiver/overload.test.ts',
+  },
+  {
+    rule: 'what was acknowledged is on disk: the database is opened with synchronous FULL',
+    file: 'src/store/sqlite/open-database.ts',
+    original: "db.pragma('synchronous = FULL');",
+    mutant: "db.pragma('synchronous = NORMAL');",
+    suite: 'test/store/sqlite/opening.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the signature is right',
+    file: 'src/notification/token.ts',
+    original: 'if (isRight && isPlaced) signer ??= key;',
+    mutant: 'if (isPlaced || isRight) signer ??= key;',
+    suite: 'test/notification/token-refusal.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the claims equal the body exactly',
+    file: 'src/notification/token.ts',
+    original: 'const path = firstDifference(claims, body);',
+    mutant: 'const path = undefined;',
+    suite: 'test/notification/token-refusal.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: a retired secret verifies nothing',
+    file: 'src/receiver/keyring.ts',
+    original: 'retireAt === undefined || retireAt > now',
+    mutant: 'retireAt === undefined || retireAt > 0 * now',
+    suite: 'test/receiver/secrets.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the quarantine admits what verifies',
+    file: 'src/receiver/quarantine.ts',
+    original: 'if (!verifyNotification(token, parseJsonText(body), keyring.keysFor(webhookId), body))',
+    mutant: '',
+    suite: 'test/receiver/quarantine.test.ts',
+  },
+  {
+    rule: 'never two of one resource at once',
+    file: 'src/store/sqlite/operations/claim.ts',
+    original: 'SELECT resource FROM lanes WHERE event IS NULL ORDER BY head',
+    mutant: 'SELECT resource FROM lanes ORDER BY head',
+    suite: CONFORMANCE,
+    tests: 'gives one event, when several of one resource are ready',
+  },
+  {
+    rule: 'an attempt is counted when it is claimed',
+    file: 'src/store/sqlite/operations/claim.ts',
+    original: 'attempts: ready.attempts + 1',
+    mutant: 'attempts: ready.attempts',
+    suite: CONFORMANCE,
+    tests: 'as running in its first attempt',
+  },
+  {
+    rule: 'handled at least once: a lease that ran out gives its event to another process',
+    file: 'src/store/sqlite/operations/recover.ts',
+    original: 'lanes.lease_until <= +:now',
+    mutant: 'lanes.lease_until <= 0 * :now',
+    suite: CONFORMANCE,
+    tests: 'a lease that runs out',
+  },
+  {
+    rule: 'never two of one resource at once: a lease holds until its last millisecond',
+    file: 'src/store/sqlite/operations/recover.ts',
+    original: 'lanes.lease_until <= +:now',
+    mutant: 'lanes.lease_until <= 1 + :now',
+    suite: CONFORMANCE,
+    tests: 'a lease that runs out',
+  },
+  {
+    rule: 'a handler can tell a repeat: a step that was done does not run again',
+    file: 'src/dispatch/once.ts',
+    original: 'if (done) return',
+    mutant: "if (done && step === '') return",
+    suite: 'test/dispatch/once.test.ts',
+  },
+  {
+    rule: 'an ack never waits for a handler',
+    file: 'src/service.ts',
+    original: '  const app = createReceiver({\n    store,\n',
+    mutant: `  const handled = async (id: EventStore extends { event(id: infer Id): unknown } ? Id : never) => {
+    for (let event = await store.event(id); event?.status === 'pending' || event?.status === 'running'; ) {
+      dispatcher.wake();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      event = await store.event(id);
+    }
+  };
+  const app = createReceiver({
+    store: {
+      quarantine: (...given) => store.quarantine(...given),
+      secrets: () => store.secrets(),
+      async record(notification: Parameters<EventStore['record']>[0]) {
+        const recorded = await store.record(notification);
+        await handled(recorded.id);
+        return recorded;
+      },
+    } as EventStore,
+`,
+    suite: 'test/scenarios/acks-never-wait.test.ts',
+    tests: 'when no handler ever ends',
+  },
+  {
+    rule: 'nobody slows the service down: an overload is answered with 503',
+    file: 'src/receiver/webhook-route.ts',
+    original: 'const isOverloaded = () => waitingAcks >= options.maxWaitingAcks;',
+    mutant: 'const isOverloaded = () => false;',
+    suite: 'test/receiver/overload.test.ts',
+  },
+  {
+    rule: 'nobody slows the service down: what verifies is never throttled',
+    file: 'src/receiver/verdict.ts',
+    original: 'if (limits.isThrottled && !isSigned(token, keys))',
+    mutant: 'if (limits.isThrottled)',
+    suite: 'test/receiver/verdict.test.ts',
+  },
+];
+
+/** The project, to be changed. */
+let copy: string;
+beforeAll(() => {
+  copy = copyProgram('test', 'jest.config.js');
+});
+afterAll(() => rmSync(copy, { recursive: true }));
+
+/** Runs tests of the copy; tells their exit code and what they printed. */
+async function runTests({ suite, tests }: Pick<Mutation, 'suite' | 'tests'>) {
+  const { TEST_SIZE: _, ...env } = process.env;
+  const args = [
+    'node_modules/jest/bin/jest.js',
+    '--runInBand',
+    '--runTestsByPath',
+    suite,
+    '--testTimeout=10000',
+  ];
+  const child = spawn(process.execPath, tests === undefined ? args : [...args, '-t', tests], {
+    cwd: copy,
+    env,
+  });
+  const [, told, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ]);
+  return { code, told };
+}
+
+/** How many tests a run of Jest says that it had. */
+function count(told: string, what: 'failed' | 'passed'): number {
+  return Number(new RegExp(`^Tests:.*?(\\d+) ${what}`, 'm').exec(told)?.[1] ?? 0);
+}
+
+const runs = new Set(mutations.map(({ suite, tests }) => JSON.stringify({ suite, tests })));
+
+describe('the tests of the rules', () => {
+  test.each([...runs].map((run) => JSON.parse(run)))(
+    'pass, when nothing is changed: $suite $tests',
+    async (run) => {
+      const { code, told } = await runTests(run);
+      expect({ code, isAny: count(told, 'passed') > 0, told }).toMatchObject({ code: 0, isAny: true });
+    },
+  );
+
+  test.each(mutations)('fail, when this rule is broken: $rule', async (mutation) => {
+    const path = join(copy, mutation.file);
+    const source = readFileSync(path, 'utf8');
+    expect(source.split(mutation.original)).toHaveLength(2);
+    writeFileSync(
+      path,
+      source.replace(mutation.original, () => mutation.mutant),
+    );
+    try {
+      const { code, told } = await runTests(mutation);
+      // A program that does not even load would make every test fail.
+      expect(told).not.toMatch(/Test suite failed to run|SyntaxError|ReferenceError/);
+      expect({ code, isNoticed: count(told, 'failed') > 0, told }).toMatchObject({
+        code: 1,
+        isNoticed: true,
+      });
+    } finally {
+      writeFileSync(path, source);
+    }
+  });
+});
