@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { listeningOn } from '../mock/support/listening.ts';
 import type { Installation } from './installation.ts';
-import type { CliRun } from './run-cli.ts';
+import { type CliRun, runCli } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 
@@ -44,6 +44,19 @@ const stubs = (newHost: string) => ({
   while [ $# -gt 1 ]; do cp -p "$1" "$to" || exit 1; shift; done`,
 });
 
+/** A command line that is a call of hookkit and nothing that a shell has to do: it runs in this process. */
+const PLAIN = /^npx hookkit ([\w./:=, @-]+)$/;
+
+async function inShell(command: string, options: Pick<SpawnOptions, 'cwd' | 'env'>): Promise<CliRun> {
+  const child = spawn('sh', ['-c', command], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ]);
+  return { stdout, stderr, code };
+}
+
 /** Sits down in an empty clone, in `name` under the directory of an installation. */
 export async function operatorAt(installation: Installation, name = 'clone'): Promise<Operator> {
   const directory = join(installation.directory, name);
@@ -69,16 +82,10 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
     here,
     async type(command, { code: expected } = { code: 0 }) {
       const typed = [...here].reduce((line, [there, own]) => line.replaceAll(there, own), command);
-      const child = spawn('sh', ['-c', typed], {
-        cwd: directory,
-        env: { ...env, PATH: `${bin}:${process.env.PATH}` },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const [stdout, stderr, code] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        new Promise<number | null>((resolve) => child.once('exit', resolve)),
-      ]);
+      const plain = PLAIN.exec(typed)?.[1];
+      const { stdout, stderr, code } = await (plain === undefined
+        ? inShell(typed, { cwd: directory, env: { ...env, PATH: `${bin}:${process.env.PATH}` } })
+        : runCli(plain.split(/ +/), { cwd: directory, env }));
       installation.outputs.push(stdout, stderr);
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };
