@@ -45,7 +45,7 @@ export interface Observer {
 }
 
 /** What an admin listener works with. */
-export interface AdminParts {
+export interface AdminNeeds {
   readonly store: EventStore;
   readonly config: Config;
   readonly clock: Clock;
@@ -57,5 +57,5 @@ export interface AdminParts {
 /** Watches the service, and opens a listener of its own once that runs. */
 export interface Admin {
   readonly observer: Observer;
-  start(parts: AdminParts): Promise<{ readonly url: string; stop(): Promise<void> }>;
+  start(needs: AdminNeeds): Promise<{ readonly url: string; stop(): Promise<void> }>;
 }

@@ -2,15 +2,15 @@ import type { Config } from '../config.ts';
 import { StatusesClient } from '../provider/index.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 
-type Parts = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer'> & {
+type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer'> & {
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
 };
 
 /** A dispatcher with the settings of the configuration, for every place that runs handlers. */
-export function configuredDispatcher(config: Config, { random, ...parts }: Parts): Dispatcher {
+export function configuredDispatcher(config: Config, { random, ...needs }: Needs): Dispatcher {
   return new Dispatcher({
-    ...parts,
+    ...needs,
     concurrency: config.DISPATCH_CONCURRENCY,
     handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
     leaseMs: config.LEASE_MS,

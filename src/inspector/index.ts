@@ -3,7 +3,7 @@ import { boundedServer } from '../base/bounded-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Listener } from '../base/listener.ts';
-import type { Admin, AdminParts } from '../observer.ts';
+import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
 import { Watch } from './watch/watch.ts';
 
@@ -50,7 +50,7 @@ export function createInspector(clock: Clock, droppedLogLines?: () => number): A
 }
 
 /** Loads an app at its first request: a server without visitors starts faster and smaller. */
-function onFirstRequest(load: () => Promise<RequestListener>, log: AdminParts['log']): RequestListener {
+function onFirstRequest(load: () => Promise<RequestListener>, log: AdminNeeds['log']): RequestListener {
   let loading: Promise<RequestListener> | undefined;
   return (req, res) => {
     loading ??= load();

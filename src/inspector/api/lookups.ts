@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AdminParts } from '../../observer.ts';
+import type { AdminNeeds } from '../../observer.ts';
 import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
@@ -18,7 +18,7 @@ import { Refused } from './endpoint.ts';
 import type { BulkReplays } from './replays.ts';
 
 /** The sources of what the inspector shows: store and configuration of the service, its own watch, and its replays. */
-export type Inspected = AdminParts & { readonly watch: Watch; readonly replays: BulkReplays };
+export type Inspected = AdminNeeds & { readonly watch: Watch; readonly replays: BulkReplays };
 
 /** How many events one search looks at: well under 100 ms in a store of 5 million events. */
 const REACH = 20_000;

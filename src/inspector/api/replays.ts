@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
-import type { AdminParts } from '../../observer.ts';
+import type { AdminNeeds } from '../../observer.ts';
 import { resetEvents } from '../../replay/reset-events.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
-export type ReplayParts = Pick<AdminParts, 'store' | 'wake'>;
+export type ReplayParts = Pick<AdminNeeds, 'store' | 'wake'>;
 
 /** Resets one event to pending. */
 export async function replayOne(
@@ -81,12 +81,12 @@ const REMEMBERED = 100;
  * same id, it tells how far it is and is not repeated.
  */
 export class BulkReplays {
-  readonly #parts: Pick<AdminParts, 'store' | 'clock' | 'wake' | 'log'>;
+  readonly #parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>;
   readonly #known = new Map<string, Running>();
   readonly #stop = new AbortController();
   #current: Running | undefined;
 
-  constructor(parts: Pick<AdminParts, 'store' | 'clock' | 'wake' | 'log'>) {
+  constructor(parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>) {
     this.#parts = parts;
   }
 
