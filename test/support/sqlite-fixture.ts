@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { unavailable } from '../../src/store/sqlite/thread-link.ts';
+import { unavailable } from '../../src/store/sqlite/store-link.ts';
 import type { StoreFactory } from './store-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
