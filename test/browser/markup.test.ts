@@ -10,7 +10,7 @@ const markup = (name: string) =>
 
 describeInBrowser('markup in a notification', () => {
   let inspected: Inspected;
-  const openTab = tabs();
+  const openTab = tabs('visitor');
 
   beforeAll(async () => {
     inspected = await inspect(

@@ -19,7 +19,7 @@ const PAGES = [
   ['Webhooks', '/webhooks'],
 ] as const;
 
-const openTab = tabs();
+const openTab = tabs('visitor');
 
 describeInBrowser('a page', () => {
   let inspected: InspectedMock;

@@ -57,7 +57,7 @@ test.each(cases)(
     const create = createCommand(hookOf(service), site);
     const { id: old } = await here.json([...create, '--description', 'd']);
     const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
-    const traffic = startTraffic(here.mock, site);
+    const traffic = startTraffic(here.mock, site, 10);
     const rotate = ['webhooks', 'rotate', old];
     expect(await killAt(rotate, step, moment)).toBe(null);
     const { id, replaced } = await here.json(rotate);

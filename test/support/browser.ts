@@ -1,14 +1,17 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { afterAll, afterEach, describe } from '@jest/globals';
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { present } from './only.ts';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 const FLAGS =
-  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking ' +
-  '--disable-component-update --disable-sync';
+  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking ' +
+  '--disable-component-update --disable-sync --process-per-site';
 
 /** A page, and what went wrong on it. */
 export interface Tab {
@@ -24,26 +27,34 @@ export function describeInBrowser(name: string, tests: () => void): void {
   describe.skip(name, tests);
 }
 
-/** Gives a function that opens a fresh tab, with nothing kept from the one before. The first one starts the browser. */
-export function tabs(): (options?: BrowserContextOptions) => Promise<Tab> {
-  const profile = mkdtempSync(join(tmpdir(), 'hookkit-chromium-'));
-  let browser: Promise<BrowserContext> | undefined;
-  const open: BrowserContext[] = [];
+/**
+ * Gives a function that opens a tab. The first one starts the browser.
+ * @param kept what is kept from tab to tab of a suite: nothing, or `visitor` for suites that only look at pages, where tabs
+ *   with the same options share a process
+ */
+export function tabs(
+  kept: 'nothing' | 'visitor' = 'nothing',
+): (options?: BrowserContextOptions) => Promise<Tab> {
+  let browser: Promise<Browser> | undefined;
+  const open = new Set<BrowserContext | Page>();
+  const visitors = new Map<string, Promise<BrowserContext>>();
   afterEach(async () => {
-    for (const context of open.splice(0)) await context.close();
+    for (const one of open) await one.close();
+    open.clear();
   });
   afterAll(async () => {
     await (await browser)?.close();
-    rmSync(profile, { recursive: true, force: true });
   });
   return async (options = {}) => {
-    browser ??= chromium.launchPersistentContext(profile, {
-      executablePath: CHROMIUM,
-      args: FLAGS.split(' '),
-    });
-    const context = await present((await browser).browser() ?? undefined).newContext(options);
-    open.push(context);
+    // Not with a profile of its own: that opens a window, whose tab strip takes as long to draw as a page.
+    browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(' ') });
+    const running = await browser;
+    const name = JSON.stringify(options);
+    const visitor = visitors.get(name) ?? running.newContext(options);
+    if (kept === 'visitor') visitors.set(name, visitor);
+    const context = await visitor;
     const page = await context.newPage();
+    open.add(kept === 'visitor' ? page : context);
     page.setDefaultTimeout(10_000); // less than a test has, so that it says what it waited for
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));

@@ -39,7 +39,7 @@ export function handlersAtWork(): () => HandlersAtWork {
 async function build() {
   const directory = await temporaryDirectory();
   const clock = new VirtualClock();
-  const store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock });
+  const store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock, threads: false });
   const log = logLines();
   let dispatcher: Dispatcher | undefined;
   return {

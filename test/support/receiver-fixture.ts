@@ -58,7 +58,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
   cleanUps.push(() => rm(directory, { recursive: true }));
   const clock = new JumpingClock();
   const open = async () => {
-    const opened = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock });
+    const opened = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock, threads: false });
     cleanUps.push(() => opened.close());
     return opened;
   };

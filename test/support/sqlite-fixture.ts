@@ -1,22 +1,28 @@
+import { copyFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type SqliteOptions, SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { afterAll } from '@jest/globals';
+import Database from 'better-sqlite3';
+import type { Clock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { unavailable } from '../../src/store/sqlite/store-link.ts';
 import type { StoreFactory } from './store-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A SQLite store on a real file, as the service opens it. */
-export const sqliteFixture = fixtureWith({});
+export const sqliteFixture = fixtureWith('threads');
 
 /** The same without threads of its own, as commands open it. */
-export const threadlessFixture = fixtureWith({ threads: false });
+export const threadlessFixture = fixtureWith('no threads');
 
-function fixtureWith(options: Pick<SqliteOptions, 'threads'>): StoreFactory {
+function fixtureWith(kind: 'threads' | 'no threads'): StoreFactory {
   return async (clock) => {
     const directory = await temporaryDirectory();
     const path = join(directory, 'receiver.db');
     const opened: SqliteStore[] = [];
     const open = async () => {
-      const store = await SqliteStore.open({ path, clock, ...options });
+      const store = await SqliteStore.open({ path, clock, threads: kind === 'threads' });
       opened.push(store);
       return store;
     };
@@ -27,4 +33,103 @@ function fixtureWith(options: Pick<SqliteOptions, 'threads'>): StoreFactory {
     };
     return { clock, store, open, cleanUp };
   };
+}
+
+/**
+ * Stores with threads, for a suite of many small tests: to start two threads takes longer than such a test. The stores stay
+ * open from test to test, and each test finds their one database as a new one is.
+ */
+export function keptFixture(): StoreFactory {
+  let database: KeptDatabase | undefined;
+  afterAll(() => database?.close());
+  return async (clock) => {
+    database ??= await KeptDatabase.make();
+    return database.fixture(clock);
+  };
+}
+
+class KeptDatabase {
+  readonly #directory: string;
+  readonly #path: string;
+  /** Nobody's: the stores take their time from that of the test. */
+  #clock: Clock = new VirtualClock();
+  #idle: SqliteStore[] = [];
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+    this.#path = join(directory, 'receiver.db');
+  }
+
+  static async make(): Promise<KeptDatabase> {
+    const database = new KeptDatabase(await temporaryDirectory());
+    database.#idle.push(await database.#open());
+    const db = new Database(database.#path);
+    db.exec(`VACUUM INTO '${database.#path}.new'`);
+    db.close();
+    copyFileSync(`${database.#path}.key`, `${database.#path}.new.key`);
+    return database;
+  }
+
+  async fixture(clock: VirtualClock): ReturnType<StoreFactory> {
+    this.#clock = clock;
+    const used = new Set<SqliteStore>();
+    let isOver = false;
+    const open = async () => {
+      const store = this.#idle.pop() ?? (await this.#open());
+      used.add(store);
+      const close = () => {
+        used.delete(store);
+        return store.close();
+      };
+      // What a test has left running finds its store closed, and touches nothing of the next test.
+      return new Proxy(store, {
+        get(_, name) {
+          if (isOver) return () => Promise.reject(unavailable('the test of this store is over'));
+          if (name === 'close') return close;
+          const member: unknown = Reflect.get(store, name);
+          return typeof member === 'function' ? member.bind(store) : member;
+        },
+      });
+    };
+    const store = await open();
+    const cleanUp = async () => {
+      isOver = true;
+      // What is under way is written before the database is made as new.
+      for (const one of used) await one.renew('nobody', 0);
+      this.#idle.push(...used);
+      this.#renew();
+    };
+    return { clock, store, open, cleanUp };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.map((one) => one.close()));
+    await rm(this.#directory, { recursive: true });
+  }
+
+  #open(): Promise<SqliteStore> {
+    const clock: Clock = {
+      now: () => this.#clock.now(),
+      after: (ms, run) => this.#clock.after(ms, run),
+    };
+    return SqliteStore.open({ path: this.#path, clock });
+  }
+
+  #renew(): void {
+    const db = new Database(this.#path);
+    db.exec(`ATTACH '${this.#path}.new' AS new`);
+    const tables = db
+      .prepare<[], string>(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'sqlite_stat1'",
+      )
+      .pluck()
+      .all();
+    db.transaction(() => {
+      // Twice, as triggers write into other tables.
+      for (const table of [...tables, ...tables]) db.exec(`DELETE FROM main.${table}`);
+      for (const table of tables) db.exec(`INSERT INTO main.${table} SELECT * FROM new.${table}`);
+    }).immediate();
+    db.close();
+    copyFileSync(`${this.#path}.new.key`, `${this.#path}.key`);
+  }
 }
