@@ -1,10 +1,9 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { listeningOn } from '../mock/support/listening.ts';
+import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
 import { type CliRun, runCli } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
@@ -70,7 +69,7 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
     writeFileSync(join(bin, program), `#!/bin/sh\n${script}\n`);
     chmodSync(join(bin, program), 0o755);
   }
-  const url = await freeUrl();
+  const url = `http://127.0.0.1:${await freePort()}`;
   const env = { HOST: '127.0.0.1', PORT: new URL(url).port, HANDLERS: sampleHandlers };
   const here = new Map([
     ['https://your.host', url],
@@ -122,10 +121,4 @@ export function providerSettings({ env }: Installation): Record<string, string> 
     PROVIDER_BASE_URL: env.PROVIDER_BASE_URL ?? '',
     PROVIDER_API_SECRET: env.PROVIDER_API_SECRET ?? '',
   };
-}
-
-async function freeUrl(): Promise<string> {
-  const { url, close } = await listeningOn(createServer());
-  await close();
-  return url;
 }

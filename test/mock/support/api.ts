@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 /** An answer, its body parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
@@ -14,14 +17,21 @@ export async function ask(
   body?: unknown,
   headers: Record<string, string> = { Authorization: 'mock-api-secret', 'Content-Type': 'application/json' },
 ): Promise<Answer> {
-  const response = await fetch(url, {
-    method,
-    headers,
-    redirect: 'manual',
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: parsed(text) };
+  // A connection of its own: one that is kept may be closed by the server in the moment in which it is used again.
+  const request = http.request(url, { method, headers, agent: false });
+  request.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
+  const [response]: IncomingMessage[] = await once(request, 'response');
+  if (!response) throw new Error('no answer');
+  const content = await text(response);
+  const given = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(given),
+    text: content,
+    json: parsed(content),
+  };
 }
 
 function parsed(text: string): unknown {
