@@ -6,11 +6,11 @@ import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { closeAll, startStatuses } from '../provider/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { logLines } from '../support/log-lines.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { eachWithStore } from '../support/store-fixture.ts';
 import { verified } from '../support/verified-notification.ts';
 
-const current = eachWithStore(keptFixture());
+const current = eachWithStore(sqliteFixture());
 afterEach(closeAll);
 
 /** Has one event handled under a configuration; tells what the handler found as `ctx.statuses`. */

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { defineHandlers, type HandlerContext, skip } from '../../src/dispatch/handler.ts';
 import { eachWithStage } from '../support/dispatch-stage.ts';
 import { only } from '../support/only.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 
 /** Handlers that note what they are told, and fail in their first so many runs. */
 function noting(failures = 0) {

@@ -3,10 +3,10 @@ import { KitError } from '../../src/base/errors.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { present } from '../support/only.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 const PATIENT = { handlerTimeoutMs: 100 * LEASE_MS };
 
 function fails(): never {

@@ -10,10 +10,10 @@ import {
 } from '../../src/dispatch/handler.ts';
 import { backoffMs } from '../../src/dispatch/settlement.ts';
 import { BASE_MS, CAP_MS, eachWithStage, MAX_ATTEMPTS, SEED } from '../support/dispatch-stage.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 
 /** Longer than all attempts of one event may take. */
 const ALL_ATTEMPTS_MS = MAX_ATTEMPTS * CAP_MS;

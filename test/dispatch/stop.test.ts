@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { defineHandlers, retry } from '../../src/dispatch/handler.ts';
 import { eachWithStage } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 const GRACE_MS = 10_000;
 /** Longer than handlers may take once their signals are aborted at a stop. */
 const ABORTED_MS = 5000;

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { verified } from '../support/verified-notification.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 
 /** Fails the first so many times, as a store that cannot commit does. */
 function failing(times: number): () => void {

@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { CAP_MS, eachWithStage, MAX_ATTEMPTS, TIMEOUT_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { keptFixture } from '../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
 
-const stage = eachWithStage(keptFixture());
+const stage = eachWithStage(sqliteFixture());
 
 /** Longer than a handler may take to end once its signal is aborted. */
 const LEFT_BEHIND_MS = 10_000;

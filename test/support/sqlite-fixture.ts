@@ -10,58 +10,37 @@ import { unavailable } from '../../src/store/sqlite/store-link.ts';
 import type { StoreFactory } from './store-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A SQLite store on a real file, as the service opens it. */
-export const sqliteFixture = fixtureWith('threads');
-
-/** The same without threads of its own, as commands open it. */
-export const threadlessFixture = fixtureWith('no threads');
-
-function fixtureWith(kind: 'threads' | 'no threads'): StoreFactory {
-  return async (clock) => {
-    const directory = await temporaryDirectory();
-    const path = join(directory, 'receiver.db');
-    const opened: SqliteStore[] = [];
-    const open = async () => {
-      const store = await SqliteStore.open({ path, clock, threads: kind === 'threads' });
-      opened.push(store);
-      return store;
-    };
-    const store = await open();
-    const cleanUp = async () => {
-      await Promise.all(opened.map((one) => one.close()));
-      await rm(directory, { recursive: true });
-    };
-    return { clock, store, open, cleanUp };
-  };
-}
+type Kind = 'threads' | 'no threads';
 
 /**
- * Stores with threads, for a suite of many small tests: to start two threads takes longer than such a test. The stores stay
- * open from test to test, and each test finds their one database as a new one is.
+ * SQLite stores on a real file: with threads as the service opens them, without as commands do. To start two threads takes
+ * longer than most tests, so the stores of a suite stay open, and each test finds their one database as a new one is.
  */
-export function keptFixture(): StoreFactory {
+export function sqliteFixture(kind: Kind = 'threads'): StoreFactory {
   let database: KeptDatabase | undefined;
   afterAll(() => database?.close());
   return async (clock) => {
-    database ??= await KeptDatabase.make();
+    database ??= await KeptDatabase.make(kind);
     return database.fixture(clock);
   };
 }
 
 class KeptDatabase {
+  readonly #kind: Kind;
   readonly #directory: string;
   readonly #path: string;
   /** Nobody's: the stores take their time from that of the test. */
   #clock: Clock = new VirtualClock();
   #idle: SqliteStore[] = [];
 
-  private constructor(directory: string) {
+  private constructor(kind: Kind, directory: string) {
+    this.#kind = kind;
     this.#directory = directory;
     this.#path = join(directory, 'receiver.db');
   }
 
-  static async make(): Promise<KeptDatabase> {
-    const database = new KeptDatabase(await temporaryDirectory());
+  static async make(kind: Kind): Promise<KeptDatabase> {
+    const database = new KeptDatabase(kind, await temporaryDirectory());
     database.#idle.push(await database.#open());
     const db = new Database(database.#path);
     db.exec(`VACUUM INTO '${database.#path}.new'`);
@@ -112,7 +91,7 @@ class KeptDatabase {
       now: () => this.#clock.now(),
       after: (ms, run) => this.#clock.after(ms, run),
     };
-    return SqliteStore.open({ path: this.#path, clock });
+    return SqliteStore.open({ path: this.#path, clock, threads: this.#kind === 'threads' });
   }
 
   #renew(): void {

@@ -1,4 +1,4 @@
-import { threadlessFixture } from '../../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../../support/sqlite-fixture.ts';
 import { describeEventStore } from '../conformance.ts';
 
-describeEventStore('SQLite without threads', threadlessFixture);
+describeEventStore('SQLite without threads', sqliteFixture('no threads'));

@@ -1,4 +1,4 @@
-import { keptFixture } from '../../support/sqlite-fixture.ts';
+import { sqliteFixture } from '../../support/sqlite-fixture.ts';
 import { describeEventStore } from '../conformance.ts';
 
-describeEventStore('SQLite', keptFixture());
+describeEventStore('SQLite', sqliteFixture());
