@@ -40,7 +40,7 @@ if (code !== 0) process.exitCode = code;
 function advice() {
   const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   if (!existsSync(own)) {
-    return 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which brings one for npx and npm';
+    return 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which installs one for npx and npm';
   }
   if (!process.env.npm_execpath) return 'use npx hookkit';
   return `npm has found ${process.execPath} first; use ${own} ${fileURLToPath(import.meta.url)}`;

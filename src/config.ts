@@ -134,7 +134,7 @@ export function parseConfig(env: Environment, told = 'the environment'): Config 
 
 function describe(name: Variable, given: string): string {
   const { valid, secret } = metaOf(variables[name]);
-  return `${secret ? 'what was given (not shown)' : JSON.stringify(given)} is not valid; it takes ${valid}`;
+  return `${secret ? 'the given value (not shown)' : JSON.stringify(given)} is not valid; it takes ${valid}`;
 }
 
 /** The description of a schema, under any default, transformation or `optional` around it. */

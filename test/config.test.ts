@@ -177,7 +177,7 @@ describe('an environment', () => {
     (name) => {
       const given = name === 'WEBHOOK_SECRET' ? 'hunter2\nhunter2' : 'mysql://user hunter2@host';
       const message = mistakesOf({ [name]: given });
-      expect(message).toContain(`  ${name}: what was given (not shown) is not valid; it takes `);
+      expect(message).toContain(`  ${name}: the given value (not shown) is not valid; it takes `);
       expect(message).not.toContain('hunter2');
     },
   );

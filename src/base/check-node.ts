@@ -8,6 +8,6 @@ export function checkNode(version: string): Finding {
   const major = Number(version.split('.')[0]);
   if (major < OLDEST) return fail(`Node.js ${version}: ${OLDEST} or newer is needed`);
   if (major % 2 === 1)
-    return warn(`Node.js ${version} is no LTS version and gets no fixes for long: take an even one`);
+    return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
   return ok(`Node.js ${version}`);
 }

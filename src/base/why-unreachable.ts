@@ -11,7 +11,7 @@ export function whyUnreachable(error: unknown): string {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'ECONNREFUSED: nobody listens there',
+  ECONNREFUSED: 'ECONNREFUSED: no server listens there',
   ENOTFOUND: 'ENOTFOUND: there is no such host name',
   EAI_AGAIN: 'EAI_AGAIN: the host name cannot be looked up now',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time: a firewall?',

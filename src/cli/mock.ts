@@ -67,7 +67,7 @@ async function run({
   });
   lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
   if (isLoopback(options.host)) return;
-  say(`WARNING: ${options.host} is not loopback: anybody who reaches this address controls the mock`);
+  say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
 }
 
 /** A mock that has started. */
@@ -83,7 +83,7 @@ function introduction({ url, seed, isVirtual }: Introduction): string {
   const luck =
     seed === undefined
       ? 'none: ids and secrets are random'
-      : `${seed}: anybody who knows the seed knows the secrets`;
+      : `${seed}: everybody who knows the seed knows the secrets`;
   const tokens = defaultTokens.map(({ token }) => token).join(', ');
   const routes = controlCatalogue.map(
     ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,

@@ -6,7 +6,7 @@ import { listCommand } from './quarantine/list.ts';
 export function quarantineCommand(): Command {
   return new Command('quarantine')
     .description(
-      'List or admit notifications in quarantine: refused, because no known secret explains their signature, but kept.',
+      'List or admit notifications in quarantine: refused, because no known secret verifies them, but kept.',
     )
     .addCommand(listCommand())
     .addCommand(admitCommand());

@@ -32,7 +32,7 @@ async function serve(config: Config): Promise<void> {
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   const cutShort = (error: string) => {
     guard.expectExit();
-    log.fatal({ error }, 'did not stop in order; what was acknowledged is on disk');
+    log.fatal({ error }, 'did not stop in order; all acknowledged notifications are on disk');
   };
   const options = {
     delay,

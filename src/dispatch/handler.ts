@@ -61,7 +61,7 @@ export function defineHandlers(handlers: Handlers): Handlers {
 export function combineHandlers(...parts: readonly Handlers[]): Handlers {
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
-    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: put them into one`);
+    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: combine them`);
     combined[kind] = handler;
   }
   return combined;

@@ -14,7 +14,7 @@ export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId
   };
   return async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
     if (typeof step !== 'string')
-      throw new TypeError(`the name of a step of ctx.once is a string, and this one is ${shown(step)}`);
+      throw new TypeError(`the name of a step of ctx.once must be a string, and this one is ${shown(step)}`);
     // A handler that asks twice at the same moment gets one answer.
     const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
     underWay.set(step, asked);

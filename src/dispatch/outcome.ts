@@ -68,7 +68,7 @@ export function parseReturned(value: unknown): Returned {
   const candidate = membersOf(value);
   if (!candidate || !isOutcome(candidate)) {
     const problem = candidate && problemOf(candidate);
-    const expected = 'a handler returns nothing, or what skip(), retry() or fail() gave it';
+    const expected = 'a handler returns nothing, or the result of skip(), retry() or fail()';
     return {
       type: 'error',
       reason: `TypeError: ${problem ?? `${expected}; this one returned ${shown(value)}`}`,
@@ -103,7 +103,7 @@ function isType(type: unknown): type is Outcome['type'] {
 function problemOf({ type, reason, after }: Candidate): string | undefined {
   if (!isType(type)) return undefined;
   if (typeof reason !== 'string')
-    return `the reason of ${type}() is a string, and this handler gave ${shown(reason)}`;
+    return `the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`;
   if (type !== 'retry' || after === undefined) return undefined;
   if (typeof after === 'number' && after >= 0 && after <= LONGEST_AFTER_MS) return undefined;
   const allowed = `a number of milliseconds between 0 and ${LONGEST_AFTER_MS} (30 days)`;

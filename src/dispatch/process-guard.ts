@@ -29,7 +29,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
     const owner = ownerOf(thrown);
     const error = textOf(thrown);
     if (owner) return log.error({ ...owner, error }, 'a handler left an error behind');
-    log.fatal({ error }, 'crashed; what was acknowledged is on disk');
+    log.fatal({ error }, 'crashed; all acknowledged notifications are on disk');
     expectExit();
     process.exit(1);
   };
@@ -37,7 +37,10 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
   process.once('beforeExit', expectExit); // which process.exit() does not bring about
   process.on('exit', (code) => {
     if (isExpected) return;
-    log.fatal({ ...ownerOf(undefined), code }, 'process.exit() was called; what was acknowledged is on disk');
+    log.fatal(
+      { ...ownerOf(undefined), code },
+      'process.exit() was called; all acknowledged notifications are on disk',
+    );
     process.exitCode = code === 0 ? 1 : code;
   });
   return { expectExit };

@@ -122,7 +122,7 @@ export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
 
 /**
  * Checks all of a token but its signature: undefined if it is a well-formed HS256 JWT whose claims equal the body. This does
- * not verify the token; it is only worth keeping until a secret that explains its signature is known.
+ * not verify the token; it is only worth keeping until a secret that verifies it is known.
  */
 export function inspectToken(token: string, body: JsonObject, text?: string): Refusal | undefined {
   if (text !== undefined) {

@@ -69,5 +69,5 @@ const common: Advice = {
 
 /** The advice for a failure: that of the client if it has one, else the common one. */
 export function adviceFor(code: ProviderErrorCode, own: Advice): string {
-  return own[code] ?? common[code] ?? 'Correct the request; sent again as it is, it will fail again';
+  return own[code] ?? common[code] ?? 'Correct the request; the same request will fail again';
 }

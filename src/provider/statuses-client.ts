@@ -67,7 +67,7 @@ const advice: Advice = {
   unauthorized: 'Check the user token: it may be mistyped, revoked or expired',
   forbidden: 'Use a token with the scopes read:statuses and write:statuses',
   not_found: 'It may be published or cancelled already, or belong to another user',
-  unprocessable: 'Correct what the provider names; a time must lie more than 5 minutes ahead',
+  unprocessable: 'Correct the values that the provider names; a time must lie more than 5 minutes ahead',
   published_at_once: 'Schedule more than 5 minutes ahead; delete the status if it must not be out yet',
 };
 

@@ -34,9 +34,7 @@ export async function* checkUrls({
   const targets = new Set([...urls, ...ours.map(({ url }) => url)]);
   for (const url of targets) yield await reach(url);
   if (targets.size === 0) {
-    yield skipped(
-      'no webhook with a stored secret is known to be registered: --url checks one that you give',
-    );
+    yield skipped('no registered webhook has a stored secret: give a URL with --url');
   }
   const others = verifiable ? webhooks.filter(({ id }) => !verifiable.has(id)) : [];
   for (const webhook of others) yield unverifiable(webhook, targets);
@@ -81,7 +79,7 @@ export async function reach(url: string): Promise<Finding> {
   const { status, headers } = response;
   const isOurs = ourError.safeParse(parsed(text)).success;
   if (status === 401 && isOurs && headers.get('www-authenticate') === 'Bearer') {
-    return ok(`${url} reaches the receiver, which refuses what is not signed`);
+    return ok(`${url} reaches the receiver, which refuses unsigned requests`);
   }
   if (status === 503 && isOurs)
     return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
@@ -89,7 +87,7 @@ export async function reach(url: string): Promise<Finding> {
     return fail(`${url} redirects (${status}): register the URL to which it leads`);
   }
   return fail(
-    `${url} answers ${status} to an unsigned POST, where the receiver says 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
+    `${url} answers ${status} to an unsigned POST, but the receiver answers 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
   );
 }
 

@@ -76,7 +76,7 @@ export function refusalLog({ log, clock, mostASecond = REFUSAL_LINES }: RefusalL
   let leftOut = 0;
   let isCounting = false;
   const end = () => {
-    if (leftOut > 0) log.warn({ leftOut }, 'more was refused than is logged');
+    if (leftOut > 0) log.warn({ leftOut }, 'more requests were refused than are logged');
     written = 0;
     leftOut = 0;
     isCounting = false;

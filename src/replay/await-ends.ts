@@ -108,7 +108,7 @@ class Watch {
     if (now - this.#quietSince < NOBODY_MS) return;
     throw new KitError(
       'REPLAY_FAILED',
-      'the events are reset to pending, but nobody handles them and no report was written: start the server, or use --run',
+      'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run',
     );
   }
 }

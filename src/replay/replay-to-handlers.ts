@@ -59,7 +59,8 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   const { replayed, underWay, isCut } = reset;
   if (isCut || !ids) return { ...reset, ends: undefined };
   if (ids.length === 0) return { ...reset, ends: new Map() };
-  if (underWay > 0) listener.say(`${underWay} more were pending or running already: they are taken along`);
+  if (underWay > 0)
+    listener.say(`${underWay} more were pending or running already: this replay includes them`);
   listener.say(`${replayed} events were reset to pending; waiting until they have ended`);
   dispatcher?.start();
   try {

@@ -107,7 +107,9 @@ async function create(old: Webhook, { client, signal, onStep }: RotationOptions)
     if (!isRefused(error)) throw error;
     // Notifications that it sends before its secret is stored wait in quarantine, and are admitted from there.
     const created = await client.create({ ...whole, description: described(true) }, { signal });
-    onStep(`webhook ${created.id} is registered, with all sites: the provider takes none without`);
+    onStep(
+      `webhook ${created.id} is registered, with all sites: the provider refuses a webhook without sites`,
+    );
     return created;
   }
 }
@@ -143,7 +145,7 @@ async function nothingLeft(id: string, { store }: RotationOptions): Promise<Rota
   }
   throw new KitError(
     'WEBHOOK_UNKNOWN',
-    `the provider has no webhook ${id}, nor one with a stored secret that was to replace it: see npx hookkit webhooks list`,
+    `the provider has no webhook ${id}, and no webhook with a stored secret replaces it: see npx hookkit webhooks list`,
   );
 }
 
@@ -169,12 +171,12 @@ async function makeWhole(successor: Webhook, old: Webhook, options: RotationOpti
     theirs.every((one) => mine.includes(one));
   const { site_ids, events, webhook_url } = whole.metadata;
   if (has(site_ids, wanted.site_ids) && has(events, wanted.events) && webhook_url === wanted.webhook_url) {
-    options.onStep(`webhook ${successor.id} now sends what ${old.id} does`);
+    options.onStep(`webhook ${successor.id} now has the sites, events and URL of ${old.id}`);
     return whole;
   }
   throw new KitError(
     'ROTATION_STOPPED',
-    `the provider did not give webhook ${successor.id} all that ${old.id} has, so ${old.id} stays: run the same command again`,
+    `the provider did not give webhook ${successor.id} all settings of ${old.id}, so ${old.id} stays: run the same command again`,
   );
 }
 

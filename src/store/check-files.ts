@@ -21,9 +21,7 @@ export function checkDisk(databasePath: string): Finding {
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(databasePath)) accessSync(databasePath, constants.R_OK | constants.W_OK);
   } catch (error) {
-    return fail(
-      `this user may not write in ${directory} (${messageOf(error)}): put its owner and mode right`,
-    );
+    return fail(`this user may not write to ${directory} (${messageOf(error)}): correct its owner and mode`);
   }
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;

@@ -30,7 +30,7 @@ export async function* checkStore(
 
 async function durability(store: EventStore): Promise<Finding> {
   const { ok, fail, skipped } = findingsOf('durability');
-  if (!(store instanceof SqliteStore)) return skipped('only SQLite is asked for its settings');
+  if (!(store instanceof SqliteStore)) return skipped('only SQLite has these settings');
   const { synchronous, journalMode } = await store.settings();
   const text = `journal_mode ${journalMode}, synchronous ${synchronous}`;
   return synchronous === FULL && journalMode === 'wal'
@@ -48,7 +48,9 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
   const fallback = hasFallback ? ', and WEBHOOK_SECRET for all others' : '';
   if (count > 0 || hasFallback)
     return ok(`they open with the key; webhooks with a secret: ${count}${fallback}`);
-  return fail('none is stored, so everything is refused: npx hookkit webhooks create, or webhooks import');
+  return fail(
+    'none is stored, so the receiver refuses everything: run npx hookkit webhooks create, or webhooks import',
+  );
 }
 
 /** The finding for secrets that anybody can compute; undefined if there are none. */
@@ -66,6 +68,6 @@ async function backlog(store: EventStore): Promise<Finding> {
   );
   const waiting = await store.quarantineSize();
   const text = `${pending} pending, ${running} running, ${dead} dead, ${waiting} in quarantine`;
-  if (dead) return warn(`${text}: docs/replay.md tells what to do with dead events`);
+  if (dead) return warn(`${text}: docs/replay.md says what to do with dead events`);
   return waiting > 0 ? warn(`${text}: npx hookkit quarantine list shows for which webhooks`) : ok(text);
 }

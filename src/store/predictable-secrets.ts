@@ -26,7 +26,7 @@ export function predictable(stored: readonly WebhookSecret[], { WEBHOOK_SECRET }
 
 /** What to do about such a secret. */
 export const PREDICTABLE_ADVICE =
-  'anybody can compute what follows from the seed of a mock provider: take another secret (npx hookkit webhooks import ' +
+  'anybody can compute a secret that follows from the seed of a mock provider: use another secret (npx hookkit webhooks import ' +
   '--id ID --replace), or retire it (npx hookkit webhooks delete ID --grace 0s)';
 
 /**

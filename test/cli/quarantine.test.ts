@@ -78,7 +78,7 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
   expect(await admit('--webhook', unknown.id)).toEqual({ admitted: 0, kept: 3 });
   expect(await admit()).toEqual({ admitted: 3, kept: 3 });
   const { stdout } = await here.cli(['quarantine', 'admit'], { env });
-  expect(stdout).toBe('0 admitted, 3 kept: no known secret explains them\n');
+  expect(stdout).toBe('0 admitted, 3 kept: no known secret verifies them\n');
   expect(countOf('pending')).toBe(3);
 });
 

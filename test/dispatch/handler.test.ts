@@ -19,7 +19,7 @@ describe('combineHandlers', () => {
     (kind) => {
       const parts = [defineHandlers({ [kind]: nothing }), defineHandlers({ [kind]: nothing })];
       expect(() => combineHandlers(...parts)).toThrow(
-        new TypeError(`two handlers for ${kind}: put them into one`),
+        new TypeError(`two handlers for ${kind}: combine them`),
       );
     },
   );

@@ -9,9 +9,11 @@ describe('skip, retry and fail', () => {
   test.each([undefined, null, 5, { a: 1 }, new Error('x'), () => {}, Symbol('s'), Buffer.from('b')])(
     'throw, when the reason is %p, which is no string, with an error that says what it may be',
     (reason) => {
-      expect(() => skip(given(reason))).toThrow(/reason of skip\(\) is a string, and this handler gave /);
-      expect(() => fail(given(reason))).toThrow(/reason of fail\(\) is a string/);
-      expect(() => retry({ reason: given(reason) })).toThrow(/reason of retry\(\) is a string/);
+      expect(() => skip(given(reason))).toThrow(
+        /reason of skip\(\) must be a string, and this handler gave /,
+      );
+      expect(() => fail(given(reason))).toThrow(/reason of fail\(\) must be a string/);
+      expect(() => retry({ reason: given(reason) })).toThrow(/reason of retry\(\) must be a string/);
     },
   );
 

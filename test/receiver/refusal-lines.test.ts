@@ -16,7 +16,7 @@ test('refusals leave few lines and one on how many were left out, when they come
   const refused = () => log.withMessage('notification refused').length;
   const leftOut = () =>
     log
-      .withMessage('more was refused than is logged')
+      .withMessage('more requests were refused than are logged')
       .map((line) => Number(line.leftOut))
       .reduce((sum, count) => sum + count, 0);
   await eventually('every refusal has a line or is counted', () => refused() + leftOut() === REFUSED);

@@ -13,8 +13,8 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
-const EXITED = 'process.exit() was called; what was acknowledged is on disk';
-const CRASHED = 'crashed; what was acknowledged is on disk';
+const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
+const CRASHED = 'crashed; all acknowledged notifications are on disk';
 
 let copy: string;
 let cli: string;

@@ -207,7 +207,7 @@ describe('what was sealed before', () => {
     const run = await rekey();
     expect(run).toMatchObject({ code: 0, stdout: '{"sealed":10,"scrubbed":false}\n' });
     expect(run.stderr).toMatch(
-      /^the log .* still holds what was replaced.*: then run npx hookkit secrets scrub\n$/,
+      /^the log .* still holds replaced content.*: then run npx hookkit secrets scrub\n$/,
     );
     expect(found(before)).toBeGreaterThan(0);
     reader.exec('COMMIT');

@@ -46,7 +46,7 @@ export async function playAllKinds({ mock, settled }: Stage): Promise<Scene[]> {
 /** A notification that comes a second time. */
 export async function playDuplicate({ mock, settled }: Stage): Promise<Scene[]> {
   const first = mock.deliveries()[0];
-  if (!first) throw new Error('nothing was delivered that could be delivered again');
+  if (!first) throw new Error('no delivery can be repeated: nothing was delivered');
   const { id } = mock.redeliver(first.id);
   await settled();
   const title = `${first.notification.event}, delivered again`;

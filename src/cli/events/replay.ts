@@ -172,7 +172,7 @@ function refuseContradictions(flags: Flags, filter: EventFilter): void {
   if (flags.all && isRestricted(filter))
     throw new KitError('INPUT_INVALID', '--all and a filter contradict each other: give one of them');
   if (!flags.all && !flags.dryRun && flags.from === undefined && !isRestricted(filter))
-    throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all to mean that');
+    throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   if (flags.dryRun && flags.report !== undefined)
     throw new KitError('INPUT_INVALID', '--dry-run replays nothing to report on: leave --report out');
   if (flags.exact && flags.report === undefined)
@@ -341,8 +341,7 @@ async function sendAll(
   const { replayOverHttp } = await import('../../replay/replay-over-http.ts');
   const { speed, shuffle, duplicate, asNew, concurrency, timeout: timeoutMs } = flags;
   const { seed = randomInt(2 ** 31) } = flags;
-  if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0))
-    say(`--seed ${seed} does the same again`);
+  if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0)) say(`--seed ${seed} repeats this`);
   const keys = await keysFor(config, flags.secretFile);
   const { answers, pruned } = await withReport(reportOf(flags), async (report) => {
     const reshaping = { speed, shuffle, seed, duplicate, asNew };

@@ -22,8 +22,8 @@ interface Flags extends BodyFlags {
 }
 
 const FAULT_HELP: Readonly<Record<Fault, string>> = {
-  forged: 'signed with a secret that nobody knows',
-  'alg-none': 'with a token that says it needs no signature',
+  forged: 'signed with an unknown secret',
+  'alg-none': 'with a token whose header says that it needs no signature',
   tampered: 'changed after it was signed',
   iat: 'with a claim in the token that the body does not have',
   oversized: 'one byte larger than BODY_LIMIT',
@@ -117,7 +117,7 @@ function refuseContradictions(
   if (asIs && fault !== undefined && changesBody.has(fault))
     throw new KitError(
       'INPUT_INVALID',
-      `--fault ${fault} changes the body, and --as-is sends it as it is: give one of them`,
+      `--fault ${fault} changes the body, and --as-is sends it unchanged: give one of them`,
     );
 }
 

@@ -28,9 +28,9 @@ interface Flags extends BodyFlags {
 
 const EXAMPLES = `
 Nothing is recorded: no attempt, no step of ctx.once, no status. But what the handler does to other systems is real. A step
-that a stored event has already done gives its stored result, unless --reset-steps is given.
+that a stored event has already done returns its stored result, unless --reset-steps is given.
 
-Exits with 0 if the handler ended with nothing, skip() or retry(), and with 1 if it failed.
+Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed.
 
 Examples:
   npx hookkit handlers try --kind media_available --media UUhbHm6C
@@ -61,7 +61,7 @@ async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {
   const config = loadConfig();
   if (id === undefined) return tryEvent(await madeUp(flags), flags, config);
   if (flags.kind !== undefined || flags.body !== undefined)
-    throw new KitError('INPUT_INVALID', 'give either the id of an event, or what is in the notification');
+    throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
   checkEventId(id);
   await withDatabase(config, async (store) =>
     tryEvent(await stored(id, flags, store), flags, config, flags.resetSteps ? undefined : store),

@@ -33,6 +33,6 @@ async function admit({ webhook, json }: Flags): Promise<void> {
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook });
     const kept = await store.quarantineSize(webhook);
     if (json) return printJson({ admitted, kept });
-    await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret explains them' : ''}`);
+    await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret verifies them' : ''}`);
   });
 }

@@ -16,7 +16,7 @@ Examples:
 export function scrubCommand(): Command {
   return new Command('scrub')
     .description(
-      'Scrub the files on disk: remove what was deleted or replaced, such as secrets that an old key opens.',
+      'Scrub the files on disk: remove deleted and replaced content, such as secrets that an old key opens.',
     )
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
@@ -29,7 +29,7 @@ async function scrub({ json }: { readonly json?: true }): Promise<void> {
     async (store) => {
       const left = whatIsLeft(await store.scrub(Number.POSITIVE_INFINITY));
       if (left !== undefined) throw new KitError('STORE_UNAVAILABLE', `${left}: then run this again`);
-      await print(json ? '{"scrubbed":true}' : 'nothing that was deleted or replaced is left in the files');
+      await print(json ? '{"scrubbed":true}' : 'the files hold no deleted or replaced content any more');
     },
     { threads: true },
   );
@@ -39,10 +39,10 @@ async function scrub({ json }: { readonly json?: true }): Promise<void> {
 export function whatIsLeft({ toRewrite, isLogInUse }: Scrubbed): string | undefined {
   if (toRewrite > 0) {
     const size = `${Math.ceil(toRewrite / 1024 ** 2)} MiB`;
-    return `the database (${size}) was made by an earlier version and may still hold what was replaced: stop the server when it suits you`;
+    return `the database (${size}) was made by an earlier version and may still hold replaced content: stop the server when it suits you`;
   }
   if (isLogInUse) {
-    return 'the log (the file that ends in -wal) still holds what was replaced, because another process reads from it: wait for its end, or restart the server';
+    return 'the log (the file that ends in -wal) still holds replaced content, because another process reads from it: wait for its end, or restart the server';
   }
   return undefined;
 }

@@ -67,7 +67,7 @@ async function keepOrDelete(
     });
     throw new KitError(
       'SECRET_NOT_STORED',
-      `${problem}, so it was deleted again: put that right, then try again`,
+      `${problem}, so it was deleted again: remove the cause, then try again`,
       {
         cause,
       },

@@ -15,7 +15,7 @@ interface Flags {
 }
 
 const HELP = `
-The last column tells how notifications of a webhook are verified:
+The last column says how notifications of a webhook are verified:
   live            with a stored secret
   retiring        with a stored secret, until that time (after rotate or delete)
   WEBHOOK_SECRET  with the secret of the environment, as none is stored
@@ -29,7 +29,7 @@ Examples:
 export function listCommand(): Command {
   return new Command('list')
     .description('List the webhooks at the provider with the secrets that are stored here.')
-    .option('--stored', 'list only what is stored here, without asking the provider')
+    .option('--stored', 'list only the stored secrets, without asking the provider')
     .option('--json', 'print them as JSON')
     .addHelpText('after', HELP)
     .action(list);

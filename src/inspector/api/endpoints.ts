@@ -120,7 +120,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'get',
       path: '/quarantine',
-      summary: 'Notifications that wait for a secret which explains their signature.',
+      summary: 'Notifications that wait for a secret which verifies them.',
       input: nothing,
       answer: answers.quarantineAnswer,
       run: () => quarantine(inspected),

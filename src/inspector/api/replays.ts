@@ -19,7 +19,7 @@ export async function replayOne(
   if (event.body === undefined)
     throw new Refused(409, 'its body was removed by retention: it cannot run again');
   const replayed = await store.replay({ ids: [id] }, { resetSteps });
-  if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it will run without being replayed`);
+  if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it runs without a replay`);
   wake();
   return replayed;
 }

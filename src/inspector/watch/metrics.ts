@@ -58,7 +58,7 @@ export class Metrics {
   });
   readonly #quarantined = new Gauge({
     name: 'webhook_quarantined',
-    help: 'Notifications in quarantine that wait for a secret which explains their signature.',
+    help: 'Notifications in quarantine that wait for a secret which verifies them.',
     registers: this.#registers,
   });
   readonly #quarantineLost = new Counter({

@@ -150,7 +150,7 @@ function copied(request: StoreRequest): StoreRequest[] {
   try {
     return [{ ...request, input: structuredClone(request.input) }];
   } catch (cause) {
-    const problem = `${request.name} was given what the store cannot take: ${messageOf(cause)}`;
+    const problem = `${request.name} got a value that the store cannot take: ${messageOf(cause)}`;
     request.reject(new TypeError(problem, { cause }));
     return [];
   }

@@ -103,7 +103,7 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
 });
 
 test.each([
-  [['replay'], 'this would replay everything: give a filter, or --all to mean that'],
+  [['replay'], 'this would replay everything: give a filter, or --all'],
   [['replay', '--all', '--status', 'dead'], '--all and a filter contradict each other: give one of them'],
   [['replay', '--all', '--shuffle'], '--shuffle needs --to'],
   [
@@ -129,7 +129,7 @@ test('takes along what is pending already, when it matches and handlers run here
   const args = ['replay', '--kind', 'unknown:media_renamed', '--run', '--report', desk().path('r.ndjson')];
   const run = await desk().events([...args, '--json'], { env: { LOG_LEVEL: 'fatal' } });
   expect(run).toMatchObject({ code: 0, stdout: '{"replayed":1,"under_way":2,"skipped":3}\n' });
-  expect(run.stderr).toContain('2 more were pending or running already: they are taken along\n');
+  expect(run.stderr).toContain('2 more were pending or running already: this replay includes them\n');
   const resources = desk()
     .lines('r.ndjson')
     .map(({ resource, outcome }) => `${resource} ${outcome}`);
@@ -192,7 +192,7 @@ test('says so, when nobody handles the events that it waits for, and writes no r
   const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(
-    /nobody handles them and no report was written: start the server, or use --run\n$/,
+    /no server handles them, and no report was written: start the server, or use --run\n$/,
   );
   expect(() => desk().lines('r.ndjson')).toThrow('ENOENT');
 });

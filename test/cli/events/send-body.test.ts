@@ -196,7 +196,7 @@ test.each([
     (fault) =>
       [
         { body: 'b.json', asIs: true, fault },
-        `--fault ${fault} changes the body, and --as-is sends it as it is: give one of them`,
+        `--fault ${fault} changes the body, and --as-is sends it unchanged: give one of them`,
       ] as const,
   ),
 ] as const)('says what is wrong, when it is to send %j', async (flags, message) => {

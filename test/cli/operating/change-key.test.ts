@@ -15,7 +15,7 @@ test('changes the key beside a running server, which goes on, when it is done as
   expect(rest).toEqual([]);
   expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
   expect(key()).not.toBe(before);
-  expect((await operator.type(scrub)).stdout).toContain('nothing that was deleted or replaced is left');
+  expect((await operator.type(scrub)).stdout).toContain('the files hold no deleted or replaced content');
   await happen(2);
   await handled(operator.directory, 2);
   await operator.stop(service);
