@@ -13,7 +13,7 @@ if (major < 24) {
   process.exit(1);
 }
 // Keeps the JavaScript that Node makes of the TypeScript, which halves the time to start and saves 20 MB. It lies among
-// the packages, where nobody can write who could not change the program itself; where nothing can be written, it is left.
+// the packages: a user who can write there can change the program itself anyway. Where no user can write, Node skips it.
 // Threads look for it in the environment. Without it each would strip types by itself, in WebAssembly, and V8 aborts now
 // and then when several do.
 const cache = fileURLToPath(new URL('../node_modules/.cache/hookkit', import.meta.url));
@@ -36,7 +36,7 @@ const code = await run(process.argv.slice(2), {
 });
 if (code !== 0) process.exitCode = code;
 
-/** What helps: the Node that npm ci has brought, unless npm was asked already and has found the old one first. */
+/** The remedy: the Node that npm ci installed, unless npm ran this already and found the old Node first. */
 function advice() {
   const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   if (!existsSync(own)) {

@@ -8,7 +8,7 @@ import { isLoopback } from './base/request-origin.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** what a variable takes, in words */
+    /** the valid values of a variable, in words */
     valid?: string;
     /** its value is never shown */
     secret?: boolean;
@@ -36,7 +36,7 @@ const host = text(/^[\w.:-]+$/, 'a host name or address');
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Every variable that the service reads, with its default. Kept the same as `.env.example` by a test. */
+/** Every variable that the service reads, with its default. A test compares it with `.env.example`. */
 const variables = {
   HOST: host.default('0.0.0.0'),
   PORT: whole(0, 65_535, 'a TCP port').default(3000),
@@ -106,7 +106,7 @@ const environment = z
     when: () => true,
   });
 
-/** What the environment says, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
+/** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
 export type Config = z.output<typeof environment>;
 
 /** The names of all variables, in the order of `.env.example`. */
@@ -117,7 +117,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Checks an environment. A variable that is empty counts as not set.
  * @param told where it comes from, for errors
- * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, what was given (never a secret), what is valid
+ * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
   const given = Object.fromEntries(variableNames.map((name) => [name, env[name] || undefined]));
@@ -148,14 +148,14 @@ function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
 
 /** Where the settings of a command come from. */
 export interface Settings {
-  /** a file of settings adds to it what it does not set */
+  /** a file of settings adds the variables that it does not set */
   readonly env: Record<string, string | undefined>;
   /** the directory that `.env` is in, and that relative paths start from */
   readonly cwd: string;
 }
 
 interface Sources extends Settings {
-  /** the file that counts beside the environment: what `--env-file` names, else a `.env` that need not be there */
+  /** the file that counts beside the environment: that of `--env-file`, else a `.env` that may be missing */
   file: { readonly path: string; readonly isNamed: boolean };
 }
 
@@ -164,7 +164,7 @@ const DOT_ENV = { path: '.env', isNamed: false };
 /** The settings of the running command. Several may run in one process, so each has its own. */
 const scope = new AsyncLocalStorage<Sources>();
 
-/** Does work that reads these settings in the place of the process's. */
+/** Does work that reads these settings instead of the process's. */
 export function withSettings<T>({ env, cwd }: Settings, work: () => T): T {
   return scope.run({ env, cwd, file: DOT_ENV }, work);
 }
@@ -186,7 +186,7 @@ export function settingsSource(): string {
   return existsSync(path) ? `the environment with ${path}` : `the environment (there is no ${path})`;
 }
 
-/** The environment, over what the file of settings says. */
+/** The environment together with the file of settings; the environment takes precedence. */
 function environmentWithFile(): Environment {
   const { env, cwd, file } = sources();
   const path = resolve(cwd, file.path);
@@ -213,8 +213,8 @@ export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Confi
 }
 
 /**
- * The configuration of something that is only tried out: of what is set, these variables alone count.
- * @param own the others, and what these are where they are not set
+ * The configuration of a trial: only the named variables of the environment count.
+ * @param own the values of all other variables, and the defaults of the named ones
  */
 export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<Variable, string>>): Config {
   const set = environmentWithFile();

@@ -5,20 +5,20 @@ import type { Refusal } from './notification/token.ts';
 import type { EventId } from './store/event-id.ts';
 import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
 
-/** How one request on the webhook path was answered. It holds nothing of a token. */
+/** How one request on the webhook path was answered. It contains no part of a token. */
 export interface Answered {
   readonly status: number;
   /** from the request's head to the end of the answer */
   readonly ms: number;
-  /** the sender's address; empty where a notification was acknowledged */
+  /** the client's address; empty if a notification was acknowledged */
   readonly source: string;
-  /** what a verified notification was acknowledged with */
+  /** the acknowledgement of a verified notification */
   readonly recorded: Recorded | undefined;
-  /** what the sender was told where it was not */
+  /** the public text of a refusal */
   readonly error: string | undefined;
   /** why it could not be verified */
   readonly refusal: Refusal | undefined;
-  /** what the body claims to be, verified or not; empty where there is none */
+  /** the kind that the body claims, verified or not; empty if there is none */
   readonly kind: string;
   readonly webhookId: string;
 }
@@ -44,7 +44,7 @@ export interface Observer {
   committed(ms: number): void;
 }
 
-/** What an admin listener works with. */
+/** The parts of the service that an admin listener works with. */
 export interface AdminNeeds {
   readonly store: EventStore;
   readonly config: Config;

@@ -25,7 +25,7 @@ export async function start(options: Options): Promise<Service> {
     });
     return opened;
   });
-  store.catch(() => {}); // startService tells
+  store.catch(() => {}); // startService reports it
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');
   admin = (await import('./inspector/index.ts')).createInspector(systemClock, options.droppedLogLines);

@@ -23,8 +23,8 @@ const MOST_UNFINISHED = 8 * MIB;
 const MOST_UNANSWERED = 16 * MIB;
 
 /**
- * While clients make the process hold much, V8 is not to double its space for young objects again and again: it takes up to
- * 100 MB and never gives it back. At other times a larger space makes acks a seventh cheaper.
+ * While clients make the process hold much, V8 must not double its space for young objects again and again: that space
+ * grows to 100 MB and never shrinks. At other times a larger space makes acks a seventh cheaper.
  */
 function keepYoungSpaceSmall(isPressed: boolean): void {
   v8.setFlagsFromString(`--semi-space-growth-factor=${isPressed ? 1 : 2}`);
@@ -34,7 +34,7 @@ const refuseExpectation: RequestListener = (_req, res) => {
   res.writeHead(417).end();
 };
 
-/** An HTTP server that drops clients that are too slow, and bounds what all of them together make it hold. */
+/** An HTTP server that drops clients that are too slow, and bounds the memory that all of them together occupy. */
 export function boundedServer(app: RequestListener, options: BoundedServerOptions): Server {
   // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
   const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;

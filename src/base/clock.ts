@@ -1,4 +1,4 @@
-/** Where the time comes from. Everything that waits or stamps takes one, so that tests and the mock can fake it. */
+/** The source of time. Every part that waits or stamps takes a clock, so that tests and the mock can replace it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

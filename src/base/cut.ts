@@ -1,6 +1,6 @@
 /**
- * The beginning of a text that a stranger wrote, as a string of its own: what V8 makes of `slice` keeps the whole text in
- * memory for as long as the part, and half a surrogate pair at the cut is no character.
+ * The beginning of a text that a stranger wrote, as a string of its own: a slice in V8 keeps the whole text in memory for
+ * as long as the part. Half a surrogate pair at the cut becomes U+FFFD.
  * @param longest in UTF-16 code units
  */
 export function cut(text: string, longest: number): string {

@@ -20,7 +20,7 @@ export type ErrorCode =
   | 'WEBHOOK_UNKNOWN'
   /** A rotation cannot go on; nothing that is in use was taken away. */
   | 'ROTATION_STOPPED'
-  /** The doctor found something that has to be put right. */
+  /** A check of the doctor failed. */
   | 'CHECK_FAILED'
   /** No such event is in the database. */
   | 'EVENT_UNKNOWN'
@@ -30,7 +30,7 @@ export type ErrorCode =
   | 'HANDLERS_UNUSABLE'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
-  /** What a command gives cannot be written. */
+  /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'
   /** Stopped by Ctrl-C or SIGTERM. */
   | 'INTERRUPTED';

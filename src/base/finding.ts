@@ -1,8 +1,8 @@
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string;
   readonly result: 'ok' | 'warn' | 'FAIL' | 'skipped';
-  /** what was found and, for a problem, what to do */
+  /** the result in words and, for a problem, what to do */
   readonly detail: string;
 }
 

@@ -24,7 +24,7 @@ export class Gathered {
     }
     if (this.#end + piece.length > this.#buffer.length) {
       const { bytes } = this;
-      // Twice as much, so that what comes in many pieces is not copied for each of them.
+      // Twice as much, so that content in many pieces is not copied for each of them.
       const larger = Buffer.allocUnsafeSlow(2 * (bytes.length + piece.length));
       const { length } = bytes;
       bytes.copy(larger);

@@ -27,7 +27,7 @@ interface Connection {
   isSliceAwaited: boolean;
   /** bytes of its body still to be parsed; where they come in chunks, without end, and none before the app has begun */
   bodyLeft: number;
-  /** bytes that came and were not answered, with what requests cost beside their bytes */
+  /** received bytes without an answer yet, and the cost of requests beside their bytes */
   held: number;
   /** when the first of them came, or the last answer went */
   since: number;
@@ -57,11 +57,11 @@ const LF = 0x0a;
 /** Bytes of a body in chunks that are parsed in a turn of the event loop, as its end is not known yet. */
 const SLICE = 1024;
 const HEADERS_TOO_LARGE = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
-/** What a request costs beside its bytes: objects of Node's and Express's. */
+/** The cost of a request beside its bytes: objects of Node's and Express's. */
 const REQUEST_COST = 4096;
-/** Closing and waiting bring a sum down to this share of its bound, so that they are seldom done. */
+/** Closing and waiting bring a sum down to this share of its bound, so that they are rare. */
 const RELIEVED = 0.75;
-/** Where all is full, the sum is looked at again when it has grown by so many bytes. */
+/** When all is full, the sum is checked again after it has grown by so many bytes. */
 const STEP = 1024 * 1024;
 /** Bytes read in one turn of the event loop: memory of connections closed in a turn is free only at its end. */
 const MOST_A_TURN = 1024 * 1024;
@@ -76,9 +76,9 @@ const LITTLE = 2 * 1024 * 1024;
 const TRUSTED_MS = 10_000;
 
 /**
- * Bounds what clients make the process hold, and how long they keep it from others.
+ * Bounds the memory that clients occupy, and how long they keep the process from others.
  *
- * - A connection has one request under way. What comes behind it is not parsed before it is answered.
+ * - A connection has one request under way. Bytes behind it are not parsed before it is answered.
  * - Unfinished requests of all connections together are bounded. Beyond the bound, connections are closed, first the ones
  *   that hold many bytes for long. A notification comes in a packet or a few and is gone in a moment.
  * - While many bytes wait for their answers, nothing more is read: it waits in the clients.
@@ -107,9 +107,9 @@ export class InFlight {
   }
 
   /**
-   * Looks after a connection from its first byte. It takes the place of the listener through which node:http gives its
-   * parser what comes, so that the parser gets one request at a time, and its headers in one piece: of headers in pieces it
-   * makes copies, and keeps them while it waits in a pool for its next connection.
+   * Looks after a connection from its first byte. It replaces the listener through which node:http gives received
+   * bytes to its parser. So the parser gets one request at a time, and its headers in one piece: it copies headers that
+   * come in pieces, and keeps the copies while it waits in a pool for its next connection.
    */
   add(socket: Socket): void {
     const [parse] = socket.listeners('data');
@@ -202,7 +202,7 @@ export class InFlight {
     });
   }
 
-  /** How many of the bytes that came are for the parser, where headers are to come: all of them to their end, or none. */
+  /** How many of the received bytes are for the parser while it expects headers: all bytes to their end, or none. */
   #headersIn(connection: Connection): number {
     const { rest, socket, isBegun, searched } = connection;
     if (!isBegun) rest.skip(CR, LF); // may stand before a request
@@ -264,7 +264,7 @@ export class InFlight {
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
     connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
     connection.since = systemClock.monotonic();
-    // What remains: bytes that are not parsed yet, and the objects of requests that are.
+    // The rest: bytes that are not parsed yet, and the objects of requests that are.
     this.#hold(connection, connection.rest.length + behind.length * REQUEST_COST - connection.held);
     const next = behind.shift();
     if (next) this.#start(connection, next);

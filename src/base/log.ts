@@ -6,20 +6,20 @@ import { visibleLog } from './visible.ts';
 
 /** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
 const MOST_HELD = 8 * 1024 * 1024;
-/** What a waiting line costs beside its text. */
+/** The cost of a waiting line beside its text. */
 const LINE_OVERHEAD = 150;
 /** Bytes that one call writes, at most: as much as a pipe takes. */
 const CHUNK = 65_536;
 const SHORTEST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
-/** What the last lines of a process may take to get out. */
+/** How long a process may wait for its last lines at its end. */
 const LAST_LINES_MS = 1000;
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** The log of this process, and what became of its lines. */
+/** The log of this process, and the fate of its lines. */
 export interface Log {
   readonly log: Logger;
-  /** how many lines were dropped since the start, because nobody took them */
+  /** how many lines were dropped since the start */
   dropped(): number;
   /** Resolves once every line is written, or after a second: to be awaited before the process ends. */
   flush(): Promise<void>;
@@ -46,8 +46,8 @@ export function openDestination(fd: 1 | 2, onResumed: (lines: number) => void): 
 }
 
 /**
- * A way to write to a descriptor that no reader can hold up: the disk of a file is a matter of Node's own threads, but a
- * write that waits in one for a reader that stands still would keep the process from ending.
+ * A descriptor whose writes never wait for a reader. Node writes files on threads of its own. A write to a pipe would
+ * wait there too, and a reader that hangs would keep the process from ending.
  */
 function neverBlocking(fd: 1 | 2): number {
   if (fstatSync(fd).isFile()) return fd;
@@ -71,16 +71,16 @@ interface Options {
 }
 
 /**
- * Writes lines to a descriptor, in their order and each whole or not at all. What cannot be written now (ENOSPC on a
- * full disk, EAGAIN where a reader stands still, EPIPE where it is gone) waits and is tried again. Beyond MOST_HELD new
- * lines are dropped and counted, until half of what waits is out: so the line that tells of it stands in the gap.
+ * Writes lines to a descriptor, in their order and each whole or not at all. A line that cannot be written now (ENOSPC
+ * on a full disk, EAGAIN if the reader hangs, EPIPE if it is gone) waits and is tried again. Beyond MOST_HELD new lines
+ * are dropped and counted, until half of the waiting lines are out. So the line with the count stands in the gap.
  */
 export class LogDestination {
   readonly #fd: number;
   readonly #clock: Clock;
   readonly #onResumed: Options['onResumed'];
   #waiting: Buffer[] = [];
-  /** under way, or what is left of it */
+  /** under way, or the rest of it */
   #chunk = NOTHING;
   #held = 0;
   #isWriting = false;
@@ -103,13 +103,13 @@ export class LogDestination {
     return this.#dropped;
   }
 
-  /** Takes a line, its line break included. What pino calls. */
+  /** Takes a line, its line break included. Pino calls this. */
   write(text: string): void {
     if (this.#droppedBefore !== undefined) {
       this.#dropped++;
       return;
     }
-    const line = Buffer.from(text); // as bytes it keeps nothing alive of what it was put together from
+    const line = Buffer.from(text); // as bytes it keeps none of its source strings alive
     if (this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
       this.#droppedBefore = this.#dropped++;
       return;
@@ -120,7 +120,7 @@ export class LogDestination {
     else if (!this.#isWriting && !this.#isPausing) this.#writeOn();
   }
 
-  /** Resolves once nothing waits any more, or after a second; what waits then is given up. */
+  /** Resolves once no line waits any more, or after a second; lines that still wait are dropped. */
   async flush(): Promise<void> {
     if (this.#held === 0) return;
     await new Promise<void>((resolve) => {
@@ -135,8 +135,8 @@ export class LogDestination {
   }
 
   /**
-   * Writes what waits as the process ends, when nothing asynchronous happens any more; for a second at most. So are lines
-   * written that come later still.
+   * Writes the waiting lines as the process ends, when nothing asynchronous happens any more; for a second at most. Lines
+   * that come later still are written the same way.
    */
   writeRest(): void {
     this.#isEnding = true;

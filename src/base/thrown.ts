@@ -7,7 +7,7 @@ export const LONGEST_TEXT = 4000;
 const LONGEST_MESSAGE = 3000;
 const LONGEST_OF_SEVERAL = 800;
 const LONGEST_LINE = 300;
-/** A longer stack is not looked at: the handler set Error.stackTraceLimit. */
+/** The rest of a longer stack is ignored: the handler raised Error.stackTraceLimit. */
 const LONGEST_STACK = 20_000;
 /** How many errors are told of one: itself, its causes, and the errors of an AggregateError. */
 const MOST_ERRORS = 20;
@@ -15,7 +15,7 @@ const MOST_OF_AGGREGATE = 5;
 /** How many stack lines an error gets; the fewer, the more room there is for its causes. */
 const STACK_LINES = [10, 3, 1, 0] as const;
 
-/** An error as it was when it was looked at. Each of its members was read once, as reading may throw or lie. */
+/** An error as it was when it was read. Each of its members was read once, as reading may throw or lie. */
 interface Told {
   /** how it hangs together with the error before it */
   readonly label: string;
@@ -113,7 +113,7 @@ function messageOf(error: object): string {
   return typeof message === 'string' ? message : '';
 }
 
-/** A class of somebody's own seldom sets `name`. */
+/** Custom error classes seldom set `name`. */
 function nameOf(error: object): string {
   const name = read(error, 'name');
   if (typeof name === 'string' && name !== '' && name !== 'Error') return oneLine(name);
@@ -130,7 +130,7 @@ function partsOf(error: object): unknown[] {
   return Array.from({ length: count }, (_, index) => read(parts, String(index)));
 }
 
-/** How a line begins that tells of a cause, or of one of several errors. */
+/** The beginning of a line for a cause, or for one of several errors. */
 const OF_ANOTHER = /^ *(caused by|error \d+): /;
 const STACK_LINE = /^\s*at \S/;
 const INSIDE_NODE = /(?:\(|\bat (?:async )?)node:/;
@@ -166,7 +166,7 @@ function isErrorLike(value: object): boolean {
   return Error.isError(value) || typeof read(value, 'message') === 'string';
 }
 
-/** What was thrown and is no error: a text as it is, anything else as it is shown. */
+/** A thrown value that is no error: a text unchanged, any other value as Node shows it. */
 function plain(thrown: unknown): string {
   return typeof thrown === 'string' ? cutOut(thrown, LONGEST_MESSAGE) : shown(thrown, LONGEST_OF_SEVERAL);
 }

@@ -25,7 +25,7 @@ export class TimerQueue {
     return timer;
   }
 
-  /** Takes a timer out; nothing happens where it has left already. */
+  /** Removes a timer; nothing happens if it was removed already. */
   remove(timer: Timer): void {
     const { place } = timer;
     if (place === undefined) return;

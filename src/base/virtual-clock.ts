@@ -1,7 +1,7 @@
 import type { MonotonicClock } from './clock.ts';
 import { TimerQueue } from './timer-queue.ts';
 
-/** A clock that stands still until it is told to go on. Timers fire in order of due time, then of creation. */
+/** A clock that stands still until `advance`. Timers fire in order of due time, then of creation. */
 export class VirtualClock implements MonotonicClock {
   #now: number;
   readonly #timers = new TimerQueue();
@@ -29,7 +29,7 @@ export class VirtualClock implements MonotonicClock {
     return this.#timers.first()?.due;
   }
 
-  /** Goes on by `ms`, firing what falls due; waits for what a timer's function returns before the next one. */
+  /** Advances by `ms` and fires the timers that fall due; each waits for the promise of the timer before it. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {

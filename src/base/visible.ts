@@ -1,6 +1,6 @@
 /**
- * What a terminal or a browser obeys or hides in the place of showing it: control characters, C1 among them, whatever
- * turns the direction of a text, line separators, what has no width, and halves of surrogate pairs.
+ * Characters that a terminal or a browser obeys or hides instead of showing them: control characters including C1,
+ * characters that turn the direction of a text, line separators, characters without width, and halves of surrogate pairs.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
@@ -26,7 +26,7 @@ export function visibleLine(text: string): string {
   return text.replace(UNSEEN, escaped);
 }
 
-/** For pino: strangers choose some of what stands in a log line, and somebody reads it on a terminal. */
+/** For pino: strangers choose some text of a log line, and operators read it on a terminal. */
 export const visibleLog = { hooks: { streamWrite: visible } };
 
 /** By UTF-16 units, as JSON has it: a character beyond the first plane is two escapes. */

@@ -6,13 +6,13 @@ import { visible } from './visible.ts';
 
 /** A file while it is written. */
 export interface WholeFile {
-  /** Appends lines of text. Somebody may look at them on a terminal, so characters that a terminal obeys are escaped. */
+  /** Appends lines of text. A user may read them on a terminal, so characters that a terminal obeys are escaped. */
   write(text: string): Promise<void>;
 }
 
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
- * well. If the work fails, nothing of it stays. What a killed process left beside the file, the next one removes.
+ * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
  * @throws KitError OUTPUT_FAILED if the file cannot be written
  */
 export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {

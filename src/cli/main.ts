@@ -65,7 +65,7 @@ function exitCodeOf(error: unknown): number {
   return wrongUsage ? WRONG_USAGE : FAILED;
 }
 
-/** What a command runs in. */
+/** The environment of a command. */
 export interface CommandIo extends Terminal, Settings {
   /** called when the modules of the command are loaded */
   readonly onLoaded?: (() => void) | undefined;

@@ -8,15 +8,15 @@ export { visibleLine as line } from '../base/visible.ts';
 /** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
 export class NobodyReads extends Error {}
 
-/** Ignores errors of stdout and stderr, so that a closed log never ends a command. A write of data tells of its own errors. */
+/** Ignores errors of stdout and stderr, so that a closed log never ends a command. A write of data throws its own errors. */
 export function outliveReaders(): void {
   const { stdout, stderr } = terminal();
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
 }
 
 /**
- * Writes data to stdout. Resolves once there is room for more, or if stdout is closed: what a command does, and its exit
- * code, do not depend on its reader. Control characters are made visible, so that no data controls a terminal.
+ * Writes data to stdout. Resolves once there is room for more, or if stdout is closed: the work and the exit code of a
+ * command do not depend on its reader. Control characters are made visible, so that no data controls a terminal.
  */
 export async function write(text: string): Promise<void> {
   await written(text);

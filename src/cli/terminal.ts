@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
-/** What a command reads from and writes to. */
+/** The streams that a command reads from and writes to. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean };
@@ -46,7 +46,7 @@ function processTerminal(): Terminal {
   };
 }
 
-/** Whether the running command has the process to itself, so that it may answer for errors that nobody catches. */
+/** Whether the running command has the process to itself, so that it may handle uncaught errors. */
 export function ownsProcess(): boolean {
   return terminal().signal === undefined;
 }

@@ -22,7 +22,7 @@ export interface DispatcherOptions {
   readonly handlerTimeoutMs: number;
   readonly leaseMs: number;
   readonly retry: RetryPolicy;
-  /** what handlers find as `ctx.statuses` */
+  /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
   readonly observer?: Observer | undefined;
 }

@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts';
 
 export { fail, type Outcome, retry, skip } from './outcome.ts';
 
-/** What a handler is told about the event beside its payload, and what it can use. */
+/** The second argument of a handler: facts about the event beside its payload, and tools. */
 export interface HandlerContext {
   /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
   readonly id: string;
@@ -55,7 +55,7 @@ export function defineHandlers(handlers: Handlers): Handlers {
 }
 
 /**
- * Puts handlers of several files together.
+ * Combines handlers of several files.
  * @throws TypeError if two of them take the same kind: one of them would silently never run
  */
 export function combineHandlers(...parts: readonly Handlers[]): Handlers {

@@ -50,8 +50,8 @@ function nameOf(file: string): string {
 }
 
 /**
- * What Node says about it, which begins with the line for mistakes in the language; without what led there. A module that is
- * not there is told with who asked for it: that is this file, and so HANDLERS.
+ * Node's text about the error without the stack; for a syntax error the text begins with its line. For a missing module,
+ * Node also names the module that imports it: that is this file, and so HANDLERS.
  */
 function told(cause: unknown): string {
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);

@@ -29,7 +29,7 @@ function serialise(step: string, result: unknown): string | null {
   return json;
 }
 
-/** What JSON.stringify makes of it: nothing of functions and symbols, and it throws where there is a BigInt or a circle. */
+/** The result of JSON.stringify: undefined for functions and symbols; it throws for a BigInt or a circle. */
 function jsonOf(step: string, result: unknown): string | undefined {
   try {
     return JSON.stringify(result);

@@ -1,7 +1,7 @@
 import { cutOut } from '../base/cut.ts';
 import { LONGEST_TEXT, shown } from '../base/thrown.ts';
 
-/** What a handler may return; nothing means that the event is handled. */
+/** The return values of a handler; undefined means that the event is handled. */
 export type Outcome =
   | { readonly type: 'skip'; readonly reason: string }
   | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
@@ -53,7 +53,7 @@ interface Candidate {
   readonly after?: unknown;
 }
 
-/** What a handler returned, once it is checked. */
+/** The return value of a handler after the check. */
 export type Returned =
   | { readonly type: 'handled' }
   | Outcome
@@ -80,7 +80,7 @@ export function parseReturned(value: unknown): Returned {
     : { type: candidate.type, reason };
 }
 
-/** Undefined where it is no object, or a getter of it throws. */
+/** Undefined if it is no object, or a getter of it throws. */
 function membersOf(value: unknown): Candidate | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   try {
@@ -99,7 +99,7 @@ function isType(type: unknown): type is Outcome['type'] {
   return type === 'skip' || type === 'retry' || type === 'fail';
 }
 
-/** What is wrong with the members of an outcome; undefined if nothing is, or if it is no outcome. */
+/** The mistake in the members of an outcome; undefined if there is none, or if it is no outcome. */
 function problemOf({ type, reason, after }: Candidate): string | undefined {
   if (!isType(type)) return undefined;
   if (typeof reason !== 'string')

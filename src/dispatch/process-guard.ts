@@ -46,7 +46,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
   return { expectExit };
 }
 
-/** The event whose handler the error comes from, as a log line has it; undefined if it comes from no handler. */
+/** The event whose handler the error comes from, for a log line; undefined if it comes from no handler. */
 function ownerOf(thrown: unknown): object | undefined {
   const owner = atWork();
   if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;

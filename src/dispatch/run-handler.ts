@@ -17,11 +17,11 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly timeoutMs: number;
-  /** what handlers find as `ctx.statuses` */
+  /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
 }
 
-/** What a handler is run for: an event, and which attempt at it this is. */
+/** The event of a run, and the number of its attempt. */
 export type Assignment = Pick<
   Claim,
   'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late'
@@ -35,7 +35,7 @@ const STOP_MS = 5000;
 
 /**
  * Hands an event to the handler for its kind.
- * @param abort aborted from outside when the event is to be given up; also aborted here when the time is over
+ * @param abort aborted from outside when the attempt must end; also aborted here when the time is over
  */
 export async function runHandler(
   event: Assignment,

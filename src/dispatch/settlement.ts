@@ -11,7 +11,7 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
-/** What becomes of an event after a run: its end, or its next attempt, or the end of all attempts. */
+/** The next state of an event after a run: handled, skipped, dead, or pending with its next attempt. */
 export function settlementOf(run: Run, attempt: number, now: number, policy: RetryPolicy): Settlement {
   switch (run.type) {
     case 'handled':

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** A stall this short is no sign of anything, however short leases are. */
+/** A shorter stall does not count, however short leases are. */
 const STALL_MS = 1000;
 
 /**

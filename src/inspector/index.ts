@@ -7,7 +7,7 @@ import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
 import { Watch } from './watch/watch.ts';
 
-/** Anybody who reaches the listener may connect and ask, before a token is looked at. */
+/** Every client that reaches the listener may connect and send a request, before its token is checked. */
 const BOUNDS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,

@@ -1,4 +1,4 @@
-/** Counts uploads and deliveries that have begun and not ended, and tells when none is left. */
+/** Counts uploads and deliveries that have begun and not ended, and reports when none is left. */
 export class Pending {
   #count = 0;
   #waiting: (() => void)[] = [];

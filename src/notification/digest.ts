@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from './json.ts';
 
 /**
- * What identifies an event: the SHA-256 of the canonical JSON of its body without `webhook_id`. The provider sends no
- * delivery or event id, and an event is what happened, not which webhook told it.
+ * The identity of an event: the SHA-256 of the canonical JSON of its body without `webhook_id`. The provider sends no
+ * delivery or event id, and an event is what happened, not which webhook reported it.
  * @returns 32 bytes
  */
 export function digestOf(body: JsonObject): Buffer {

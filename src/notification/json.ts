@@ -4,11 +4,11 @@ import { cut } from '../base/cut.ts';
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
 
-/** What can be seen of a JSON object without making a value of it. */
+/** The facts about a JSON object that are known without making a value of it. */
 export interface Outline {
   /** members of all objects in it, repeated ones included */
   readonly members: number;
-  /** commas and brackets: what it costs to make a value of it grows with these more than with its length */
+  /** commas and brackets: the cost of a value grows with these more than with its length */
   readonly pieces: number;
   /** numerals for which only arithmetic tells whether a double holds them: where each begins and ends */
   readonly hardNumerals: readonly number[];
@@ -45,11 +45,11 @@ const FALSE = codesOf('false');
 const NULL = codesOf('null');
 const EVENT = codesOf('event');
 const WEBHOOK_ID = codesOf('webhook_id');
-/** What may stand behind a backslash, other than `u`. */
+/** The characters that may follow a backslash, other than `u`. */
 const ESCAPED = new Uint8Array(256);
 for (const code of codesOf('"\\/bfnrt')) ESCAPED[code] = 1;
 ESCAPED[SMALL_U] = 2;
-/** What no plain character of a text is: a quote, a backslash, a control character. */
+/** Characters that are not plain in a text: a quote, a backslash, a control character. */
 const ENDING = Uint8Array.from({ length: 256 }, (_, code) =>
   code < SPACE || code === QUOTE || code === BACKSLASH ? 1 : 0,
 );
@@ -57,7 +57,7 @@ const ENDING = Uint8Array.from({ length: 256 }, (_, code) =>
 const HEX = new Uint8Array(256);
 for (const code of codesOf('0123456789abcdefABCDEF')) HEX[code] = 1;
 
-/** Deeper nesting than this is refused: what walks a body recursively must not run out of stack. */
+/** Deeper nesting than this is refused: code that walks a body recursively must not run out of stack. */
 export const MAX_DEPTH = 64;
 
 /** Every decimal number of up to 15 digits is the shortest form of its double, and no double's has more than 17. */
@@ -154,14 +154,14 @@ interface Scan {
   webhookIdAt: number;
 }
 
-/** What may come next in a JSON text, spaces apart. */
+/** The things that may come next in a JSON text, apart from spaces. */
 const VALUE = 0;
 const VALUE_OR_END = 1;
 const NAME = 2;
 const NAME_OR_END = 3;
 const COMMA_OR_END = 4;
 
-/** What a byte is where it stands. */
+/** The role of a byte at its place. */
 const INVALID = 0;
 const BETWEEN = 1;
 const SEPARATOR = 2;
@@ -172,7 +172,7 @@ const OPENING = 6;
 const CLOSING = 7;
 const LITERAL = 8;
 
-/** What each byte is behind each thing: one look instead of a dozen comparisons for every byte of a body. */
+/** The role of each byte after each thing: one look-up instead of a dozen comparisons for every byte of a body. */
 const MEANINGS = new Uint8Array((COMMA_OR_END + 1) << 8);
 for (const next of [VALUE, VALUE_OR_END, NAME, NAME_OR_END, COMMA_OR_END]) {
   const means = (characters: string, meaning: number) => {
@@ -209,7 +209,7 @@ function scan(bytes: Uint8Array): Scan {
     webhookIdAt: length,
   };
   const words = wordsOf(bytes);
-  /** what closes each open bracket */
+  /** the closing byte of each open bracket */
   const closing = new Uint8Array(MAX_DEPTH + 1);
   let close = 0;
   let depth = 0;
@@ -229,7 +229,7 @@ function scan(bytes: Uint8Array): Scan {
       at++;
     } else if (meaning === NUMERAL) {
       next = COMMA_OR_END;
-      // A whole number of few digits is most of what there is, and needs no more than this.
+      // Most numbers are whole and have few digits; these need no more than this.
       let end = at + 1;
       while (end < length && isDigit(bytes[end] ?? 0)) end++;
       const isPlain = code !== MINUS && (code !== ZERO || end === at + 1) && end - at <= SURELY_EXACT;
@@ -243,7 +243,7 @@ function scan(bytes: Uint8Array): Scan {
       const value = bytes[end] === COLON ? end + 1 : valueAfter(bytes, end);
       members++;
       if (depth === 1) {
-        // A name that is given twice counts as JSON.parse has it, by its last value.
+        // Of a repeated name the last value counts, as in JSON.parse.
         if (isName(bytes, at, end, EVENT)) found.eventAt = skipSpaces(bytes, value);
         else if (isName(bytes, at, end, WEBHOOK_ID)) found.webhookIdAt = skipSpaces(bytes, value);
       }
@@ -274,7 +274,7 @@ function scan(bytes: Uint8Array): Scan {
   return found;
 }
 
-/** The same memory four bytes at a time; of what lies there the first are those at `first`. */
+/** The same memory four bytes at a time; its first bytes are the ones at `first`. */
 interface Words {
   readonly four: Int32Array;
   /** how many bytes stand before them */
@@ -305,7 +305,7 @@ function valueAfter(bytes: Uint8Array, name: number): number {
   return colon + 1;
 }
 
-/** Whether the string from one quote to behind the other is this name, by whatever escapes. */
+/** Whether the string from one quote to behind the other is this name, with or without escapes. */
 function isName(bytes: Uint8Array, from: number, end: number, name: Uint8Array): boolean {
   let at = from + 1;
   for (const code of name) {

@@ -16,7 +16,7 @@ export type Notification = { [K in Kind]: NotificationOf<K> }[Kind];
 /** A verified notification of a kind that this version does not know. */
 export type UnknownNotification = { readonly [member: string]: unknown };
 
-/** What a notification's body turned out to be. */
+/** A notification's body, sorted by kind. */
 export type Payload =
   | { readonly type: 'known'; readonly notification: Notification }
   | { readonly type: 'unknown'; readonly notification: UnknownNotification; readonly kind: string }
@@ -57,7 +57,7 @@ export function parsePayload(body: { readonly [member: string]: unknown }): Payl
   return { type: 'invalid', kind, problem };
 }
 
-/** What a notification is about, `media:ID` or `channel:ID`; events of one resource are handled one at a time. */
+/** The subject of a notification, `media:ID` or `channel:ID`; events of one resource are handled one at a time. */
 export function resourceOf(body: { readonly [member: string]: unknown }): string | undefined {
   for (const [member, prefix] of [['media_id', 'media'] as const, ['channel_id', 'channel'] as const]) {
     const parsed = id.safeParse(body[member]);
@@ -66,7 +66,7 @@ export function resourceOf(body: { readonly [member: string]: unknown }): string
   return undefined;
 }
 
-/** When it happened, in milliseconds since the epoch; undefined where the body does not say. */
+/** The event time in milliseconds since the epoch; undefined if the body has none. */
 export function eventTimeOf(body: { readonly [member: string]: unknown }): number | undefined {
   const parsed = eventTime.safeParse(body.event_time);
   const time = parsed.success ? Date.parse(parsed.data) : Number.NaN;

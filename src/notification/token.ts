@@ -3,12 +3,12 @@ import jwt from 'jsonwebtoken';
 import { cut } from '../base/cut.ts';
 import { firstDifference, type JsonObject, parseJsonObject } from './json.ts';
 
-/** Why a token was refused. For logs and metrics, never for the sender: an answer must not help to forge. */
+/** Why a token was refused. For logs and metrics, never for the client: an answer must not help a forger. */
 export type Refusal =
   | { readonly reason: 'no secret' | 'malformed token' | 'not HS256' | 'critical header' | 'bad signature' }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
 
-/** What may not stand in base64url. To look for it takes no way back, as an expression for a whole token does. */
+/** A character outside base64url. Searching it needs no backtracking; an expression for a whole token would. */
 const STRANGE = /[^\w-]/;
 const SIGNATURE = /^[\w-]{43}$/;
 /** Of 32 bytes in base64url. */
@@ -101,7 +101,7 @@ export function verifySigned(
   return inspectToken(token, body, text);
 }
 
-/** The claims of a token, as they are encoded; undefined where it cannot be one that is signed by HS256. */
+/** The claims of a token, as they are encoded; undefined if it cannot be a token signed by HS256. */
 export function claimsOf(token: string): string | undefined {
   const first = token.indexOf('.');
   const last = token.length - SIGNATURE_LENGTH - 1;
@@ -158,7 +158,7 @@ function segmentsOf(token: string): readonly string[] | undefined {
   return segments.some((one) => one === '' || STRANGE.test(one)) ? undefined : segments;
 }
 
-/** What nearly every token over a text is signed over, and the dot behind it. */
+/** The signed part of nearly every token over a text, and the dot behind it. */
 function plainInput(text: string): string {
   return `${PLAIN_HEADER}.${Buffer.from(text).toString('base64url')}.`;
 }

@@ -56,7 +56,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** What a user can do about each kind of failure. */
+/** Advice for the user about each kind of failure. */
 export type Advice = Readonly<Record<string, string>>;
 
 const common: Advice = {

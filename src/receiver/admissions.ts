@@ -16,7 +16,7 @@ interface Admission {
 }
 
 /**
- * Verifies notifications in quarantine again, for webhooks that have a key, and records the ones that a live secret verifies.
+ * Verifies notifications in quarantine again, for webhooks that have a key, and records those with a valid signature.
  * It commits a page at a time: after an interruption, the next run goes on from there.
  * @returns how many this process admitted
  */

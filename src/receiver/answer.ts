@@ -12,7 +12,7 @@ export function answer(res: Response, status: number, body: object): void {
   res.end(text);
 }
 
-/** What an answer tells that is not a success. */
+/** The content of an answer that is not a success. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly error: string;
@@ -49,7 +49,7 @@ const protect = helmet({
 
 /**
  * Sets the headers of a service that answers with JSON and nothing else. Each of them is in docs/security.md with its
- * reason, and so is what helmet could set and is left out, since it concerns pages. They are the same for every answer,
+ * reason, and so are the headers of helmet that are left out, since they concern pages. They are the same for every answer,
  * so helmet is asked for them once: asked for each, it took a seventh of an ack's time.
  */
 export function securityHeaders(): RequestHandler {

@@ -22,7 +22,7 @@ interface Given {
 
 /**
  * Checks whether the webhooks with a secret here reach this receiver. Nothing is sent to other webhooks: their URLs may
- * belong to somebody else.
+ * belong to another receiver.
  */
 export async function* checkUrls({
   webhooks = [],

@@ -5,7 +5,7 @@ const WINDOW_MS = 60_000;
 /** Each takes about 100 bytes. */
 const MOST_SOURCES = 100_000;
 
-/** What counts as one source: an address, or the network of an IPv6 address, as one host has all of that. */
+/** The source of a request: its address, or the network of an IPv6 address, as one host has all of that. */
 export function sourceOf(address: string): string {
   return ipKeyGenerator(address);
 }

@@ -59,7 +59,7 @@ export class Keyring {
     return live.length > 0 ? live : this.#fallback;
   }
 
-  /** Every key that verifies anything now; undefined where there are more than so many, which are not gone through. */
+  /** Every key that verifies anything now; undefined if there are more than so many, which are not tried. */
   everyKey(most: number): readonly KeyObject[] | undefined {
     const every = [...this.#fallback];
     for (const webhookId of this.#held.keys()) {
@@ -69,7 +69,7 @@ export class Keyring {
     return every;
   }
 
-  /** The most keys that any webhook has. Work for so many keys takes the same time for every webhook, so it tells nothing. */
+  /** The most keys that any webhook has. Work for so many keys takes the same time for all webhooks, so it reveals nothing. */
   get mostKeys(): number {
     return this.#mostKeys;
   }
@@ -106,7 +106,7 @@ export class Keyring {
     const held = new Map<string, Map<string, Held>>();
     const added = new Set<string>();
     for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
-      if (secret === '') continue; // anybody could sign with it
+      if (secret === '') continue; // every sender could sign with it
       const known = before.get(webhookId)?.get(secret);
       if (known === undefined) added.add(webhookId);
       const keys = held.get(webhookId) ?? new Map<string, Held>();

@@ -69,7 +69,7 @@ export type LogRefusal = (req: Request, fields: object, message: string) => void
 
 /**
  * Bounds the lines about refusals, for all sources together: a flood may come from any number of sources. Lines left out are
- * counted, and one line tells the count at the end of its second.
+ * counted, and one line has the count at the end of its second.
  */
 export function refusalLog({ log, clock, mostASecond = REFUSAL_LINES }: RefusalLogOptions): LogRefusal {
   let written = 0;

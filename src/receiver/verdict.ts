@@ -7,36 +7,36 @@ import { label, toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 import type { BodyProblem } from './read-body.ts';
 
-/** What becomes of a request on the webhook path. */
+/** The decision about a request on the webhook path. */
 export type Verdict = Accepted | Refused;
 
 export interface Accepted {
   readonly type: 'accepted';
-  /** what to record */
+  /** the notification to record */
   readonly notification: VerifiedNotification;
 }
 
 export interface Refused {
   readonly type: 'refused';
   readonly status: number;
-  /** what the sender is told */
+  /** the text for the sender */
   readonly error: string;
   readonly headers: Readonly<Record<string, string>>;
   /** whether it counts as a failure of its source */
   readonly isFailure: boolean;
-  /** where the notification could not be verified: what only the log, the metrics and the inspector are told */
+  /** if the notification could not be verified: facts for the log, the metrics and the inspector only */
   readonly unverified?: Unverified;
 }
 
 export interface Unverified {
   readonly refusal: Refusal;
-  /** what the body claims to be */
+  /** the kind that the body claims */
   readonly kind: string;
   readonly webhookId: string;
-  /** the keys that do not explain the token */
+  /** the keys that do not verify the token */
   readonly keys: readonly KeyObject[];
   readonly token: string;
-  /** the body's content, unless it has too many pieces to be looked into before its signature is right */
+  /** the body's content, unless it has too many pieces to be read before its signature is verified */
   readonly content: Content | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Content {
   readonly value: JsonObject;
 }
 
-/** What the first lines of a request say. */
+/** The content of the first lines of a request. */
 export interface Head {
   readonly method: string;
   /** of the Authorization header; undefined unless it is `Bearer` and one token */
@@ -67,7 +67,7 @@ export interface Complete {
 /** The live keys, by webhook. */
 export type Keys = Pick<Keyring, 'keysFor' | 'everyKey' | 'mostKeys'>;
 
-/** What bounds requests, as it stands when one begins. */
+/** The limits of requests, when one begins. */
 export interface Limits {
   /** bytes that a body may have */
   readonly bodyLimit: number;
@@ -91,7 +91,7 @@ const SHUTTING_DOWN = unavailable('shutting down', CLOSE);
 export const OVERLOADED = unavailable('overloaded');
 const NOT_RECORDED = unavailable('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
-/** What remains of the body is not read. */
+/** The rest of the body is not read. */
 const TOO_LARGE = refused(413, 'the body is too large', { headers: CLOSE });
 const NO_TOKEN = failure(401, 'an Authorization header of the form "Bearer TOKEN" is needed', CHALLENGE);
 const UNVERIFIED = failure(401, 'the notification could not be verified', CHALLENGE);
@@ -102,7 +102,7 @@ const COMPRESSED = failure(400, 'the body is compressed');
 const UNREADABLE = failure(400, 'the body cannot be read');
 
 /**
- * The verdict on a request: the table of answers, from its first row to its last. It depends on nothing but what it is given.
+ * The verdict on a request: the table of answers, from its first row to its last. It depends on its arguments alone.
  *
  * It is asked twice. The head alone is enough to refuse most requests, and the body is not waited for then. Everything that
  * comes before the right signature is linear in the bytes that came, and small.
@@ -183,7 +183,7 @@ const BEARER = 'Bearer ';
 /** So many keys are tried on a token without reading its claims for the webhook that they name. */
 const FEW_KEYS = 2;
 
-/** Whether a token may verify, as far as the token alone tells. */
+/** Whether a token may verify, judged by the token alone. */
 function isSigned(token: string, keys: Keys): boolean {
   const claims = claimsOf(token);
   if (claims === undefined) return false;
@@ -212,7 +212,7 @@ function unread(verdict: Refused, { isChunked }: Head): Refused {
   return isChunked ? { ...verdict, headers: { ...verdict.headers, ...CLOSE } } : verdict;
 }
 
-/** 503: nothing was recorded, so the sender is to try again. */
+/** 503: nothing was recorded, so the sender must try again. */
 export function unavailable(error: string, headers: Refused['headers'] = {}): Refused {
   return refused(503, error, { headers: { 'Retry-After': String(RETRY_SECONDS), ...headers } });
 }

@@ -61,7 +61,7 @@ interface Exchange {
   readonly address: string;
 }
 
-/** Answers each request on the webhook path with its verdict, and does what follows from that. */
+/** Answers each request on the webhook path with its verdict, and acts on it. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
   const { store, keyring, clock, log, bodyLimit, rejectLimit, observer } = options;
   const failures = new Failures(clock);
@@ -86,11 +86,11 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
 
   const judge = async (request: Complete, limits: Limits): Promise<Verdict> => {
     const verdict = verdictOn(request, keyring, limits);
-    // A flood of forgeries is not to pile up here: more of them go by the secrets known now, at most a second old.
+    // A flood of forgeries must not pile up here: more of them go by the secrets known now, at most a second old.
     if (verdict.type === 'accepted' || !verdict.unverified || lookups >= MAX_LOOKUPS) return verdict;
     lookups++;
-    // Another process may have stored the secret a moment ago. Every refusal waits for this, whatever its reason: so its
-    // time tells neither the reason nor whether the webhook has a secret.
+    // Another process may have stored the secret a moment ago. Every refusal waits for this: so its time
+    // reveals neither the reason nor whether the webhook has a secret.
     await keyring.refresh().finally(() => lookups--);
     return areKeysOf(verdict.unverified, keyring) ? verdict : verdictOn(request, keyring, limits);
   };
@@ -181,7 +181,7 @@ function countOf({ rawHeaders }: Request, name: string): number {
   return count;
 }
 
-/** Whether a webhook's live keys are still those that did not explain a token. */
+/** Whether a webhook's live keys are still the keys that did not verify a token. */
 function areKeysOf({ webhookId, keys }: Unverified, keyring: Pick<Keyring, 'keysFor'>): boolean {
   const now = keyring.keysFor(webhookId);
   return now.length === keys.length && now.every((key, index) => key === keys[index]);

@@ -2,7 +2,7 @@ import { visibleLine } from '../base/visible.ts';
 import type { Listener } from './listener.ts';
 import { type Answer, reasonOf, wordOf } from './receiver-client.ts';
 
-/** Counts answers, and tells each kind of unwanted answer when it comes for the first time. */
+/** Counts answers, and reports each kind of unwanted answer when it comes for the first time. */
 export class AnswerTally {
   readonly #listener: Pick<Listener, 'say'>;
   readonly #counts = new Map<string, number>();

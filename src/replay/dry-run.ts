@@ -6,7 +6,7 @@ import type { RecordedEvent, Source } from './recorded-event.ts';
 /** How many of the first events a preview holds. */
 const SHOWN = 5;
 
-/** What a replay to the handlers would do. */
+/** The result of a dry run of a replay to the handlers. */
 export interface ResetPreview {
   readonly replayable: number;
   /** pending or running already */
@@ -44,7 +44,7 @@ export function standingOf({
   return body === undefined ? 'pruned' : 'replayable';
 }
 
-/** What a replay over HTTP would send. */
+/** The result of a dry run of a replay over HTTP. */
 export interface SendingPreview {
   readonly sendable: number;
   /** without a body any more */
@@ -54,7 +54,7 @@ export interface SendingPreview {
   readonly first: readonly RecordedEvent[];
 }
 
-/** Counts what a replay over HTTP would send, and tells each broken line. */
+/** Counts what a replay over HTTP would send, and names each broken line. */
 export async function previewSending(source: Source, listener: Listener): Promise<SendingPreview> {
   const found = { sendable: 0, pruned: 0, broken: 0 };
   const first: RecordedEvent[] = [];

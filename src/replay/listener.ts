@@ -8,9 +8,9 @@ export interface Stage {
   end(): void;
 }
 
-/** Where a replay tells how far it is. The room prints nothing itself. */
+/** Takes the progress of a replay. The room prints nothing itself. */
 export interface Listener {
-  /** whether somebody sees the share: counting the whole takes time */
+  /** whether a user sees the share: counting the whole takes time */
   readonly isWatched: boolean;
   /** Begins a stage. @param verb what happens to each event in it, such as "answered" */
   begin(verb: string): Stage;
@@ -18,12 +18,12 @@ export interface Listener {
   say(text: string): void;
 }
 
-/** For a replay that nobody watches. */
+/** For a replay without a listener. */
 export const UNWATCHED: Listener = {
   isWatched: false,
   begin: () => ({ show() {}, end() {} }),
   say() {},
 };
 
-/** For a replay that nobody interrupts. */
+/** For a replay that is never interrupted. */
 export const UNINTERRUPTED: AbortSignal = new AbortController().signal;

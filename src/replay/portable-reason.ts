@@ -44,7 +44,7 @@ const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const CLOCK = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`;
 
-/** What differs from run to run, and its placeholder. The order counts: a time looks like an address. */
+/** Patterns of texts that differ from run to run, with placeholders. The order counts: a time looks like an address. */
 const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(String.raw`\b\d{4}-\d\d-\d\d[T ]${CLOCK}(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT))?`, 'g'), '<time>'],
   [
@@ -134,7 +134,7 @@ function relative(given: string): string {
   const url = /^file:\/\//.test(given) ? given.slice('file://'.length).replaceAll('%20', ' ') : given;
   const path = slashed(url)
     .replace(POSITION, '')
-    .replace(/\?[^/]*$/, ''); // what a module was loaded with
+    .replace(/\?[^/]*$/, ''); // the query of a module
   if (path.startsWith(PROJECT)) return path.slice(PROJECT.length);
   if (!/^(?:\/|[A-Za-z]:\/)/.test(path)) return path;
   const anchor = ANCHORS.find((one) => one.test(path));

@@ -4,7 +4,7 @@ import type { EventFilter, VerifiedNotification } from '../store/event-store.ts'
 import { toVerified } from '../store/verified.ts';
 import type { Recorded } from './recording-lines.ts';
 
-/** A recorded event that is to be replayed. */
+/** A recorded event for a replay. */
 export interface RecordedEvent extends Recorded, Omit<VerifiedNotification, 'digest'> {
   /** the id of the event as it was recorded, even if its body is changed for the replay */
   readonly id: string;
@@ -37,7 +37,7 @@ export function matches(event: RecordedEvent, filter: EventFilter): boolean {
   );
 }
 
-/** What a source tells of events that cannot be replayed. */
+/** The observations of a source about events that cannot be replayed. */
 export interface Unreplayable {
   /** an event without a body */
   pruned(): void;

@@ -29,8 +29,8 @@ export function redactionKey(text: string, name: string): Uint8Array {
 
 /**
  * Makes a function that takes the names of media, channels, sites and webhooks out of recordings. With one key, the same
- * id always becomes the same other id of 8 letters and digits; without the key nobody can tell which. A body keeps its
- * kind, its time and its ids; every other member could hold a name and is dropped.
+ * id always becomes the same other id of 8 letters and digits; without the key that id cannot be computed. A body keeps
+ * its kind, its time and its ids; every other member could hold a name and is dropped.
  * @param key at least 16 bytes
  */
 export function redactor(key: Uint8Array): (recorded: Recorded) => Recorded {
@@ -38,7 +38,7 @@ export function redactor(key: Uint8Array): (recorded: Recorded) => Recorded {
   // A missing id stays missing, so that an invalid notification stays invalid.
   const redactId = (id: string): string => (id === '' ? '' : idFor(id));
 
-  /** What a member becomes; undefined drops it. */
+  /** The replacement of a member; undefined drops it. */
   const member = (name: string, value: unknown, isTimeValid: boolean): string | undefined => {
     if (typeof value !== 'string') return undefined;
     if (name === 'event') return KIND_NAME.test(value) ? value : 'redacted';

@@ -24,7 +24,7 @@ export interface HttpReplay extends Reshaping {
   readonly signal?: AbortSignal;
 }
 
-/** What a replay over HTTP did. */
+/** The result of a replay over HTTP. */
 export interface HttpReplayResult {
   readonly answers: AnswerTally;
   /** events that were left out, as they have no body any more */

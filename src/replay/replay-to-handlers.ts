@@ -27,7 +27,7 @@ export interface HandlerReplay {
   readonly signal?: AbortSignal;
 }
 
-/** What a replay to the handlers did. */
+/** The result of a replay to the handlers. */
 export interface HandlerReplayResult {
   /** reset to pending */
   readonly replayed: number;
@@ -35,7 +35,7 @@ export interface HandlerReplayResult {
   readonly underWay: number;
   /** the signal came before all events were reset */
   readonly isCut: boolean;
-  /** how the events ended; undefined if nobody waited for that */
+  /** how the events ended; undefined if the replay did not wait for that */
   readonly ends: Ends | undefined;
 }
 
@@ -46,8 +46,8 @@ const PAUSE_MS = 20;
 const GRACE_MS = 10_000;
 
 /**
- * Has handlers handle events again: resets what the filter takes to pending, and waits for the ends if somebody wants to
- * know them. Events that are pending or running already stay as they are; a replay that waits, waits for them too.
+ * Has handlers handle events again: resets the events of the filter to pending, and waits for their ends if the caller
+ * asks for it. Events that are pending or running already stay as they are; a replay that waits, waits for them too.
  * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
  */
 export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
@@ -120,7 +120,7 @@ async function resetMatching(
 
 /**
  * The ids of matching events that are pending or running, while a replay still holds all that it has reset. It leaves out
- * events received since the replay began: nobody asked for them.
+ * events received since the replay began.
  */
 async function* underWayOf(
   store: Store,
@@ -136,7 +136,7 @@ async function* underWayOf(
   }
 }
 
-/** What is expected of the ends of a replay. */
+/** The expected ends of a replay. */
 export interface Expectation {
   /** all events end like this */
   readonly expect?: End | undefined;

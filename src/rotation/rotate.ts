@@ -13,7 +13,7 @@ import type { EventStore } from '../store/event-store.ts';
 import { retireSecrets } from './retire-secrets.ts';
 import { markerOf, replacedBy, withMarker, withoutMarker } from './successor-mark.ts';
 
-/** What a rotation needs. */
+/** The dependencies of a rotation. */
 export interface RotationOptions {
   readonly client: WebhooksClient;
   readonly store: EventStore;
@@ -53,7 +53,7 @@ export async function rotate(id: string, options: RotationOptions): Promise<Rota
   return finish(id, whole, options);
 }
 
-/** What earlier runs of a rotation have left. */
+/** The state that earlier runs of a rotation have left. */
 interface Begun {
   /** the successor whose secret is stored: the rotation continues with it */
   readonly successor: Webhook | undefined;
@@ -134,7 +134,7 @@ async function finishWithoutOld(
   );
 }
 
-/** A retiring secret without a webhook is what a complete rotation leaves. */
+/** A complete rotation leaves a retiring secret without a webhook. */
 async function nothingLeft(id: string, { store }: RotationOptions): Promise<Rotated> {
   const ends = (await store.secrets())
     .filter(({ webhookId }) => webhookId === id)

@@ -5,7 +5,7 @@
 export interface Marker {
   /** the id of the webhook that it replaces */
   readonly replaces: string;
-  /** false while it is to receive nothing yet */
+  /** false while it must not receive anything yet */
   readonly whole: boolean;
 }
 

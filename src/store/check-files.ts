@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inspectDatabase } from './sqlite/inspect-database.ts';
 
-// What the doctor examines of a SQLite database before it opens it: the disk, the database file and the key file.
+// The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
 const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
@@ -78,7 +78,7 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
   }
 }
 
-/** Finds out who beside the owner may read the database or its log; undefined if nobody may. */
+/** Finds out who beside the owner may read the database or its log; undefined if only the owner may. */
 function openTo(path: string) {
   if (process.platform === 'win32') return undefined; // which does not tell modes
   for (const file of [path, `${path}-wal`]) {
@@ -91,7 +91,7 @@ function openTo(path: string) {
   return undefined;
 }
 
-/** Checks that nobody else can read the key file. Opening the secrets shows whether it is the right key. */
+/** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
 export function checkKeyFile(
   path: string,
   { SECRETS_KEY }: { readonly SECRETS_KEY?: Buffer | undefined },

@@ -9,7 +9,7 @@ const FULL = 2;
 export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * Checks what only an open store tells: whether commits are durable, the secrets, the events that wait.
+ * The checks that need an open store: whether commits are durable, the secrets, the events that wait.
  * @returns the webhooks whose notifications can be verified: every webhook if WEBHOOK_SECRET is set
  */
 export async function* checkStore(
@@ -53,7 +53,7 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
   );
 }
 
-/** The finding for secrets that anybody can compute; undefined if there are none. */
+/** The finding for predictable secrets; undefined if there are none. */
 export function guessable(found: readonly string[]): Finding | undefined {
   if (found.length === 0) return undefined;
   return findingsOf('secrets').fail(

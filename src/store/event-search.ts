@@ -22,7 +22,7 @@ export interface Overview {
 export interface Stretch {
   /** only events after this one in the order of the search: newest first, for a replay oldest first */
   readonly before?: string | undefined;
-  /** events looked at, at most */
+  /** the most events to search through */
   readonly reach: number;
   /** events found, at most */
   readonly limit: number;

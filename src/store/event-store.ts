@@ -29,7 +29,7 @@ export interface Claim extends StoredEvent {
 }
 
 export interface ClaimRequest {
-  /** who claims; unique to a dispatcher */
+  /** the id of the claiming dispatcher, unique to it */
   readonly owner: string;
   readonly limit: number;
   readonly leaseMs: number;
@@ -140,7 +140,7 @@ export interface EventStore extends EventSearch {
    * Resets handled, skipped, dead and waiting events to `pending` with all attempts ahead; pruned events stay. None of
    * them runs before all are reset, so that none is late because of a newer event that also runs again. If the process
    * ends in between, the events that were already reset run 15 minutes later, in their order.
-   * @returns how many events were reset, those that another replay still holds included
+   * @returns how many events were reset, including events that another replay still holds
    */
   replay(filter: EventFilter, options?: ReplayOptions): Promise<number>;
 
@@ -163,8 +163,8 @@ export interface EventStore extends EventSearch {
   rekey(newKey?: Buffer): Promise<number>;
   /**
    * Removes deleted and replaced content from the files on disk, while other processes work with them.
-   * @param mostBytes a database of a former version has to be rewritten for this as a whole; one of more bytes is not,
-   *   since nothing else can be written meanwhile
+   * @param mostBytes a database of an older version is rewritten for this as a whole, unless it is larger than this: nothing
+   *   else can be written meanwhile
    */
   scrub(mostBytes?: number): Promise<Scrubbed>;
 

@@ -69,7 +69,7 @@ export function writeNextKey(path: string): NextKey {
   return { file, key };
 }
 
-/** The keys that a process wrote, and ended before it put one in the place of the key file. */
+/** The keys that a process wrote, and ended before it replaced the key file by one of them. */
 export function nextKeys(path: string): NextKey[] {
   const start = `${basename(path)}.next-`;
   const files = readdirSync(dirname(path)).filter((name) => name.startsWith(start));

@@ -12,7 +12,7 @@ interface Fallback {
 const FORMER_WEBHOOKS = 100;
 
 /**
- * Names the secrets that anybody can compute, as they follow from the seed of a mock provider: `webhook 2yW4KmiG`,
+ * Names the predictable secrets, which follow from the seed of a mock provider: `webhook 2yW4KmiG`,
  * `WEBHOOK_SECRET`.
  * @param stored the secrets that are not retired
  */
@@ -24,7 +24,7 @@ export function predictable(stored: readonly WebhookSecret[], { WEBHOOK_SECRET }
   return [...new Set(found.map(({ whose }) => whose))];
 }
 
-/** What to do about such a secret. */
+/** The advice about such a secret. */
 export const PREDICTABLE_ADVICE =
   'anybody can compute a secret that follows from the seed of a mock provider: use another secret (npx hookkit webhooks import ' +
   '--id ID --replace), or retire it (npx hookkit webhooks delete ID --grace 0s)';

@@ -77,7 +77,7 @@ describe('against the mock', () => {
     expect(error).toMatchObject({ code: 'unprocessable', status: 422 });
     expect(error.message).toBe(
       'POST /api/v1/statuses: 422 unprocessable: Validation failed: Scheduled at The scheduled date must be in the ' +
-        'future. Correct what the provider names; a time must lie more than 5 minutes ahead',
+        'future. Correct the values that the provider names; a time must lie more than 5 minutes ahead',
     );
     const { id } = await client.schedule({ status: 'later' }, at(DAY));
     expect((await problemOf(client.reschedule(id, at(0)))).code).toBe('unprocessable');

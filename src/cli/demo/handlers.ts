@@ -1,6 +1,6 @@
 import { combineHandlers, defineHandlers, type HandlerContext, type Outcome, skip } from '../../index.ts';
 
-// What the demo runs, and the tests of the commands. It stays as it is whatever becomes of src/handlers/.
+// The handlers of the demo and of the commands' tests. They are independent of src/handlers/.
 
 const media = defineHandlers({
   async media_created(event, ctx) {

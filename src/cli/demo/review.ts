@@ -2,7 +2,7 @@ import { kindNames } from '../../notification/kinds.ts';
 import type { Scene } from './scenes.ts';
 import type { Stage } from './stage.ts';
 
-/** What came of a scene, for a table, and whether it is what must come of it. */
+/** The result of a scene, for a table, and whether it is as expected. */
 export interface Review {
   readonly row: readonly string[];
   readonly asExpected: boolean;

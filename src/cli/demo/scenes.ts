@@ -3,7 +3,7 @@ import { wholeSeconds } from '../../base/time-text.ts';
 import type { Kind } from '../../notification/kinds.ts';
 import { SITE, type Stage } from './stage.ts';
 
-/** What must come of one delivery. */
+/** The expected result of one delivery. */
 export interface Scene {
   readonly title: string;
   readonly deliveryId: string;
@@ -53,7 +53,7 @@ export async function playDuplicate({ mock, settled }: Stage): Promise<Scene[]> 
   return [{ title, deliveryId: id, answer: '200 duplicate', status: 'handled', attempts: 1 }];
 }
 
-/** A notification that somebody else signed. */
+/** A notification that was signed with another secret. */
 export async function playForgery({ mock, settled }: Stage): Promise<Scene[]> {
   mock.setFaults({ forge: 1 });
   const [delivery] = mock.sendNotification(channelEvent('channel_active', 'forgedCh', 0));

@@ -47,7 +47,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
 async function listJson(store: EventStore, webhook: string | undefined): Promise<void> {
   let isFirst = true;
   for await (const entry of entries(store, webhook)) {
-    // By line feeds: a pattern's ^ takes U+2028, which may stand in what strangers sent, for the end of a line too.
+    // By line feeds: a pattern's ^ takes U+2028, which strangers may send, for the end of a line too.
     await writeWhileRead(
       `${isFirst ? '[' : ','}\n  ${JSON.stringify(entry, null, 2).replaceAll('\n', '\n  ')}`,
     );

@@ -48,7 +48,7 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
   await withStore(config, async (store) => {
     if (dropUnreadable) await store.dropUnreadableSecrets();
     const sealed = await store.rekey(newKey);
-    const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, whatever comes of this
+    const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, even if this fails
     if (left !== undefined) say(`${left}: then run npx hookkit secrets scrub`);
     if (json) return print(JSON.stringify({ sealed, scrubbed: left === undefined }));
     const next = newKey

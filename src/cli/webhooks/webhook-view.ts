@@ -35,7 +35,7 @@ function providerView({ metadata, created, last_modified }: Webhook) {
   return { name, description, webhook_url, events, site_ids, created, last_modified };
 }
 
-/** Tells how notifications of a webhook are verified, and what is wrong with it. */
+/** Says how notifications of a webhook are verified, and what is wrong with it. */
 export function secretInWords(view: WebhookView): string {
   const { secret, live_secrets: live, retiring, provider, replaces } = view;
   const words = {

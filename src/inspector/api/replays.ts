@@ -50,7 +50,7 @@ export async function countReplay(
   return { events, next: next ?? null };
 }
 
-/** What a bulk replay takes. */
+/** The input of a bulk replay. */
 export interface BulkReplay {
   readonly filter: EventFilter;
   /** goes on where an earlier replay was cut short */
@@ -73,12 +73,12 @@ export interface Progress {
 
 /** Between two commits, so that acks do not wait for a replay. */
 const PAUSE_MS = 5;
-/** How many replays are remembered: somebody may ask again for one that has ended. */
+/** How many replays are remembered: a client may ask again for one that has ended. */
 const REMEMBERED = 100;
 
 /**
- * Bulk replays, one at a time. A replay goes on by itself, even if nobody waits for it any more. Asked for again by the
- * same id, it tells how far it is and is not repeated.
+ * Bulk replays, one at a time. A replay goes on by itself, even if no client waits for it any more. A second request
+ * with the same id gets the progress and starts no replay.
  */
 export class BulkReplays {
   readonly #parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>;

@@ -15,7 +15,7 @@ document.addEventListener('htmx:sse:after:connection', () => show('live', 'on'))
 document.addEventListener('htmx:sse:error', () => show('not connected', 'off'));
 document.addEventListener('htmx:sse:close', () => show('not connected', 'off'));
 
-// A list must not move under somebody who reads a row, types or has opened something.
+// A list must not move while the user reads a row, types or has opened something.
 document.addEventListener('htmx:before:request', (event) => {
   const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);
   const selection = getSelection();

@@ -6,7 +6,7 @@ import { refuse } from './refuse.ts';
 const ANY = /^(0\.0\.0\.0|::)$/;
 
 export interface HostOptions {
-  /** what the listener is bound to */
+  /** the address that the listener is bound to */
   readonly adminHost: string;
   /** further names that lead to it */
   readonly names: readonly string[];

@@ -1,7 +1,7 @@
 import type { Answered } from '../../observer.ts';
 import type { Result } from './request-results.ts';
 
-/** A refused request and the reason. It has nothing of the token. */
+/** A refused request and the reason. It contains no part of the token. */
 export interface Rejection {
   /** milliseconds since the epoch */
   readonly at: number;

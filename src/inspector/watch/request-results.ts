@@ -30,7 +30,7 @@ const BY_STATUS: Readonly<Record<number, Result>> = {
   503: 'unavailable',
 };
 
-/** A throttled request counts as throttled, whatever else was wrong with it: it was not examined further. */
+/** A throttled request counts as throttled even if it has other faults: it was not examined further. */
 export function resultOf({ status, recorded, refusal }: Answered): Result {
   if (recorded) return recorded.status;
   if (status === 401 && refusal) return refusal.reason.toLowerCase().replaceAll(' ', '_') as Result;
@@ -42,7 +42,7 @@ export function isRejection(result: Result): boolean {
   return !['accepted', 'duplicate', 'unavailable', 'failed'].includes(result);
 }
 
-/** What an operator can do about a rejection. */
+/** Advice for the operator about each rejection. */
 const ADVICE: Readonly<Partial<Record<Result, string>>> = {
   no_token: 'Not from the provider, or a proxy in between drops the Authorization header: let it through.',
   no_secret:

@@ -8,7 +8,7 @@ import { Rates } from './rates.ts';
 import { RefusedWebhooks, Rejections } from './rejections.ts';
 import { isRejection, resultOf } from './request-results.ts';
 
-/** What the inspector observes itself, beside the store's data. It is lost when the process ends. */
+/** The inspector's own observations, beside the store's data. It is lost when the process ends. */
 export class Watch implements Observer {
   readonly metrics: Metrics;
   readonly rejections = new Rejections();

@@ -16,7 +16,7 @@ const DUPLICATE_MS = 5000;
 /** A reordered delivery that no other overtakes is sent after this time. */
 const LONGEST_REORDER_MS = 5000;
 
-/** What a courier needs. */
+/** The dependencies of a courier. */
 export interface CourierNeeds {
   readonly clock: Clock;
   readonly random: Random;
@@ -184,7 +184,7 @@ function isWanted({ events, site_ids }: Metadata, { event, site_id }: JsonObject
   );
 }
 
-/** In the place where the provider has it: receivers exist that compare the order of members too. */
+/** At the position that the provider uses: some receivers compare the order of members too. */
 function withWebhookId(payload: JsonObject, webhook_id: string): JsonObject {
   const entries = Object.entries(payload);
   const place = entries.findIndex(([name]) => name === 'site_id');

@@ -62,7 +62,7 @@ export class DeliveryLog {
     return String(++this.#last);
   }
 
-  /** Puts a delivery's new state in the place of the old one, unless it has been forgotten. */
+  /** Replaces a delivery's state by a new one, unless it has been forgotten. */
   update(delivery: Delivery): void {
     if (this.#deliveries.has(delivery.id)) this.#deliveries.set(delivery.id, delivery);
   }

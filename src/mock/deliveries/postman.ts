@@ -22,7 +22,7 @@ export interface RetryPolicy {
   readonly retryBaseMs: number;
 }
 
-/** What a postman needs. */
+/** The dependencies of a postman. */
 export interface PostmanNeeds {
   /** Its timers wait until the deliveries that they start have been sent. */
   readonly clock: Clock;

@@ -16,7 +16,7 @@ export interface TrackView {
   readonly media_id: string;
 }
 
-/** What attachments need. */
+/** The dependencies of attachments. */
 export interface AttachmentsNeeds {
   readonly library: MediaLibrary;
   readonly random: Random;

@@ -41,7 +41,7 @@ export interface MediaItem {
   forgetPublishStart: () => void;
 }
 
-/** What a media library needs. */
+/** The dependencies of a media library. */
 export interface MediaLibraryNeeds {
   readonly clock: Clock;
   readonly random: Random;

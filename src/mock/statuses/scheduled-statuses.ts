@@ -87,7 +87,7 @@ export class ScheduledStatuses {
     return record;
   }
 
-  /** One timer, for whatever is due first. A clock may fire it early where the time is far off. */
+  /** One timer, for the status that is due first. A clock may fire it early where the time is far off. */
   #arm(): void {
     this.#disarm();
     if (this.#records.size === 0) return;

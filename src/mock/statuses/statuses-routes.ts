@@ -14,7 +14,7 @@ import { type Parameters, readParameters } from './request-parameters.ts';
 import { isBlank, scalar } from './scalars.ts';
 import { type ScheduledStatuses, scheduledStatusEntity } from './scheduled-statuses.ts';
 
-/** What the operations work with. */
+/** The state of the operations. */
 export interface StatusesState {
   readonly gate: Gate;
   readonly media: MediaAttachments;

@@ -8,7 +8,7 @@ import { jsonBody, parse } from '../request-input.ts';
 import { listPage } from './webhook-listing.ts';
 import { metadataChangeSchema, metadataSchema, type WebhookRegistry } from './webhook-registry.ts';
 
-/** What the webhooks API needs. */
+/** The dependencies of the webhooks API. */
 export interface WebhooksApiNeeds {
   readonly registry: WebhookRegistry;
   readonly rateLimit: RateLimit;

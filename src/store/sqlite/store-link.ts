@@ -42,7 +42,7 @@ export function unavailable(message: string): KitError {
   return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
 }
 
-/** What a user can do, by the message of SQLite. */
+/** Advice for the user, by the message of SQLite. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /unable to open|readonly/,

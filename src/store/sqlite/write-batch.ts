@@ -63,7 +63,7 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** The files of a database are not where they were when it was opened. */
+/** Thrown when the files of an open database were moved or deleted. */
 class FilesMoved extends Error {}
 
 /** Tells one file from another that took its name. */

@@ -41,7 +41,7 @@ export function claim(db: Database): (request: Request) => Claimed {
     for (const resource of freeQueues.all(limit)) {
       const ready = oldestReady.get(resource);
       if (!ready) {
-        queues.free(resource); // somebody changed the database by hand; this corrects the queue
+        queues.free(resource); // the database was changed by hand; this corrects the queue
         continue;
       }
       const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1 };
