@@ -4,7 +4,7 @@ import { TimerQueue } from '../../src/base/timer-queue.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 
 describe('a timer queue', () => {
-  test('gives back what was added and not removed, in any sequence of both, in order of due time, then of creation', () => {
+  test('returns the timers that were added and not removed, in any sequence of both, in order of due time, then of creation', () => {
     const step = fc.record({ due: fc.nat(20), remove: fc.option(fc.nat()) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

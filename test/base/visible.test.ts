@@ -78,7 +78,7 @@ describe('a text that is printed', () => {
   });
 });
 
-test('a log line is JSON that says what it was given, when that is hostile, in whatever member, message or child', () => {
+test('a log line is JSON that holds its arguments, when they are hostile, in whatever member, message or child', () => {
   const lines: string[] = [];
   const log = pino({ ...visibleLog }, { write: (line: string) => void lines.push(line) });
   fc.assert(

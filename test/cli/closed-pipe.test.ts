@@ -43,7 +43,7 @@ test.each([
   expect(await pipeTo('true', args)).toEqual({ stdout: '', stderr: 'code 0\n' });
 });
 
-test('ends quietly, when nobody reads its messages either', async () => {
+test('ends quietly, when no process reads its messages either', async () => {
   await desk().fill(3);
   const { stderr } = await pipeTo('true', ['events', 'list', '--limit', '1'], '2>&1');
   expect(stderr).toBe('code 0\n');
@@ -56,13 +56,13 @@ test('stops writing, when the reader has had enough in the middle of much', asyn
   expect(stderr).toBe('code 0\n');
 });
 
-test('does all that it is to, when nobody reads what it prints of it', async () => {
+test('does all of its work, when no process reads its output', async () => {
   await desk().fill(3);
   await pipeTo('true', ['events', 'replay', '--all']);
   expect(await (await desk().store()).count({ status: 'pending' })).toBe(3);
 });
 
-test('a report is there whole, when nobody reads what is printed beside it', async () => {
+test('a report is whole, when no process reads the output beside it', async () => {
   await desk().fill(3);
   const report = join(desk().directory, 'report.ndjson');
   const { stderr } = await pipeTo('true', ['events', 'replay', '--all', '--run', '--report', report]);

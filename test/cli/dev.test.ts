@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(copy, { recursive: true, force: true });
 });
 
-/** Whether somebody listens there. */
+/** Whether a server listens there. */
 async function isOpen(host: string, port: number): Promise<boolean> {
   const socket = connect(port, host);
   try {

@@ -47,7 +47,7 @@ test('finds everything well, when it is, and ends with 0', async () => {
   expect(stdout).toMatch(/journal_mode wal, synchronous 2 \(FULL\)/);
 });
 
-test('asks nobody, when told to stay offline', async () => {
+test('sends no request, when it is told to stay offline', async () => {
   await register(hookOf(await here.serve()));
   here.provider.asked.length = 0;
   const { of } = await findings(0, ['--offline']);
@@ -55,7 +55,7 @@ test('asks nobody, when told to stay offline', async () => {
   expect(here.provider.asked).toEqual([]);
 });
 
-test('says what has to be done first, when nothing is there yet, and makes nothing', async () => {
+test('says the first step, when nothing exists yet, and makes nothing', async () => {
   const { of } = await findings(0);
   expect(of('database')).toMatchObject({ result: 'warn' });
   expect(of('secrets')).toMatchObject({ result: 'skipped' });
@@ -98,7 +98,7 @@ test('fails, when the API secret is refused, without showing it', async () => {
   for (const output of here.outputs) expect(output).not.toContain('wrong-api-secret');
 });
 
-test('fails, when the registered URL leads elsewhere, but asks nobody whose secret it has not', async () => {
+test('fails, when the registered URL leads elsewhere, but skips webhooks without a stored secret', async () => {
   const service = await here.serve();
   await register(`${service.url}/elsewhere`);
   const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');

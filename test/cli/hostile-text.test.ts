@@ -152,7 +152,7 @@ test('is visible, when the server logs why it refused what strangers sent', asyn
   expect(refused.path).toContain('\u202e');
 });
 
-test('is visible, when the mock prints what it was told to send and what was answered', async () => {
+test('is visible, when the mock prints notifications and answers', async () => {
   const receiver = createServer((_request, response) => response.end(SPOOF));
   const { url: hook, close } = await listeningOn(receiver);
   closers.push(close);

@@ -72,7 +72,7 @@ const rekey = (args: readonly string[] = [], env: Readonly<Record<string, string
   runCli(['secrets', 'rekey', ...args], { env: { DATABASE_URL: url, ...env }, stdin });
 
 describe('secrets rekey', () => {
-  test('seals all anew, when the key is in a file, under a new key in its place for its owner only', async () => {
+  test('seals all secrets again, when the key is in a file, under a new key that only its owner can read', async () => {
     await fill();
     const [before, sealed] = [readFileSync(`${path}.key`), sealedIn()];
     const run = await rekey();

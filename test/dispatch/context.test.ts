@@ -42,7 +42,7 @@ describe('the context of a handler', () => {
     ]);
   });
 
-  test('says that it is a replay, when one was asked for, in each attempt counted anew', async () => {
+  test('says that it is a replay, when one was asked for, with attempts from 1 on', async () => {
     const { store, record, start, pass } = stage();
     const id = await record();
     const { handlers, seen } = noting();

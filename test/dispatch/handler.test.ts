@@ -26,7 +26,7 @@ describe('combineHandlers', () => {
 });
 
 describe('outcomes', () => {
-  test('carry what was given, when a handler makes them, and leave the rest to the backoff', () => {
+  test('carry their arguments, when a handler makes them, and leave the rest to the backoff', () => {
     expect(skip('not for us')).toEqual({ type: 'skip', reason: 'not for us' });
     expect(fail('never')).toEqual({ type: 'fail', reason: 'never' });
     expect(retry({ after: 5000, reason: 'not yet' })).toEqual({

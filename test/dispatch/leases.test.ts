@@ -80,7 +80,7 @@ describe('the concurrency of a dispatcher', () => {
     expect(await store.count({ status: 'handled' })).toBe(10);
   });
 
-  test('leaves to others what it has no room for, when it is full', async () => {
+  test('leaves events to others, when it is full', async () => {
     const { record, start } = stage();
     for (let number = 0; number < 4; number++) await record({ media_id: `media-${number}` });
     const [first, second] = [new HeldHandler(), new HeldHandler()];
@@ -91,7 +91,7 @@ describe('the concurrency of a dispatcher', () => {
 });
 
 describe('a lease', () => {
-  test('is renewed, when a handler runs for many times its length, and nobody takes the event over', async () => {
+  test('is renewed, when a handler runs for many times its length, and no other process takes the event over', async () => {
     const { record, start, pass, quiet, event } = stage();
     const id = await record();
     const [first, second] = [new HeldHandler(), new HeldHandler()];

@@ -34,7 +34,7 @@ describe('skip, retry and fail', () => {
   );
 });
 
-describe('what a handler returned', () => {
+describe('the return value of a handler', () => {
   test.each([0, -0, 0.5, 60_000, DAYS_30, undefined])('counts, when after is %p', (after) => {
     expect(parseReturned({ type: 'retry', reason: 'r', after })).toEqual({
       type: 'retry',
@@ -43,7 +43,7 @@ describe('what a handler returned', () => {
     });
   });
 
-  test('counts as a value, whoever made it, and is taken once, when it changes', () => {
+  test('counts as a value, when a handler made it by itself, and is read once, when it changes', () => {
     expect(parseReturned({ type: 'skip', reason: 'r', note: 'of no use' })).toEqual({
       type: 'skip',
       reason: 'r',

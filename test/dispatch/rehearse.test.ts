@@ -113,7 +113,7 @@ test('ends the handler, when its time is over', async () => {
   expect(run).toEqual({ type: 'timeout', reason: 'the handler took longer than 20 ms' });
 });
 
-test('aborts the handler, when whoever tries it has enough', async () => {
+test('aborts the handler, when the user aborts the trial', async () => {
   const enough = new AbortController();
   const { run } = await tried(
     (_, { signal }) => {

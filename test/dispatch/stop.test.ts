@@ -41,7 +41,7 @@ describe('stop', () => {
     expect(clock.nextDue()).toBeUndefined();
   });
 
-  test('aborts a handler, when the grace is over, and puts its event back with the attempt', async () => {
+  test('aborts a handler, when the grace is over, and releases its event with the attempt unused', async () => {
     const { store, record, start, pass, event } = stage();
     const id = await record();
     const reasons: unknown[] = [];
@@ -66,7 +66,7 @@ describe('stop', () => {
     expect(await store.attempts(id)).toMatchObject([{ attempt: 1, outcome: 'interrupted' }]);
   });
 
-  test('puts an event back, when its handler ignores the abort, and does not wait for ever', async () => {
+  test('releases an event, when its handler ignores the abort, and does not wait for ever', async () => {
     const { logged, record, start, pass, event } = stage();
     const id = await record();
     const held = new HeldHandler();
@@ -79,7 +79,7 @@ describe('stop', () => {
     expect(logged(message)).toMatchObject([{ released: 1 }]);
   });
 
-  test('keeps to what it did, when a handler that was put back ends later, though the store is closed', async () => {
+  test('keeps a released event pending, when its handler ends after the store is closed', async () => {
     const { store, record, start, pass, quiet } = stage();
     const id = await record();
     const held = new HeldHandler();
@@ -129,7 +129,7 @@ describe('stop', () => {
     expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
   });
 
-  test('puts back what a claim brings, when the claim was under way and the handler does not end', async () => {
+  test('releases the claimed events, when the claim was under way and the handler does not end', async () => {
     const { store, record, start, pass, event } = stage();
     const held = new HeldHandler();
     const { dispatcher, intercept } = await start({ media_available: held.handle });
@@ -145,7 +145,7 @@ describe('stop', () => {
     expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
   });
 
-  test('puts an event back, when the store does not take its result any more, and does not try for ever', async () => {
+  test('releases an event, when the store does not take its result any more, and does not try for ever', async () => {
     const { clock, record, start, pass, quiet, event } = stage();
     const id = await record();
     const held = new HeldHandler();
@@ -195,7 +195,7 @@ describe('stop', () => {
 });
 
 describe('idle', () => {
-  test('resolves, when what was ready is done, and not before', async () => {
+  test('resolves, when all ready events are done, and not before', async () => {
     const { record, start, quiet } = stage();
     await record();
     const held = new HeldHandler();

@@ -32,7 +32,7 @@ test('taking over is put off for a lease, when the store was out of reach for ha
   expect(takeover.isAllowed()).toBe(true);
 });
 
-test('taking over is put off anew, when the store goes out of reach again meanwhile', async () => {
+test('taking over is put off again, when the store goes out of reach again meanwhile', async () => {
   const { clock, takeover, reached } = start();
   await clock.advance(LEASE_MS);
   expect(takeover.isAllowed()).toBe(false);

@@ -63,7 +63,7 @@ const mutations: readonly Mutation[] = [
     original: 'if (!verifyNotification(token, parseJsonText(body), keyring.keysFor(webhookId), body))',
     mutant: '',
     suite: 'test/receiver/quarantine.test.ts',
-    tests: 'stays, when the secret that was stored does not explain it',
+    tests: 'stays, when the stored secret does not verify it',
   },
   {
     rule: 'never two of one resource at once',

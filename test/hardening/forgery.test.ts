@@ -61,7 +61,7 @@ describe.each(Object.entries(forgeries))('%s', (_what, cases) => {
   });
 });
 
-describe('what is genuine', () => {
+describe('a genuine notification', () => {
   test.each(table(accepted))('%s, sent to the webhook, is taken with %i', (_name, status, one) => {
     expect(statusOf(answers.get(one) ?? '')).toBe(status);
   });

@@ -110,7 +110,7 @@ describe('a mock provider', () => {
     expect(receiver.events()).toEqual(['media_created', 'media_available', 'conversions_complete']);
   });
 
-  test('holds its clock until what is being sent has been answered, when the clock is put forward by somebody else', async () => {
+  test('holds its clock until what is being sent has been answered, when another client puts the clock forward', async () => {
     const clock = new VirtualClock(0);
     const mock = await start({ clock, processingMs: 1000 });
     const receiver = await withWebhook(mock);

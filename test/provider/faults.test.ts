@@ -74,7 +74,7 @@ describe('webhooks.create', () => {
     await webhooks.create(NEW_HOOK);
     expect([got.length, clock.waits]).toEqual([2, [20_000]]);
   });
-  test('is tried again, when nobody listens, for then nothing was sent', async () => {
+  test('is retried, when no server listens, because then nothing was sent', async () => {
     const { webhooks, clock } = clientsOf(await deadUrl());
     const error = await webhooks.create(NEW_HOOK).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'unreachable', status: undefined });

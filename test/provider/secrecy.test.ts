@@ -78,7 +78,7 @@ test.each(faults)(
   },
 );
 
-test('never shows the credential, when nobody listens, in any error', async () => {
+test('never shows the credential, when no server listens, in any error', async () => {
   await expectSecrecy(await deadUrl(), []);
 });
 

@@ -20,7 +20,7 @@ describe('a URL', () => {
     expect((await reach(await answering(status, headers, body))).result).toBe(result);
   });
 
-  test('fails with the reason, when nobody listens there', async () => {
+  test('fails with the reason, when no server listens there', async () => {
     const { url, close } = await listeningOn(createServer());
     await close();
     expect(await reach(url)).toMatchObject({

@@ -14,7 +14,7 @@ const start = receiversForEachTest();
 const numbered = (number: number) => notification({ media_id: `media${number}` });
 const unavailable = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full'));
 
-/** A store whose commits wait until they are let go. */
+/** A store whose commits wait until they are released. */
 function heldStore() {
   let release = () => {};
   const released = new Promise<void>((resolve) => {

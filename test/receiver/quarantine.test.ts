@@ -28,7 +28,7 @@ const isKept = ({ store }: ReceiverFixture) =>
   eventually('it is kept', async () => (await store.quarantined()).length === 1);
 
 describe('a refused notification', () => {
-  test('is kept, when it is well-formed and no secret of its webhook explains its signature, though the answer is 401', async () => {
+  test('is kept, when it is well-formed and no secret of its webhook verifies it, though the answer is 401', async () => {
     const receiver = await start();
     expect((await deliver(receiver.app, text, 'not stored yet')).status).toBe(401);
     expect(only(await keptIn(receiver))).toMatchObject({
@@ -158,7 +158,7 @@ async function keepLarge(store: Pick<EventStore, 'quarantine'>, members: object)
   expect(isKept).toBe(true);
 }
 
-describe('what waits in quarantine', () => {
+describe('a notification in quarantine', () => {
   test('is admitted, once its secret is stored, as received and when it was received', async () => {
     const receiver = await start({ secrets: {} });
     const { app, store, keyring, clock, events } = receiver;
@@ -174,7 +174,7 @@ describe('what waits in quarantine', () => {
     expect((await deliver(app, text, 'late secret')).body.status).toBe('duplicate');
   });
 
-  test('stays, when the secret that was stored does not explain it or is of another webhook', async () => {
+  test('stays, when the stored secret does not verify it or is of another webhook', async () => {
     const receiver = await start({ secrets: {} });
     const { app, store, keyring, events } = receiver;
     await deliver(app, text, 'late secret');
@@ -210,7 +210,7 @@ describe('what waits in quarantine', () => {
     expect(await store.quarantineSize('without')).toBe(30);
   });
 
-  test('goes on where it ended, when an admission ends in its midst', async () => {
+  test('continues where it ended, when an admission ends half-way', async () => {
     const { store, keyring, log, events } = await start({ secrets: {} });
     for (let count = 0; count < 30; count++) {
       await keepLarge(store, notification({ media_id: `m${count}` }));

@@ -155,7 +155,7 @@ describe('a notification in quarantine', () => {
 });
 
 describe('starting', () => {
-  test('rejects, when the port is taken, and leaves the database to whoever comes next', async () => {
+  test('rejects, when the port is taken, and leaves the database free', async () => {
     const { start } = await house();
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');

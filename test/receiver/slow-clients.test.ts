@@ -176,7 +176,7 @@ describe('closing the listener', () => {
 });
 
 describe('starting a listener', () => {
-  test('rejects, when its port is taken, with what is wrong', async () => {
+  test('rejects, when its port is taken, with the reason', async () => {
     await expect(boundedListener(express(), { ...options, port: listener.port })).rejects.toThrow(
       'EADDRINUSE',
     );

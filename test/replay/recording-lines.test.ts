@@ -9,7 +9,7 @@ const recorded = fc.record({
   webhookId: fc.string(),
 });
 
-test('gives back what was written, when a line is read that this version wrote, without exception', () => {
+test('returns the written event, when it reads a line of this version, without exception', () => {
   fc.assert(
     fc.property(recorded, (given) => {
       const read = parseLine(toLine(given));

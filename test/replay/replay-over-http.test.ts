@@ -84,7 +84,7 @@ test('sends only what the filter takes, when a recording is filtered', async () 
   expect(mediaOf(listening)).toEqual(['media001', 'media002']);
 });
 
-test('says which lines are broken and which answers are unwanted, when somebody listens, each once', async () => {
+test('names broken lines and unwanted answers, when there is a listener, each once', async () => {
   const file = writeRecording(directory, [recordedLine(0), 'garbage', recordedLine(1), recordedLine(2)]);
   const { url } = await listen(({ media_id }) => ({ status: media_id === 'media000' ? 200 : 503 }));
   const said: string[] = [];

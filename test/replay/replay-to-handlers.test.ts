@@ -76,7 +76,7 @@ test('tells each end once and in the order of event times, when events are handl
   expect((await store.event(id))?.replays).toBe(1);
 });
 
-test('resets events and waits for nothing, when nobody wants to know the ends', async () => {
+test('resets events and waits for nothing, when the caller does not ask for the ends', async () => {
   await store.record(verified());
   await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });
   expect(await replayToHandlers(store, { filter: {} })).toEqual({

@@ -93,7 +93,7 @@ test('keeps kinds that this version does not know, when the webhook has some', a
   await expect(rotateHere(old.id)).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('refuses, when it is told to rotate what is itself half-way a successor', async () => {
+test('refuses, when the webhook is itself half-way a successor', async () => {
   const { id } = marked('[hookkit: is to replace old00000]', []);
   await expect(rotateHere(id)).rejects.toThrow(/rotate old00000 first/);
 });
@@ -127,7 +127,7 @@ test('takes away what several earlier runs have left behind, when their secrets 
   expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: old.metadata }]);
 });
 
-test('leaves what is not its own alone, when other webhooks are there', async () => {
+test('leaves other webhooks alone, when there are some', async () => {
   const old = here.foreignWebhook(URL);
   const others = [marked('mine', []), marked('[hookkit: is to replace other000]', [])].map(({ id }) => id);
   const { id } = await rotateHere(old.id);

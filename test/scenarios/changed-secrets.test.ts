@@ -197,7 +197,7 @@ describe('a database that the first version sealed', () => {
     expect(await look()).toEqual({ live: [], unreadable: ['one', 'two'] });
   });
 
-  test('has a value in the wrong row absent, when somebody moved it there before, and the others are there', async () => {
+  test('has a value in the wrong row absent, when it was moved there before, and the others are there', async () => {
     make();
     tamper((db) =>
       db.exec(`UPDATE secrets SET sealed = (SELECT sealed FROM secrets WHERE retire_at = 5)

@@ -137,7 +137,7 @@ describe('the server', () => {
     expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'lost']);
   });
 
-  test('exits with 1 and has used the attempt up, when what nobody catches is no handler’s and undefined', async () => {
+  test('exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
     const id = await record('held');
     const { child, exited, output } = await serve({ HANDLER_TIMEOUT_MS: '60000' });
     await eventually('it runs', async () => (await statusOf(id)) === 'running');

@@ -68,7 +68,7 @@ describe('files', () => {
     former.close();
   });
 
-  test('stay readable to a group, when somebody wanted that, and the log is too', async () => {
+  test('stay readable to a group, when an operator wanted that, and the log is too', async () => {
     await (await openStore()).close();
     chmodSync(path, 0o640);
     const store = await openStore();
@@ -133,7 +133,7 @@ async function fillAndRetire(count: number): Promise<Buffer[]> {
   return before;
 }
 
-describe('what was sealed before', () => {
+describe('old sealed content', () => {
   test('is in none of the files, when a secret retired since, nor in the log while the store is open', async () => {
     const store = await openStore();
     for (let number = 0; number < 60; number++) await store.addSecret('hook0001', secretOf(number));

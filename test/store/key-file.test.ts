@@ -42,7 +42,7 @@ describe('readOrMakeKeyFile', () => {
     expect(readOrMakeKeyFile(path, { mayMake: true })).not.toEqual(other);
   });
 
-  test('reads a key, when somebody put it there without the line end, or with one of Windows', () => {
+  test('reads a key, when its file has no line end, or one of Windows', () => {
     const key = Buffer.alloc(32, 7);
     for (const end of ['', '\r\n']) {
       writeFileSync(path, key.toString('base64') + end);

@@ -79,7 +79,7 @@ test('what a former mock made without a seed being asked for is known as predict
   expect(predictable(stored(REAL), { WEBHOOK_SECRET: REAL })).toEqual([]);
 });
 
-describe('a service whose secret anybody can compute', () => {
+describe('a service with a predictable secret', () => {
   const known = { secrets: async () => stored('mock-0123456789') };
   test.each([
     ['127.0.0.1', 0, true],

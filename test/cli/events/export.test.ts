@@ -38,7 +38,7 @@ test('writes every event in the order in which they came, when more than a page 
   );
 });
 
-test('puts the file in the place of an old one, when it is complete, and leaves nothing beside it', async () => {
+test('replaces an old file, when the new one is complete, and leaves nothing beside it', async () => {
   await desk().fill(3);
   const file = desk().write('r.ndjson', 'old');
   const { code, stdout, stderr } = await desk().events(['export', '--out', file]);
@@ -47,7 +47,7 @@ test('puts the file in the place of an old one, when it is complete, and leaves 
   expect(drafts(desk())).toEqual([]);
 });
 
-test('leaves out what was pruned, when bodies are gone, and says how many', async () => {
+test('leaves out pruned events, when bodies are gone, and says how many', async () => {
   await desk().fill(3);
   const store = await desk().store();
   await store.prune(Date.now() + 1, 2);
@@ -56,7 +56,7 @@ test('leaves out what was pruned, when bodies are gone, and says how many', asyn
   expect(ndjson(stdout)).toHaveLength(1);
 });
 
-test('ends quietly, when nobody reads to the end, without an error', async () => {
+test('ends quietly, when its reader stops before the end, without an error', async () => {
   await desk().fill(1200);
   const command = `("${process.execPath}" "${cli}" events export; echo "ended with $?" >&2) | head -1`;
   const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
@@ -81,7 +81,7 @@ async function exportUntilBegun(file: string) {
   return { child, exited, stderr: () => stderr };
 }
 
-test('leaves no file, when it is killed half-way, and a second run writes it and clears away what was left', async () => {
+test('leaves no file, when it is killed half-way, and a second run writes it and removes the remains', async () => {
   await desk().fill(5000);
   const file = desk().path('r.ndjson');
   const { child, exited } = await exportUntilBegun(file);

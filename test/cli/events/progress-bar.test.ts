@@ -36,7 +36,7 @@ test('shows a bar, the rate and the time left, when stderr is a terminal, ten ti
   expect(end()).toBe('\r\x1b[2K');
 });
 
-test('shows the count and the rate, when nobody knows how much there is', () => {
+test('shows the count and the rate, when the total is unknown', () => {
   expect(shown(true).after(2000, 500, undefined)).toBe('\r\x1b[2K500 exported 250/s');
 });
 

@@ -118,7 +118,7 @@ test.each([
   expect(await (await desk().store()).count({ status: 'handled' })).toBe(1);
 });
 
-test('takes along what is pending already, when it matches and handlers run here, in the report too', async () => {
+test('includes pending events, when they match and handlers run here, in the report too', async () => {
   const store = await desk().store();
   const event = 'media_renamed'; // skipped whatever handlers there are
   for (const number of [0, 1, 2]) {
@@ -137,7 +137,7 @@ test('takes along what is pending already, when it matches and handlers run here
   expect((await store.event(other.id))?.replays).toBe(0);
 });
 
-test('names what is pending already, when it matches and nobody waits, and leaves it as it is', async () => {
+test('counts pending events, when they match and the command does not wait, and leaves them unchanged', async () => {
   await desk().fill(1);
   const store = await desk().store();
   await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
@@ -172,7 +172,7 @@ test.each(['handled', 'skipped'])(
   },
 );
 
-test('reports what has not ended, when the time to wait is over, and ends with 1', async () => {
+test('reports the events that have not ended, when the time to wait is over, and ends with 1', async () => {
   await desk().fill(2);
   const run = await desk().events([
     'replay',
@@ -187,7 +187,7 @@ test('reports what has not ended, when the time to wait is over, and ends with 1
   expect(desk().lines('r.ndjson')).toMatchObject([{ outcome: 'pending' }, { outcome: 'pending' }]);
 });
 
-test('says so, when nobody handles the events that it waits for, and writes no report', async () => {
+test('says so, when no process handles the events that it waits for, and writes no report', async () => {
   await desk().fill(2);
   const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
   expect(run.code).toBe(1);

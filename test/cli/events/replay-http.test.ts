@@ -137,7 +137,7 @@ test('counts each kind of answer, when a receiver refuses some, and ends with 1'
   expect(run.stderr).toMatch(/^503: event \S+\nhookkit: 1 notifications were not answered with 200\n$/);
 });
 
-test('tells those that nobody answered, when the receiver is not there, and ends with 1', async () => {
+test('counts unanswered notifications, when the receiver is not there, and ends with 1', async () => {
   const file = desk().write('r.ndjson', recordedLine(0));
   const args = ['replay', '--to', 'http://127.0.0.1:1/', '--from', file, '--json'];
   const run = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });

@@ -214,7 +214,7 @@ test.each([
   });
 });
 
-test('says what is missing, when the body names no webhook and there is no secret for all, and ends with 2', async () => {
+test('names the missing option, when the body names no webhook and there is no secret for all, and ends with 2', async () => {
   const file = desk().write('b.json', '{"event":"media_renamed"}');
   const message = 'the body names no webhook: give --webhook, --secret-file or WEBHOOK_SECRET';
   const run = await desk().events(['send', '--body', file, '--to', url]);

@@ -69,7 +69,7 @@ test('ends with 1, when the receiver refuses a genuine one, with its answer', as
   expect(run.stdout).toMatch(/^401 in \d+ ms: /);
 });
 
-test('ends with 1, when nobody listens, and says why', async () => {
+test('ends with 1, when no server listens, and says why', async () => {
   const run = await desk().events([...media, '--to', 'http://127.0.0.1:1/', '--fault', 'forged'], {
     env: withSecret,
   });

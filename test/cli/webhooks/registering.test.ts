@@ -64,7 +64,7 @@ test('lists what the provider and the store know, when they differ, with what ea
   expect(stdout).toMatch(/^gone0000 .* live; gone at the provider$/m);
 });
 
-test('lists what is stored, when told to and the provider is not there', async () => {
+test('lists the stored secrets, when it is told to and the provider is not there', async () => {
   const { id } = await create('--all-events');
   const env = { PROVIDER_BASE_URL: 'http://127.0.0.1:9', PROVIDER_API_SECRET: '' };
   const views: { id: string }[] = await here.json(['webhooks', 'list', '--stored'], { env });
@@ -79,7 +79,7 @@ test('shows that the secret of the environment stands in, when nothing is stored
   expect(stdout).not.toContain(env.WEBHOOK_SECRET);
 });
 
-test('changes what is given and nothing else, when a webhook is updated', async () => {
+test('changes the given settings and nothing else, when a webhook is updated', async () => {
   const { id } = await create('--event', 'media_created', '--description', 'kept');
   const view = await here.json(['webhooks', 'update', id, '--name', 'other', '--all-events']);
   expect(view).toMatchObject({ id, secret: 'live', provider: { name: 'other' } });

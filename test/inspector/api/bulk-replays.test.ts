@@ -132,7 +132,7 @@ describe('a bulk replay', () => {
 
   const ended = (id: string) => until(id, 'it has ended', (_events, isOver) => isOver);
 
-  test('goes on by itself, when nobody waits for it any longer, and its id leads to its progress', async () => {
+  test('goes on by itself, when no client waits for it any longer, and its id leads to its progress', async () => {
     const { answer } = await begin('one', 4);
     await clock.advance(4);
     expect(await answer).toMatchObject({ id: 'one', events: 500, isOver: false });

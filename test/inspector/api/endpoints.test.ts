@@ -170,7 +170,7 @@ describe('one event', () => {
     expect(await ask('GET', '/api/events/{id}', `/api/events/${id}`)).toMatchObject({ late: true });
   });
 
-  test('is not there, when nobody has sent it, with 404', async () => {
+  test('is not there, when it was never sent, with 404', async () => {
     await ask('GET', '/api/events/{id}', '/api/events/abc-0123456789abcdef0123', 404);
     await ask('POST', '/api/events/{id}/replay', '/api/events/abc-0123456789abcdef0123/replay', 404, {});
   });
@@ -207,7 +207,7 @@ describe('replays', () => {
     expect(await ask('POST', '/api/events/replay', path)).toMatchObject({ dry_run: true, events: 1 });
   });
 
-  test('of everything are refused, when nobody says that all are meant, with 400', async () => {
+  test('of everything are refused, when the request does not say `all`, with 400', async () => {
     const { error } = await ask('POST', '/api/events/replay', '/api/events/replay', 400, {});
     expect(error).toContain('all: true');
   });
@@ -234,7 +234,7 @@ describe('reports', () => {
     expect(JSON.stringify(rejections)).not.toContain('eyJ');
   });
 
-  test('tell what waits in quarantine, when a signature is unexplained, without the token', async () => {
+  test('list the quarantine, when no secret verifies a notification, without the token', async () => {
     const quarantine = await ask('GET', '/api/quarantine', '/api/quarantine');
     expect(quarantine).toMatchObject({ total: 1, webhooks: [{ webhook_id: WEBHOOK, notifications: 1 }] });
     expect(JSON.stringify(quarantine)).not.toContain('eyJ');

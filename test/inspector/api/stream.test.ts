@@ -23,7 +23,7 @@ test('the stream tells what happened to an event, when one comes in and is handl
   expect(text).toContain(`{"id":"${id}","change":"handled","kind":"media_available"}`);
 });
 
-test('the service stops at once, when somebody still listens to the stream', async () => {
+test('the service stops at once, when a client still listens to the stream', async () => {
   const inspected = await start();
   const answer = await fetch(`${inspected.url}/api/stream`);
   await inspected.service.stop();

@@ -77,7 +77,7 @@ describe('the admin token', () => {
     },
   );
 
-  test('is never taken from a URL, when somebody puts it there, with 401', async () => {
+  test('is never taken from a URL, when a request has it there, with 401', async () => {
     const answer = await inspected.raw(`/api/stats?token=${TOKEN}`, {
       headers: { accept: 'application/json' },
     });

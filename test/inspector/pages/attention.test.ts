@@ -73,7 +73,7 @@ describe('the overview', () => {
     for (const { advice } of told) expect(advice.length).toBeGreaterThan(30);
   });
 
-  test('puts what is grave first, when much is wrong', () => {
+  test('puts grave problems first, when there are many', () => {
     const stats = statsOf(
       { accepted: 1, rejected: 1 },
       { quarantined: 1, events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 1 } },

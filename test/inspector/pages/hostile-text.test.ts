@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => inspected.dispose());
 
-describe('what strangers sent', () => {
+describe('hostile text of strangers', () => {
   test.each([
     '/',
     '/events',

@@ -12,7 +12,7 @@ function answered(given: Partial<Answered>): Answered {
   return { status: 200, ms: 1, source: '127.0.0.1', ...nothing, ...given };
 }
 
-describe('what a request came to', () => {
+describe('the result of a request', () => {
   test.each([
     [{ status: 401, refusal: { reason: 'claims differ', path: '/iat' } }, 'claims_differ'],
     [{ status: 401, refusal: { reason: 'not HS256' } }, 'not_hs256'],

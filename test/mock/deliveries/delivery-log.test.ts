@@ -63,7 +63,7 @@ describe('the delivery log', () => {
     expect(stage.mock.deliveries().map(({ id }) => id)).toEqual(['2', '3', '4']);
   });
 
-  test('tells of each attempt, when somebody asked for it', async () => {
+  test('reports each attempt, when the caller asked for it', async () => {
     attempted.length = 0;
     stage.receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
     stage.webhook();

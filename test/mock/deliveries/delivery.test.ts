@@ -89,7 +89,7 @@ describe('any payload', () => {
     expect(stage.receiver.received.map(({ text }) => text)).toEqual([REAL.replace('2yW4KmiG', id)]);
   });
 
-  test('goes to all webhooks of its site, when nobody can subscribe to its kind', async () => {
+  test('goes to all webhooks of its site, when no webhook can subscribe to its kind', async () => {
     stage.webhook({ events: [] });
     stage.webhook({ site_ids: ['jsPxIVHl'] });
     expect(stage.mock.sendNotification({ event: 'media_exploded', site_id: SITE })).toHaveLength(1);

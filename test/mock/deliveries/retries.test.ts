@@ -49,7 +49,7 @@ describe('an attempt', () => {
     expect(new Set(stage.receiver.received.map(({ text, token }) => text + token)).size).toBe(1);
   });
 
-  test('is repeated, when nobody listens, and says why', async () => {
+  test('is repeated, when no server listens, and says why', async () => {
     const { url, close } = await listeningOn(createServer());
     await close();
     stage.webhook({ webhook_url: url });

@@ -35,7 +35,7 @@ describe('an upload', () => {
     expect(() => stage.mock.createMedia({ site_id: SITE, media_id: 'MNYaMSQl' })).toThrow('already');
   });
 
-  test('sends what is left no more, when the media is deleted while it is processed', async () => {
+  test('sends no further notifications, when the media is deleted while it is processed', async () => {
     stage.webhook();
     const { media_id } = stage.mock.createMedia({ site_id: SITE });
     expect(await later(300)).toEqual(['media_created', 'thumbnail_created']);
@@ -144,7 +144,7 @@ describe('a reupload', () => {
   });
 });
 
-describe('what a media has', () => {
+describe('the content of a media', () => {
   test('is shown by each verb', async () => {
     const { media_id } = stage.mock.createMedia({ site_id: SITE });
     await stage.mock.advance(1000);

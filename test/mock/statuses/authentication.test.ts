@@ -105,7 +105,7 @@ describe('GET /api/v1/statuses/:id', () => {
   });
 });
 
-test('keeps users apart, when a record is somebody else’s, with 404 on each operation', async () => {
+test('keeps users apart, when a record is another user’s, with 404 on each operation', async () => {
   const id = await api.schedule(10 * MINUTE);
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     const json = method === 'GET' ? undefined : { scheduled_at: at(20 * MINUTE) };

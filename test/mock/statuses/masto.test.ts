@@ -95,7 +95,7 @@ describe('45 records', () => {
   );
 });
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   const problem = async (promise: PromiseLike<unknown>) => {
     try {
       await promise;
@@ -122,7 +122,7 @@ describe('what goes wrong', () => {
     expect(await problem(missing.update({ scheduledAt: at(DAY) }))).toEqual(expected);
     expect(await problem(missing.remove())).toEqual(expected);
   });
-  test('is told to masto, when the record is somebody else’s, as 404', async () => {
+  test('is told to masto, when the record is another user’s, as 404', async () => {
     const { id } = await schedule('mine', DAY);
     expect(await problem(client('bob-rw').scheduledStatuses.$select(id).fetch())).toEqual([
       404,

@@ -103,7 +103,7 @@ describe('media_ids', () => {
       { error: `Media ${named} not found or already attached to another post` },
     ]);
   });
-  test('refuses a status, when a file is somebody else’s, with 422', async () => {
+  test('refuses a status, when a file is another user’s, with 422', async () => {
     const { id } = await upload(picture(), 'bob-rw');
     const error = `Media ${id} not found or already attached to another post`;
     expect((await schedule([id])).body).toEqual({ error });

@@ -166,7 +166,7 @@ test('tells who is who, when a client asks before it starts, of server and accou
   expect(account.body).toMatchObject({ username: defaultTokens[0]?.account?.username });
 });
 
-test('lists what somebody has published, when others ask, as far as they may see it', async () => {
+test('lists the published statuses of a user, when others ask, as far as they may see them', async () => {
   for (const visibility of ['public', 'private', 'unlisted', 'direct']) {
     await api.request('POST', STATUSES, { json: { status: visibility, visibility } });
   }

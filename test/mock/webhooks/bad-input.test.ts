@@ -66,7 +66,7 @@ describe('a bad body', () => {
   });
 });
 
-describe('whatever is sent', () => {
+describe('any input', () => {
   const almost = fc.record(
     {
       metadata: fc.record(

@@ -94,7 +94,7 @@ export function describeDurability(fixture: CurrentFixture): void {
       expect(await claimOne(next, { owner: 'two' })).toMatchObject({ id, attempts: 2 });
     });
 
-    test('commits what is under way, when it is closed meanwhile, and refuses what comes after', async () => {
+    test('commits the writes under way, when it is closed meanwhile, and refuses later ones', async () => {
       const { store, open } = fixture();
       const underWay = Array.from({ length: 50 }, (_, number) =>
         store.record(verified({ media_id: `media-${number}` })),

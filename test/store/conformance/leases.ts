@@ -122,7 +122,7 @@ export function describeLeases(fixture: CurrentFixture): void {
       expect(await store.renew('two', LEASE_MS)).toEqual([slow.id]);
     });
 
-    test('tells nothing, when the owner holds nothing or what it held has ended', async () => {
+    test('returns nothing, when the owner holds nothing or its events have ended', async () => {
       const { store } = fixture();
       await store.record(verified());
       const claim = await claimOne(store);
@@ -133,7 +133,7 @@ export function describeLeases(fixture: CurrentFixture): void {
   });
 
   describe('release', () => {
-    test('puts back what an owner holds, when it stops, with the attempts unused and nothing of others', async () => {
+    test('releases the events of an owner, when it stops, with the attempts unused and no events of others', async () => {
       const { store, clock } = fixture();
       const mine = await store.record(verified({ media_id: 'mine' }));
       const startedAt = clock.now();
@@ -165,7 +165,7 @@ export function describeLeases(fixture: CurrentFixture): void {
       ]);
     });
 
-    test('puts back nothing, when the owner holds nothing', async () => {
+    test('releases nothing, when the owner holds nothing', async () => {
       const { store } = fixture();
       await store.record(verified());
       expect(await store.release('one')).toBe(0);

@@ -57,7 +57,7 @@ export function describePruning(fixture: CurrentFixture): void {
       expect(await claimOne(store)).toMatchObject({ id, body: verified().body });
     });
 
-    test('keeps the identity, when a pruned event comes again, so that it is a duplicate for nobody', async () => {
+    test('keeps the identity, when a pruned event comes again, so that it is a duplicate', async () => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified());
       await settleAll(store, HANDLED);

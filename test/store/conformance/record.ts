@@ -104,7 +104,7 @@ export function describeRecording(fixture: CurrentFixture): void {
       expect(await store.event(id)).toMatchObject({ id, eventTime: -86_400_000 });
     });
 
-    test('changes only the deliveries, when a finished event comes again, and hands it to nobody', async () => {
+    test('changes only the deliveries, when a finished event comes again, and hands it to no dispatcher', async () => {
       const { store } = fixture();
       const { id } = await store.record(verified());
       const claimed = await store.claim({ owner: 'one', limit: 1, leaseMs: 1000, maxAttempts: 3 });

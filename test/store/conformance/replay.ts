@@ -171,7 +171,7 @@ export function describeReplay(fixture: CurrentFixture): void {
       expect(told.sort()).toEqual(ids.sort());
     });
 
-    test('puts nothing back, when it was aborted before, and one commit, ready to run, when it is aborted in it', async () => {
+    test('resets nothing, when it was aborted before, and one commit, ready to run, when it is aborted in it', async () => {
       const { store } = fixture();
       const numbers = Array.from({ length: 1203 }, (_, number) => number);
       await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const thread = new URL('../../../src/store/sqlite/store-thread.ts', import.meta.url);
 
-test('a message has content, when it is one of ours, and none, when anybody else has posted it', () => {
+test('a message has content, when it is one of ours, and none, when another sender has posted it', () => {
   fc.assert(
     fc.property(fc.anything(), (message) => {
       expect(contentOf(message)).toBeUndefined();

@@ -44,7 +44,7 @@ function recordMedia(number: number) {
 }
 
 describe('while another process writes', () => {
-  test('writes wait, when the lock is held, and go through once it is let go', async () => {
+  test('writes wait, when the lock is held, and go through once it is released', async () => {
     const before = await recordMedia(1);
     const letGo = holdWriteLock();
     let ended = 0;
@@ -139,7 +139,7 @@ describe('a batch', () => {
   });
 });
 
-describe('what was acknowledged', () => {
+describe('an acknowledged notification', () => {
   test('is in the files, when they are copied under the running store, as after a crash', async () => {
     const recorded = await Promise.all(Array.from({ length: 40 }, (_, number) => recordMedia(number)));
     const [running] = await claims(store, { limit: 1 });
