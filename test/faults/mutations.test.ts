@@ -31,7 +31,7 @@ const mutations: readonly Mutation[] = [
   },
   {
     rule: 'what was acknowledged is on disk: the database is opened with synchronous FULL',
-    file: 'src/store/sqlite/open-database.ts',
+    file: 'src/store/sqlite/open-sqlite.ts',
     original: "db.pragma('synchronous = FULL');",
     mutant: "db.pragma('synchronous = NORMAL');",
     suite: 'test/store/sqlite/opening.test.ts',
@@ -59,7 +59,7 @@ const mutations: readonly Mutation[] = [
   },
   {
     rule: 'nothing unverified is handled: the quarantine admits what verifies',
-    file: 'src/receiver/quarantine.ts',
+    file: 'src/receiver/admissions.ts',
     original: 'if (!verifyNotification(token, parseJsonText(body), keyring.keysFor(webhookId), body))',
     mutant: '',
     suite: 'test/receiver/quarantine.test.ts',
@@ -83,7 +83,7 @@ const mutations: readonly Mutation[] = [
   },
   {
     rule: 'handled at least once: a lease that ran out gives its event to another process',
-    file: 'src/store/sqlite/operations/recover.ts',
+    file: 'src/store/sqlite/operations/leases.ts',
     original: 'lanes.lease_until <= +:now',
     mutant: 'lanes.lease_until <= 0 * :now',
     suite: CONFORMANCE,
@@ -91,7 +91,7 @@ const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never two of one resource at once: a lease holds until its last millisecond',
-    file: 'src/store/sqlite/operations/recover.ts',
+    file: 'src/store/sqlite/operations/leases.ts',
     original: 'lanes.lease_until <= +:now',
     mutant: 'lanes.lease_until <= 1 + :now',
     suite: CONFORMANCE,
@@ -107,7 +107,7 @@ const mutations: readonly Mutation[] = [
   {
     rule: 'an ack never waits for a handler',
     file: 'src/service.ts',
-    original: '  const app = createReceiver({\n    store,\n',
+    original: 'const app = createReceiver({\n      ...receiverSettings(config),\n      store,\n',
     mutant: `  const handled = async (id: EventStore extends { event(id: infer Id): unknown } ? Id : never) => {
     for (let event = await store.event(id); event?.status === 'pending' || event?.status === 'running'; ) {
       dispatcher.wake();
@@ -116,6 +116,7 @@ const mutations: readonly Mutation[] = [
     }
   };
   const app = createReceiver({
+    ...receiverSettings(config),
     store: {
       quarantine: (...given) => store.quarantine(...given),
       secrets: () => store.secrets(),
