@@ -119,7 +119,10 @@ test.each([
     'give either --kind with its ids, or --body',
   ],
   [['--body', 'none.json'], 'cannot read the body: ENOENT'],
-  [['loyw3uqg-0123456789abcdef0123', '--kind', 'media_created'], 'give either the id of an event, or what'],
+  [
+    ['loyw3uqg-0123456789abcdef0123', '--kind', 'media_created'],
+    'give either the id of an event, or the options',
+  ],
   [['a\u001b[2Jb'], 'a\\u001b[2Jb is not the id of an event'],
   [['loyw3uqg-0123456789abcdef0123'], 'there is no database at '],
   [['--kind', 'media_renamed'], 'It must be one of media_created'],

@@ -96,13 +96,12 @@ describe('a stored secret', () => {
       tamper((db) => db.exec('CREATE TABLE kept AS SELECT * FROM secrets'));
       const isChanged = tamper((db) => {
         try {
-          const was = db.prepare(`SELECT ${name} FROM secrets WHERE webhook_id = 'two'`).pluck().get();
-          db.prepare(`UPDATE secrets SET ${name} = ? WHERE webhook_id = 'two'`).run(changed);
-          const is = db
-            .prepare(`SELECT ${name} FROM secrets WHERE created_at =
-            (SELECT created_at FROM kept WHERE webhook_id = 'two') AND ${name} IS ?`)
-            .pluck();
-          return !Buffer.from(String(was)).equals(Buffer.from(String(is.get(was))));
+          const row = db.prepare("SELECT rowid FROM secrets WHERE webhook_id = 'two'").pluck().get();
+          const was = db.prepare(`SELECT ${name} FROM secrets WHERE rowid = ?`).pluck().get(row);
+          db.prepare(`UPDATE secrets SET ${name} = ? WHERE rowid = ?`).run(changed, row);
+          return (
+            db.prepare(`SELECT ${name} IS NOT ? FROM secrets WHERE rowid = ?`).pluck().get(was, row) === 1
+          );
         } catch {
           return false; // the schema does not take it
         }

@@ -103,12 +103,12 @@ describe('a batch', () => {
     const calls = [recordMedia(1), store.saveStep(id, notData, '1'), store.step(id, notData), recordMedia(2)];
     expect(await Promise.allSettled(calls)).toMatchObject([
       { value: { status: 'accepted' } },
-      { reason: expect.objectContaining({ message: expect.stringMatching(/^saveStep was given/) }) },
+      { reason: expect.objectContaining({ message: expect.stringMatching(/^saveStep got a value/) }) },
       { reason: expect.any(TypeError) },
       { value: { status: 'accepted' } },
     ]);
     // Alone in its batch, with a close that waits for it.
-    const alone = expect(store.step(id, notData)).rejects.toThrow('step was given');
+    const alone = expect(store.step(id, notData)).rejects.toThrow('step got a value');
     const closed = store.close();
     await alone;
     await closed;
