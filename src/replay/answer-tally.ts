@@ -1,6 +1,6 @@
 import { visibleLine } from '../base/visible.ts';
-import type { Listener } from './listener.ts';
 import { type Answer, reasonOf, wordOf } from './receiver-client.ts';
+import type { Listener } from './replay-listener.ts';
 
 /** Counts answers, and reports each kind of unwanted answer when it comes for the first time. */
 export class AnswerTally {

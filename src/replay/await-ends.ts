@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import type { EventStore, Status, StoredEvent } from '../store/event-store.ts';
-import type { Listener, Stage } from './listener.ts';
+import type { Listener, Stage } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 
 /** How an event can end. */

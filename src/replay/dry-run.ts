@@ -1,7 +1,7 @@
 import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
-import type { Listener } from './listener.ts';
 import type { RecordedEvent, Source } from './recorded-event.ts';
+import type { Listener } from './replay-listener.ts';
 
 /** How many of the first events a preview holds. */
 const SHOWN = 5;

@@ -1,8 +1,8 @@
 import { receivedPagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { type Listener, UNINTERRUPTED, UNWATCHED } from './listener.ts';
 import { type Recorded, toLine } from './recording-lines.ts';
 import { redactor } from './redact.ts';
+import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 
 export interface Export {
   readonly filter: EventFilter;

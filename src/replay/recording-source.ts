@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import type { EventFilter } from '../store/event-store.ts';
-import { UNINTERRUPTED } from './listener.ts';
 import { matches, type RecordedEvent, recordedEvent, type Source, UNTOLD } from './recorded-event.ts';
 import { readRecording } from './recording-lines.ts';
+import { UNINTERRUPTED } from './replay-listener.ts';
 
 export interface RecordingOptions {
   readonly filter?: EventFilter;

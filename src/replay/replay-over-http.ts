@@ -1,9 +1,9 @@
 import { type MonotonicClock, systemClock } from '../base/clock.ts';
 import { signNotification } from '../notification/token.ts';
 import { AnswerTally } from './answer-tally.ts';
-import { type Listener, UNINTERRUPTED, UNWATCHED } from './listener.ts';
 import { ReceiverClient, reasonOf, wordOf } from './receiver-client.ts';
 import type { RecordedEvent, Source } from './recorded-event.ts';
+import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
 import { Senders } from './senders.ts';

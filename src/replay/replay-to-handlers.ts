@@ -5,7 +5,7 @@ import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
 import { standingOf } from './dry-run.ts';
-import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './listener.ts';
+import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 import { resetEvents } from './reset-events.ts';
 

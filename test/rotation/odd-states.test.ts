@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
-import { rotate } from '../../src/rotation/rotate.ts';
+import { rotate } from '../../src/rotation/rotate-secret.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type Installation, install, SITE } from '../support/installation.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { keepHeapSmall } from '../../base/small-heap.ts';
 import { roughly } from '../../base/time-text.ts';
-import type { Listener, Stage } from '../../replay/listener.ts';
+import type { Listener, Stage } from '../../replay/replay-listener.ts';
 import { say } from '../print.ts';
 import { terminal } from '../terminal.ts';
 

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
-import { duration } from '../duration.ts';
+import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
-import { type Rotated, rotate } from '../../rotation/rotate.ts';
+import { type Rotated, rotate } from '../../rotation/rotate-secret.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { withStore } from '../with-store.ts';
