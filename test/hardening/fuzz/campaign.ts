@@ -41,7 +41,9 @@ export async function campaign({ port, cases, seed, onBlock }: CampaignOptions):
         const wrong = fault(request, statuses);
         if (wrong !== undefined) {
           const text = request.bytes.toString('latin1').slice(0, 4000);
-          throw new Error(`${wrong}, seed ${seed + done}, answered ${statuses}: ${JSON.stringify(text)}`);
+          throw new Error(
+            `${wrong}, seed ${seed + done}, answered ${statuses} (${exchanger.lastEnd}): ${JSON.stringify(text)}`,
+          );
         }
       }
       exchanger.close();

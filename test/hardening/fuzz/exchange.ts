@@ -30,26 +30,32 @@ export class Exchanger {
     this.#port = port;
   }
 
+  /** How the last request ended: answered, closed or silent, on a new connection or a kept one, and after how long. */
+  lastEnd = '';
+
   /** Sends a request and gives back the statuses that come of it; none where the connection is closed without a word. */
   async send({ bytes, isIllFramed }: FuzzedRequest): Promise<number[]> {
+    const began = performance.now();
+    const which = this.#socket ? 'kept' : 'new';
     const socket =
       this.#socket ?? connect({ port: this.#port, host: '127.0.0.1' }).setEncoding('latin1').setNoDelay();
     this.#socket = undefined;
     const isHead = bytes.subarray(0, 5).equals(Buffer.from('HEAD '));
     const received = await new Promise<string>((resolve) => {
       let text = '';
-      const settle = (): void => {
+      const settle = (end: string): void => {
+        this.lastEnd = `${end} after ${Math.round(performance.now() - began)} ms on a ${which} connection`;
         clearTimeout(silence);
         socket.removeAllListeners();
         resolve(text);
       };
-      const silence = setTimeout(settle, SILENCE_MS);
+      const silence = setTimeout(settle, SILENCE_MS, 'silent');
       socket.on('data', (chunk) => {
         text += chunk;
-        if (isWhole(text, isHead)) settle();
+        if (isWhole(text, isHead)) settle('answered');
       });
       socket.on('error', () => {}); // 'close' follows
-      socket.on('close', settle);
+      socket.on('close', () => settle('closed'));
       socket.write(bytes);
     });
     const keeps = !isIllFramed && isWhole(received, isHead) && !/^connection: close/im.test(received);
