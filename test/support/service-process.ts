@@ -18,6 +18,12 @@ export interface ServiceProcess {
 const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
 
+/** Services that run. A test that fails may leave one behind: it ends with the process of the tests. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
@@ -38,7 +44,11 @@ export async function startProcess(
       ...env,
     },
   });
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  running.add(child);
+  const exited = once(child, 'exit').then(([code]) => {
+    running.delete(child);
+    return code as number | null;
+  });
   let output = '';
   child.stderr.on('data', (chunk) => {
     output += chunk;
