@@ -41,6 +41,8 @@ export interface HandlerReplayResult {
 
 type Store = Pick<EventStore, 'replay' | 'count' | 'eventsAfter' | 'events'>;
 
+/** How many events one look at their ends takes. */
+const PAGE = 200;
 /** Between two commits of a reset. */
 const PAUSE_MS = 20;
 const GRACE_MS = 10_000;
@@ -85,12 +87,12 @@ async function resetMatching(
   { replay, ids, clock, listener, signal }: Resetting,
 ): Promise<Omit<HandlerReplayResult, 'ends'>> {
   const { filter, resetSteps } = replay;
-  const began = clock.now();
+  // Before the reset: an event may end between the look for ended events and a later look for the others.
+  const underWay = await underWayOf(store, { filter, receivedBy: clock.now(), signal });
   const total = listener.isWatched ? await store.count(filter) : undefined;
   const resetting = listener.begin('reset');
   let making: Stage | undefined;
   let count = 0;
-  let underWay = 0;
   const result = await resetEvents(store, {
     filter,
     resetSteps,
@@ -99,14 +101,9 @@ async function resetMatching(
     signal,
     onReset(page) {
       ids?.add(page);
+      for (const id of page) underWay.delete(id); // it ended meanwhile
       count += page.length;
       resetting.show(count, total && count / total);
-    },
-    async onHeld() {
-      for await (const page of underWayOf(store, filter, began)) {
-        ids?.add(page);
-        underWay += page.length;
-      }
     },
     onReady(events) {
       making ??= listener.begin('made ready');
@@ -115,25 +112,32 @@ async function resetMatching(
   });
   resetting.end();
   making?.end();
-  return { ...result, underWay };
+  const others = [...underWay];
+  for (let at = 0; at < others.length; at += PAGE) ids?.add(others.slice(at, at + PAGE));
+  return { ...result, underWay: others.length };
 }
 
-/**
- * The ids of matching events that are pending or running, while a replay still holds all that it has reset. It leaves out
- * events received since the replay began.
- */
-async function* underWayOf(
-  store: Store,
-  filter: EventFilter,
-  began: number,
-): AsyncGenerator<readonly string[]> {
+interface UnderWay {
+  readonly filter: EventFilter;
+  /** leaves out events received later, milliseconds since the epoch */
+  readonly receivedBy: number;
+  /** ends the search */
+  readonly signal: AbortSignal;
+}
+
+/** The ids of matching events that are pending or running. */
+async function underWayOf(store: Store, { filter, receivedBy, signal }: UnderWay): Promise<Set<string>> {
+  const found = new Set<string>();
   for (const status of ['pending', 'running'] as const) {
     if (filter.status !== undefined && filter.status !== status) continue;
     for await (const page of pagesOf(store, { ...filter, status })) {
-      const meant = page.filter((event) => standingOf(event) === 'underWay' && event.receivedAt <= began);
-      yield meant.map(({ id }) => id);
+      if (signal.aborted) return found;
+      for (const event of page) {
+        if (standingOf(event) === 'underWay' && event.receivedAt <= receivedBy) found.add(event.id);
+      }
     }
   }
+  return found;
 }
 
 /** The expected ends of a replay. */

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import type { EventFilter, EventStore, ReplayOptions } from '../store/event-store.ts';
 
-export interface Reset extends Pick<ReplayOptions, 'resetSteps' | 'after' | 'onHeld'> {
+export interface Reset extends Pick<ReplayOptions, 'resetSteps' | 'after'> {
   readonly filter: EventFilter;
   readonly clock: Clock;
   /** between two commits another process gets to write: acks do not wait for a replay */
@@ -23,7 +23,7 @@ export interface ResetResult {
 
 /** Resets finished events to pending in two rounds: all of them are reset and held, then all become ready. */
 export async function resetEvents(store: Pick<EventStore, 'replay'>, reset: Reset): Promise<ResetResult> {
-  const { filter, resetSteps, after, clock, pauseMs, signal, onReset, onHeld, onReady } = reset;
+  const { filter, resetSteps, after, clock, pauseMs, signal, onReset, onReady } = reset;
   const rest = () => pauseUntilAborted(clock, pauseMs, signal);
   let isCut = false;
   const replayed = await store.replay(filter, {
@@ -36,7 +36,6 @@ export async function resetEvents(store: Pick<EventStore, 'replay'>, reset: Rese
     },
     onHeld() {
       isCut = signal.aborted;
-      return onHeld?.();
     },
     onReady(events) {
       onReady(events);

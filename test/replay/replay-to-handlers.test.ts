@@ -8,6 +8,7 @@ import { recordingSource } from '../../src/replay/recording-source.ts';
 import { checkEnds, replayToHandlers } from '../../src/replay/replay-to-handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { HANDLED, settleAll } from '../support/claiming.ts';
 import { logLines } from '../support/log-lines.ts';
 import { recordedLine, writeRecording } from '../support/recorded-lines.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -26,6 +27,13 @@ beforeEach(async () => {
 afterEach(async () => {
   await store.close();
   rmSync(directory, { recursive: true });
+});
+
+/** What a replay asks of a store, but for the replay itself. */
+const pick = (of: EventStore) => ({
+  count: of.count.bind(of),
+  events: of.events.bind(of),
+  eventsAfter: of.eventsAfter.bind(of),
 });
 
 /** A dispatcher of these handlers, not started yet. */
@@ -74,6 +82,36 @@ test('tells each end once and in the order of event times, when events are handl
   expect(outcomes).toEqual(['media:m2 handled', 'media:m1 dead']);
   expect(runs).toBe(4);
   expect((await store.event(id))?.replays).toBe(1);
+});
+
+test('counts an event that is pending at first, when a server handles it after the reset, and reports its end', async () => {
+  await store.record(verified());
+  // Another process is faster than the replay.
+  const beside: typeof store.replay = (filter, options) =>
+    store.replay(filter, {
+      ...options,
+      async onHeld() {
+        await settleAll(store, HANDLED);
+        await options?.onHeld?.();
+      },
+    });
+  const raced = { ...pick(store), replay: beside };
+  const { ends, ...reset } = await replayToHandlers(raced, { filter: {}, isAwaited: true });
+  expect(reset).toEqual({ replayed: 0, underWay: 1, isCut: false });
+  expect(ends).toEqual(new Map([['handled', 1]]));
+});
+
+test('resets an event that is pending at first, when a server handles it before the reset, and reports one end', async () => {
+  await store.record(verified());
+  const beside: typeof store.replay = async (filter, options) => {
+    await settleAll(store, HANDLED);
+    return store.replay(filter, options);
+  };
+  const raced = { ...pick(store), replay: beside };
+  const dispatcher = dispatcherOf({ media_available: () => undefined });
+  const { ends, ...reset } = await replayToHandlers(raced, { filter: {}, dispatcher });
+  expect(reset).toEqual({ replayed: 1, underWay: 0, isCut: false });
+  expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
 test('resets events and waits for nothing, when the caller does not ask for the ends', async () => {

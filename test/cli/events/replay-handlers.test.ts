@@ -150,12 +150,12 @@ test('counts pending events, when they match and the command does not wait, and 
   expect((await store.events({}, { limit: 9 })).map(({ replays }) => replays)).toEqual([0, 1]);
 });
 
-test('waits for what is pending already, when a report is asked for, until a server has handled it', async () => {
+test('waits for what a server has at work already, when a report is asked for', async () => {
   const store = await desk().store();
   for (const number of [0, 1, 2]) await store.record(verified({ media_id: `m${number}` }));
-  const replaying = desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
   await desk().serve();
-  expect(await replaying).toEqual(expect.objectContaining({ code: 0 }));
+  const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
+  expect(run).toEqual(expect.objectContaining({ code: 0 }));
   expect(desk().lines('r.ndjson')).toHaveLength(3);
 });
 
