@@ -1,14 +1,8 @@
-import { ipKeyGenerator } from 'express-rate-limit';
 import type { MonotonicClock } from '../base/clock.ts';
 
 const WINDOW_MS = 60_000;
 /** Each takes about 100 bytes. */
 const MOST_SOURCES = 100_000;
-
-/** The source of a request: its address, or the network of an IPv6 address, as one host has all of that. */
-export function sourceOf(address: string): string {
-  return ipKeyGenerator(address);
-}
 
 /** How often each source has failed in the current minute. */
 export class Failures {

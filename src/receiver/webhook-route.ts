@@ -2,10 +2,11 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError } from './answer.ts';
-import { Failures, sourceOf } from './failures.ts';
+import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { Quarantine } from './quarantine.ts';
 import { readBody } from './read-body.ts';
@@ -59,6 +60,8 @@ interface Exchange {
   readonly began: number;
   /** its sender's, which is gone once the connection is closed */
   readonly address: string;
+  /** what failures are counted by */
+  readonly source: string;
 }
 
 /** Answers each request on the webhook path with its verdict, and acts on it. */
@@ -77,11 +80,11 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
 
   const isOverloaded = () => waitingAcks >= options.maxWaitingAcks;
 
-  const limitsFor = (address: string): Limits => ({
+  const limitsFor = (source: string): Limits => ({
     bodyLimit,
     isShuttingDown: options.isDraining(),
     isOverloaded: isOverloaded(),
-    isThrottled: failures.of(sourceOf(address)) >= rejectLimit,
+    isThrottled: failures.of(source) >= rejectLimit,
   });
 
   const judge = async (request: Complete, limits: Limits): Promise<Verdict> => {
@@ -112,8 +115,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
   };
 
   const refuse = (exchange: Exchange, verdict: Refused): void => {
-    const { req, res, address } = exchange;
-    const count = verdict.isFailure ? failures.add(sourceOf(address)) : 0;
+    const { req, res, address, source } = exchange;
+    const count = verdict.isFailure ? failures.add(source) : 0;
     const isThrottled = verdict.status === 429 || (verdict.unverified !== undefined && count > rejectLimit);
     const { unverified, ...told } = isThrottled ? throttled(verdict) : verdict;
     const { refusal, kind = '', webhookId = '' } = unverified ?? {};
@@ -139,13 +142,16 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
 
   return async (req, res) => {
     const address = req.ip ?? '';
-    const exchange = { req, res, address, began: clock.monotonic() };
+    const source = sourceOf(address);
+    const exchange = { req, res, address, source, began: clock.monotonic() };
     const head = headOf(req);
-    const limits = limitsFor(address);
+    const limits = limitsFor(source);
     const early = verdictOn({ head }, keyring, limits);
     if (early) return refuse(exchange, early);
+    // The head has shown that the token of a throttled source may verify: that is not worked out again.
+    const passed = { ...limits, isThrottled: false };
     try {
-      const verdict = await judge({ head, body: await readBody(req, bodyLimit) }, limits);
+      const verdict = await judge({ head, body: await readBody(req, bodyLimit) }, passed);
       if (verdict.type === 'refused') return refuse(exchange, verdict);
       const recorded = await record(verdict);
       if ('type' in recorded) return refuse(exchange, recorded);

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type Request, type RequestHandler, Router } from 'express';
-import { ipKeyGenerator } from 'express-rate-limit';
 import type { Logger } from 'pino';
+import { sourceOf } from '../../base/request-source.ts';
 import type { Render } from '../pages/render.ts';
 import type { Guesses } from './guesses.ts';
 import { refuse } from './refuse.ts';
@@ -22,9 +22,9 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
 
   /** Over the limit of wrong tokens, no token is checked. */
   const limit: RequestHandler = (req, res, next) => {
-    const waitMs = guesses.waitMs(sourceOf(req));
+    const waitMs = guesses.waitMs(sourceOf(req.ip));
     if (waitMs === 0) return next();
-    guesses.unchecked(sourceOf(req));
+    guesses.unchecked(sourceOf(req.ip));
     const seconds = Math.ceil(waitMs / 1000);
     refuse(
       req,
@@ -35,8 +35,8 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
   };
   const tryToken = (req: Request, token: string): boolean => {
     const isRight = check(token);
-    if (isRight) guesses.right(sourceOf(req));
-    else guesses.wrong(sourceOf(req));
+    if (isRight) guesses.right(sourceOf(req.ip));
+    else guesses.wrong(sourceOf(req.ip));
     return isRight;
   };
 
@@ -81,11 +81,6 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
 function tie({ answers }: Session, res: express.Response): void {
   answers.add(res);
   res.once('close', () => answers.delete(res));
-}
-
-/** The address of a request; for IPv6, the network that one user has. */
-function sourceOf({ ip = '' }: Request): string {
-  return ipKeyGenerator(ip);
 }
 
 function bearerOf({ headers }: Request): string | undefined {
