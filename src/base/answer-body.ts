@@ -21,6 +21,15 @@ export async function beginningOf(response: IncomingMessage, characters: number)
   return (await bytesOf(response, characters * 4)).toString('utf8').slice(0, characters);
 }
 
+/** The value of a text; undefined if it is not JSON. The error of JSON.parse would quote the text, which may hold a secret. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Leaving a loop over a stream by an error closes the stream, and with it the connection. */
 async function bytesOf(body: AsyncIterable<Uint8Array>, kept: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

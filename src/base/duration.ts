@@ -1,4 +1,12 @@
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** The units in which people write lengths of time, in milliseconds. */
+export const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
 
 /** A Date cannot be much further away than this. */
 const LONGEST_MS = 100 * 365 * 86_400_000;

@@ -1,10 +1,4 @@
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+import { UNIT_MS } from './duration.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?$/;
@@ -19,7 +13,7 @@ export function momentOf(text: string, now: number): number | undefined {
 
 function relative(text: string, now: number): number | undefined {
   const [, number, unit = ''] = /^(\d{1,6})\s*(s|m|h|d|w)(?:\s+ago)?$/.exec(text) ?? [];
-  const factor = UNITS[unit];
+  const factor = UNIT_MS[unit];
   return factor === undefined ? undefined : now - Number(number) * factor;
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AnswerTooLong } from '../base/answer-body.ts';
+import { AnswerTooLong, jsonOf } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { pause } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
@@ -55,7 +55,7 @@ export class HttpClient {
       };
       throw this.error(failure, undefined, request.adviceIfDone);
     }
-    const parsed = schema.safeParse(parseJson(text));
+    const parsed = schema.safeParse(jsonOf(text));
     if (parsed.success) return { value: parsed.data, headers };
     const [issue] = parsed.error.issues;
     const reason = `the answer does not match the API's schema (${issue?.path.join('.') || 'body'}: ${issue?.message})`;
@@ -136,7 +136,7 @@ export class HttpClient {
     const { status, text } = reply;
     if (status >= 200 && status < 300) return;
     const noReason = text === undefined ? TOO_LONG : 'it gave no reason';
-    const { code = codeOfStatus(status), reason = noReason } = this.#api.readRefusal(parseJson(text ?? ''));
+    const { code = codeOfStatus(status), reason = noReason } = this.#api.readRefusal(jsonOf(text ?? ''));
     const retryAfterMs = askedToWait(reply, this.#clock.now());
     const failure = { code, operation: operationOf(request), reason, status, retryAfterMs };
     throw this.error(failure, undefined, adviceIfDone(reply, request));
@@ -148,13 +148,4 @@ const TOO_LONG = new AnswerTooLong().message;
 function adviceIfDone(outcome: Outcome, request: ApiRequest): string | undefined {
   const isCertain = outcome.kind === 'answer' ? outcome.status < 500 : outcome.unseen;
   return isCertain ? undefined : request.adviceIfDone;
-}
-
-/** Undefined if it is not JSON: the error of JSON.parse would quote the text, which may hold a secret. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { textOf } from '../base/answer-body.ts';
+import { jsonOf, textOf } from '../base/answer-body.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { timeLimit } from '../base/pause.ts';
 import { whyUnreachable } from '../base/why-unreachable.ts';
@@ -77,7 +77,7 @@ export async function reach(url: string): Promise<Finding> {
     return fail(`${url}: ${whyUnreachable(error)}`);
   }
   const { status, headers } = response;
-  const isOurs = ourError.safeParse(parsed(text)).success;
+  const isOurs = ourError.safeParse(jsonOf(text)).success;
   if (status === 401 && isOurs && headers.get('www-authenticate') === 'Bearer') {
     return ok(`${url} reaches the receiver, which refuses unsigned requests`);
   }
@@ -89,12 +89,4 @@ export async function reach(url: string): Promise<Finding> {
   return fail(
     `${url} answers ${status} to an unsigned POST, but the receiver answers 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { jsonOf } from '../base/answer-body.ts';
 import { type Post, Poster } from '../base/poster.ts';
 import { visibleLine } from '../base/visible.ts';
 
@@ -55,9 +56,5 @@ export function reasonOf(answer: Answer): string | undefined {
 }
 
 function membersOf(body: string): { readonly status?: unknown; readonly error?: unknown } {
-  try {
-    return Object(JSON.parse(body));
-  } catch {
-    return {};
-  }
+  return Object(jsonOf(body));
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOf } from '../base/answer-body.ts';
 import { type WholeFile, writeWholeFile } from '../base/whole-file.ts';
 import { portable } from './portable-reason.ts';
 
@@ -78,9 +79,5 @@ class ReportWriter implements Report {
 
 /** The outcome of a report's line; undefined if it is no such line. */
 export function parseOutcome(text: string): Outcome | undefined {
-  try {
-    return lineSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return lineSchema.safeParse(jsonOf(text)).data;
 }
