@@ -40,5 +40,7 @@ export default {
   testMatch: ['<rootDir>/test/faults/**/*.test.ts', ...suitesWithSizes()],
   testPathIgnorePatterns: ['/node_modules/'],
   maxWorkers: 1,
+  // What a failed test has left running must not keep its report from whoever waits for it.
+  forceExit: true,
   testTimeout: 900_000,
 };

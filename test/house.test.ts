@@ -209,6 +209,14 @@ describe('the rules of the house', () => {
     expect(breaches(all, (target) => target.startsWith('src/handlers'))).toEqual([]);
   });
 
+  test('leave src/handlers/ to its owner: a test that spawns our program says which handlers it has instead', () => {
+    const spawnsOurs = (text: string) =>
+      /new URL\('[./]*bin\/hookkit\.js'/.test(text) && /\bspawn\(/.test(text);
+    const spawning = filesBelow('test', '.ts').filter(({ text }) => spawnsOurs(text));
+    expect(spawning.length).toBeGreaterThan(3);
+    expect(spawning.filter(({ text }) => !/\bprogramEnv\b/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
   test('start without what they do not need: nobody imports values of node:http, which would load fetch', () => {
     const valueImport = /^import (?!type )[^;]*'node:http';/m;
     expect(valueImport.test("import {\n  createServer,\n} from 'node:http';")).toBe(true);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { bodyOf, deliver, SECRET } from './support/notifications.ts';
 import { copyProgram } from './support/program-copy.ts';
+import { sampleHandlers } from './support/sample-handlers.ts';
 import { startProcess } from './support/service-process.ts';
 
 interface OptionalRoom {
@@ -65,6 +66,7 @@ test.each(rooms)(
       DATABASE_URL: `sqlite:${join(copy, 'receiver.db')}`,
       WEBHOOK_SECRET: SECRET,
       ADMIN_PORT: '0',
+      HANDLERS: sampleHandlers,
     };
     const service = await startProcess(env, undefined, copy, cli);
     expect((await deliver(service.url, bodyOf(1))).status).toBe(200);

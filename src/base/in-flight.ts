@@ -25,6 +25,8 @@ interface Connection {
   readonly behind: Exchange[];
   /** whether the next slice of its body, in chunks, is about to be parsed */
   isSliceAwaited: boolean;
+  /** whether node:http would keep it open behind the answer to the request under way */
+  isKept: boolean;
   /** bytes of its body still to be parsed; where they come in chunks, without end, and none before the app has begun */
   bodyLeft: number;
   /** received bytes without an answer yet, and the cost of requests beside their bytes */
@@ -123,6 +125,7 @@ export class InFlight {
       current: undefined,
       behind: [],
       isSliceAwaited: false,
+      isKept: false,
       bodyLeft: 0,
       held: 0,
       since: systemClock.monotonic(),
@@ -179,8 +182,15 @@ export class InFlight {
       const length = current ? Math.min(bodyLeft, rest.length) : this.#headersIn(connection);
       if (length === 0) return;
       if (current) connection.bodyLeft -= length;
-      rest.take(length, connection.parse);
+      this.#give(connection, length);
     }
+  }
+
+  /** Once the body has come to its end, the connection may stay open behind the answer. */
+  #give(connection: Connection, length: number): void {
+    connection.rest.take(length, connection.parse);
+    const { current, isKept } = connection;
+    if (current?.req.complete) current.res.shouldKeepAlive = isKept;
   }
 
   /**
@@ -196,7 +206,7 @@ export class InFlight {
       const { socket, rest, current } = connection;
       // Answered before its end, it is closed as soon as the answer is on its way.
       if (socket.destroyed || !current || current.res.writableEnded) return;
-      rest.take(Math.min(SLICE, rest.length), connection.parse);
+      this.#give(connection, Math.min(SLICE, rest.length));
       this.#parse(connection);
       if (rest.length === 0) this.#readOn(connection);
     });
@@ -225,6 +235,10 @@ export class InFlight {
     const { req, res } = exchange;
     connection.current = exchange;
     connection.bodyLeft = isChunked(req) ? 0 : Number(req.headers['content-length'] ?? 0);
+    connection.isKept = res.shouldKeepAlive;
+    // An answer before the end of the body closes the connection and has to say so, as the next request on it would be lost.
+    if (!req.complete && (isChunked(req) || connection.bodyLeft > connection.rest.length))
+      res.shouldKeepAlive = false;
     res.once('close', () => this.#ended(connection, exchange));
     if (!connection.takesTurns || isTrusted(connection)) {
       this.#begin(connection, exchange);

@@ -89,9 +89,37 @@ describe('a connection', () => {
       const listener = await start((_req, res) => void res.writeHead(401).end());
       const connection = await connected(listener);
       connection.write(postText('/', [`Content-Length: ${length}`], 'x', 'keep-alive'));
-      expect(statusOf(await connection.closed)).toBe(401);
+      const answer = await connection.closed;
+      expect(statusOf(answer)).toBe(401);
+      // A proxy that believed it to be open would lose somebody's next request on it.
+      expect(answer).toMatch(/^connection: close\r$/im);
     },
   );
+
+  test.each([
+    ['a length', ['Content-Length: 3'], 'abc'],
+    ['chunks', ['Transfer-Encoding: chunked'], '3\r\nabc\r\n0\r\n\r\n'],
+  ])(
+    'stays open, as its answer says, when a request is refused whose body, by %s, has come',
+    async (_by, headers, body) => {
+      const listener = await start((req, res) => void req.on('end', () => res.writeHead(401).end()).resume());
+      const connection = await connected(listener);
+      for (let count = 1; count <= 3; count++) {
+        connection.write(postText('/', headers, body, 'keep-alive'));
+        const answers = () => connection.received().match(/^connection: keep-alive\r$/gim)?.length;
+        await eventually('it is answered', () => answers() === count);
+      }
+    },
+  );
+
+  test('stays open, as its answer says, when a request is refused at its headers and its body came along with them', async () => {
+    const listener = await start((_req, res) => void res.writeHead(401).end());
+    const connection = await connected(listener);
+    connection.write(postText('/', ['Content-Length: 3'], 'abc', 'keep-alive'));
+    connection.write(postText('/', ['Content-Length: 3'], 'abc'));
+    const answers = await connection.closed;
+    expect(answers.match(/^connection: .*/gim)).toEqual(['Connection: keep-alive', 'Connection: close']);
+  });
 
   test('is read no further, when a body in tiny chunks is refused after its headers, however many chunks came along', async () => {
     let pieces = 0;

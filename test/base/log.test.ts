@@ -14,6 +14,7 @@ import { Metrics } from '../../src/inspector/watch/metrics.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { programEnv } from '../support/sample-handlers.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -198,7 +199,7 @@ const outputs: Readonly<Record<string, () => number>> = {
 function spawnOn(stdout: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, args, {
     cwd: directory,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...programEnv, ...env },
     stdio: ['ignore', stdout, 'inherit'],
   });
   const exited = once(child, 'exit').then(([code, signal]): unknown => code ?? signal);

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest } from '../support/event-desk.ts';
+import { programEnv } from '../support/sample-handlers.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(60_000); // processes on a busy machine
@@ -16,7 +17,7 @@ async function pipeTo(reader: string, args: readonly string[], streams = '') {
   const script = `{ "$@" ${streams}; echo "code $?" >&3; } 3>&2 | ${reader}`;
   const child = spawn('sh', ['-c', script, 'sh', process.execPath, cli, ...args], {
     cwd: desk().directory,
-    env: { ...desk().env, ADMIN_PORT: '0', PATH: process.env.PATH },
+    env: { ...programEnv, ...desk().env, ADMIN_PORT: '0' },
   });
   const exited = once(child, 'exit');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

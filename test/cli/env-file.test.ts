@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { runCli, spawnCli } from '../support/run-cli.ts';
+import { programEnv } from '../support/sample-handlers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -60,7 +61,7 @@ test.each([
  */
 async function runBehindDashes(...args: readonly string[]) {
   const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
-  const child = spawn(process.execPath, ['--', cli, ...args], { cwd: directory });
+  const child = spawn(process.execPath, ['--', cli, ...args], { cwd: directory, env: programEnv });
   const exited = once(child, 'exit');
   const stderr = await text(child.stderr);
   const [code] = await exited;

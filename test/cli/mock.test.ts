@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
 import { ask } from '../mock/support/api.ts';
 import { startReceiver } from '../mock/support/receiver.ts';
+import { programEnv } from '../support/sample-handlers.ts';
 
 const command = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 let child: ChildProcess | undefined;
@@ -16,7 +17,10 @@ afterEach(() => {
 
 /** Runs `hookkit mock` as a process of its own, on any port that is free. */
 function run(...args: string[]) {
-  child = spawn(process.execPath, [command, 'mock', ...args], { cwd: tmpdir(), env: { MOCK_PORT: '0' } });
+  child = spawn(process.execPath, [command, 'mock', ...args], {
+    cwd: tmpdir(),
+    env: { ...programEnv, MOCK_PORT: '0' },
+  });
   const output = { stdout: '', stderr: '' };
   child.stdout?.on('data', (chunk) => {
     output.stdout += chunk;

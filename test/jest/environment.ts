@@ -1,6 +1,7 @@
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
+import { endWhatIsLeft } from './left-behind.ts';
 
 /**
  * Tests run in the context of their process, not in one of `node:vm`: Node loads what they import, once a process,
@@ -24,6 +25,7 @@ export default class ProcessEnvironment implements JestEnvironment {
   async setup(): Promise<void> {}
 
   async teardown(): Promise<void> {
+    endWhatIsLeft();
     this.moduleMocker.restoreAllMocks();
     this.fakeTimersModern.dispose();
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];

@@ -1,6 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -14,8 +22,8 @@ export const isRepository = existsSync(join(root, '.git'));
 
 /** The project as committed, in a directory of its own, with somebody's own handlers in the place of src/handlers/. */
 export interface Clone {
-  /** What its handlers, or loading them, have left behind; undefined where none was loaded. */
-  readonly trace: string;
+  /** What its handlers, and loading them, have left behind, with which program did it; empty where none was loaded. */
+  trace(): string;
   /** Runs a program in it. */
   run(
     program: string,
@@ -36,7 +44,7 @@ export function cloneWithOwnHandlers(): Clone {
     "import { appendFileSync } from 'node:fs';",
     "import { defineHandlers } from '../index.ts';",
     '',
-    `const note = (what: string) => appendFileSync(${JSON.stringify(trace)}, \`\${what}\\n\`);`,
+    `const note = (what: string) => appendFileSync(${JSON.stringify(trace)}, \`\${what} by \${process.argv.join(' ')}\\n\`);`,
     "note('loaded');",
     '',
     'export const handlers = defineHandlers({',
@@ -45,7 +53,7 @@ export function cloneWithOwnHandlers(): Clone {
   ];
   writeFileSync(join(directory, 'src/handlers/index.ts'), `${lines.join('\n')}\n`);
   return {
-    trace,
+    trace: () => (existsSync(trace) ? readFileSync(trace, 'utf8') : ''),
     async run(program, ...args) {
       const child = spawn(program, args, { cwd: directory, env: { ...process.env, ADMIN_PORT: '0' } });
       const exited = once(child, 'exit');

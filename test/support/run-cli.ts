@@ -4,7 +4,8 @@ import { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../src/cli/main.ts';
-import { sampleHandlers } from './sample-handlers.ts';
+import { endAfterSuite } from '../jest/left-behind.ts';
+import { programEnv, sampleHandlers } from './sample-handlers.ts';
 
 export interface CliRun {
   readonly code: number | null;
@@ -72,8 +73,12 @@ class Collector extends Writable {
 export async function spawnCli(args: readonly string[], options: SpawnOptions = {}): Promise<CliRun> {
   const child = spawn(options.node ?? process.execPath, [options.cli ?? ourCli, ...args], {
     cwd: options.cwd ?? tmpdir(), // a .env of whoever runs the tests is not to count
-    env: { PATH: process.env.PATH ?? '', ...(!options.cli && { HANDLERS: sampleHandlers }), ...options.env },
+    env: { ...(options.cli ? { PATH: programEnv.PATH } : programEnv), ...options.env },
   });
+  child.once(
+    'exit',
+    endAfterSuite(() => child.kill('SIGKILL')),
+  );
   options.onSpawn?.(child);
   child.stdin.on('error', () => {}); // a process that is killed reads nothing
   child.stdin.end(options.stdin ?? '');

@@ -5,3 +5,6 @@ import { fileURLToPath } from 'node:url';
  * program has handlers of its own there.
  */
 export const sampleHandlers = fileURLToPath(new URL('../../src/cli/demo/handlers.ts', import.meta.url));
+
+/** The environment of a process of the program in which a test has set nothing else. */
+export const programEnv = { PATH: process.env.PATH ?? '', HANDLERS: sampleHandlers };

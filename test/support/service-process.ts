@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { sampleHandlers } from './sample-handlers.ts';
+import { endAfterSuite } from '../jest/left-behind.ts';
+import { programEnv } from './sample-handlers.ts';
 
 /** A service in a process of its own. */
 export interface ServiceProcess {
@@ -18,12 +19,6 @@ export interface ServiceProcess {
 const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
 
-/** Services that run. A test that fails may leave one behind: it ends with the process of the tests. */
-const running = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
 /** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
@@ -35,8 +30,7 @@ export async function startProcess(
   const child = spawn(process.execPath, args, {
     cwd,
     env: {
-      PATH: process.env.PATH ?? '',
-      ...(cli === ourCli && { HANDLERS: sampleHandlers }),
+      ...(cli === ourCli ? programEnv : { PATH: programEnv.PATH }),
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',
@@ -44,9 +38,9 @@ export async function startProcess(
       ...env,
     },
   });
-  running.add(child);
+  const forget = endAfterSuite(() => child.kill('SIGKILL'));
   const exited = once(child, 'exit').then(([code]) => {
-    running.delete(child);
+    forget();
     return code as number | null;
   });
   let output = '';

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
+import { programEnv } from '../../support/sample-handlers.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -60,7 +61,7 @@ test('ends quietly, when its reader stops before the end, without an error', asy
   await desk().fill(1200);
   const command = `("${process.execPath}" "${cli}" events export; echo "ended with $?" >&2) | head -1`;
   const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
-    env: { ...desk().env, PATH: process.env.PATH },
+    env: { ...programEnv, ...desk().env },
     cwd: desk().directory,
   });
   expect({ lines: ndjson(stdout).length, stderr }).toEqual({ lines: 1, stderr: 'ended with 0\n' });
@@ -69,7 +70,7 @@ test('ends quietly, when its reader stops before the end, without an error', asy
 /** Exports to a file while the database is too large to be done soon; resolves when it has begun to write. */
 async function exportUntilBegun(file: string) {
   const child = spawn(process.execPath, [cli, 'events', 'export', '--out', file], {
-    env: { ...desk().env, PATH: process.env.PATH },
+    env: { ...programEnv, ...desk().env },
     cwd: desk().directory,
   });
   let stderr = '';

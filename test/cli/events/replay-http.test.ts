@@ -8,6 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
+import { programEnv } from '../../support/sample-handlers.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -172,7 +173,7 @@ test('sends nothing, when run dry, and shows how many and the first few', async 
 test('says how far it got and ends, when Ctrl-C is pressed, with what is under way answered', async () => {
   const slow = await listen(() => ({ ms: 30 }));
   const child = spawn(process.execPath, [cli, 'events', 'replay', '--to', slow.url, '--from', '-'], {
-    env: { ...desk().env, WEBHOOK_SECRET: SECRET, PATH: process.env.PATH },
+    env: { ...programEnv, ...desk().env, WEBHOOK_SECRET: SECRET },
     cwd: desk().directory,
   });
   let stderr = '';
@@ -208,7 +209,7 @@ test('puts it right, when it is killed half-way and run again, without a duplica
     desk().path('report.ndjson'),
   ];
   const child = spawn(process.execPath, [cli, ...args], {
-    env: { ...desk().env, WEBHOOK_SECRET: SECRET, PATH: process.env.PATH },
+    env: { ...programEnv, ...desk().env, WEBHOOK_SECRET: SECRET },
   });
   const exited = once(child, 'exit');
   const store = await desk().store();

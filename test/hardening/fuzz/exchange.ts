@@ -33,6 +33,11 @@ export class Exchanger {
   /** How the last request ended: answered, closed or silent, on a new connection or a kept one, and after how long. */
   lastEnd = '';
 
+  /** Whether the connection of the last request was closed without an answer, though the answer before had not said so. */
+  get wasCutOff(): boolean {
+    return /^closed .* kept/.test(this.lastEnd);
+  }
+
   /** Sends a request and gives back the statuses that come of it; none where the connection is closed without a word. */
   async send({ bytes, isIllFramed }: FuzzedRequest): Promise<number[]> {
     const began = performance.now();
@@ -55,7 +60,7 @@ export class Exchanger {
         if (isWhole(text, isHead)) settle('answered');
       });
       socket.on('error', () => {}); // 'close' follows
-      socket.on('close', () => settle('closed'));
+      socket.on('close', () => settle(statusesIn(text).length > 0 ? 'answered and closed' : 'closed'));
       socket.write(bytes);
     });
     const keeps = !isIllFramed && isWhole(received, isHead) && !/^connection: close/im.test(received);
