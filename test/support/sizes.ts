@@ -14,4 +14,11 @@ export function size(sizes: { readonly small: number; readonly full: number }): 
   return full ? sizes.full : sizes.small;
 }
 
+/** The cases of a table of which each costs a process or a page: so many of them, spread over the table, or all at full size. */
+export function some<T>(few: number, cases: readonly T[]): readonly T[] {
+  if (full || few >= cases.length) return cases;
+  const step = cases.length / few;
+  return Array.from({ length: few }, (_, index) => cases[Math.floor(index * step)] as T);
+}
+
 const FEWEST_RUNS = 5;
