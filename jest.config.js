@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 // For store threads and commands: see bin/hookkit.js.
@@ -30,7 +30,7 @@ export default {
   testEnvironment: '<rootDir>/test/jest/environment.ts',
   testRunner: '<rootDir>/test/jest/runner.ts',
   transform: {},
-  // Jest leaves one core to itself, which has nothing to do meanwhile.
-  maxWorkers: '100%',
+  // One more than there are cores: tests wait for processes and timers a fifth of their time.
+  maxWorkers: availableParallelism() + 1,
   testTimeout: 120_000,
 };

@@ -34,13 +34,37 @@ function suitesWithSizes() {
     .filter(hasSizes);
 }
 
-/** The long ones: attacks, faults and loads at full size. One after the other, as they measure and share the machine. */
+/** Those of test/faults/ that measure nothing, so that others may run beside them. */
+const SIDE_BY_SIDE = [
+  'fuzz',
+  'growth',
+  'hostile-handlers',
+  'kill',
+  'mutations',
+  'own-handlers',
+  'rekey-killed',
+];
+
+const sideBySide = SIDE_BY_SIDE.map((name) => `<rootDir>/test/faults/${name}.test.ts`);
+const { testTimeout: _, maxWorkers, ...suites } = config;
+
+/** The long ones: attacks, faults and loads at full size. First those that measure, one at a time; then all others. */
 export default {
-  ...config,
-  testMatch: ['<rootDir>/test/faults/**/*.test.ts', ...suitesWithSizes()],
-  testPathIgnorePatterns: ['/node_modules/'],
-  maxWorkers: 1,
+  maxWorkers,
+  testTimeout: 900_000,
   // What a failed test has left running must not keep its report from whoever waits for it.
   forceExit: true,
-  testTimeout: 900_000,
+  projects: [
+    {
+      ...suites,
+      runner: '<rootDir>/test/jest/one-at-a-time.ts',
+      testMatch: ['<rootDir>/test/faults/**/*.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...sideBySide],
+    },
+    {
+      ...suites,
+      testMatch: [...sideBySide, ...suitesWithSizes()],
+      testPathIgnorePatterns: ['/node_modules/'],
+    },
+  ],
 };
