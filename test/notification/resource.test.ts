@@ -1,7 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { eventTimeOf, resourceOf } from '../../src/notification/payload.ts';
-import { jsonObject } from '../support/json-values.ts';
+import { KINDS, kindNames } from '../../src/notification/kinds.ts';
+import { eventTimeOf, parsePayload, resourceOf } from '../../src/notification/payload.ts';
+import { jsonObject, jsonValue } from '../support/json-values.ts';
+
+/** Times as they are written, some of them with one character that does not belong there. */
+const nearlyTimes = fc
+  .tuple(fc.date({ noInvalidDate: true }), fc.nat(30), fc.constantFrom('', 'Z', '+01:00', ' ', '9', '-'))
+  .map(([date, at, put]) => {
+    const text = date.toISOString();
+    return text.slice(0, at) + put + text.slice(at + put.length);
+  });
 
 describe('the resource of a notification', () => {
   test.each([
@@ -9,6 +18,8 @@ describe('the resource of a notification', () => {
     [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
     [{ event: 'track_deleted', track_id: 't1', media_id: 'm1' }, 'media:m1'],
     [{ event: 'channel_idle', channel_id: 'YijbmYHJ' }, 'channel:YijbmYHJ'],
+    [{ event: 'channel_active', channel_id: 'c1', media_id: 'm1' }, 'channel:c1'],
+    [{ event: 'media_created', channel_id: 'c1', media_id: 'm1' }, 'media:m1'],
     [{ event: 'a kind to come', channel_id: 'c1' }, 'channel:c1'],
     [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
     [{ media_id: 7, channel_id: 'c1' }, 'channel:c1'],
@@ -26,8 +37,24 @@ describe('the resource of a notification', () => {
     { media_id: 'a\u0000' },
     { thumbnail_id: 't1' },
     { MEDIA_ID: 'm1' },
+    { event: 'media_created', media_id: '', channel_id: 'c1' },
+    { event: 'track_created', media_id: 7, channel_id: 'c1' },
+    { event: 'channel_created', channel_id: '', media_id: 'm1' },
+    { event: 'channel_created', media_id: 'm1' },
   ])('of %j, without an id that can be stored, is none', (body) => {
     expect(resourceOf(body)).toBeUndefined();
+  });
+
+  test('of a known kind, with any ids, is what its kind is about, or none, as its payload is valid or not', () => {
+    const ids = fc.oneof(fc.string({ unit: 'binary', maxLength: 250 }), fc.constantFrom('', 'x', 7, null));
+    const common = { webhook_id: 'w', site_id: 's', event_time: '2024-08-27T00:20:57+00:00' };
+    fc.assert(
+      fc.property(fc.constantFrom(...kindNames), ids, ids, (event, media_id, channel_id) => {
+        const body = { event, ...common, thumbnail_id: 't', track_id: 't', media_id, channel_id };
+        const subject = KINDS[event].group === 'channels' ? `channel:${channel_id}` : `media:${media_id}`;
+        expect(resourceOf(body)).toBe(parsePayload(body).type === 'known' ? subject : undefined);
+      }),
+    );
   });
 
   test('of any JSON object is a media, a channel or none, and throws nothing', () => {
@@ -71,6 +98,16 @@ describe('the time of a notification', () => {
     ['2024-08-27T00:20:57+00:00'],
   ])('%j, not being an instant, is none', (event_time) => {
     expect(eventTimeOf({ event_time })).toBeUndefined();
+  });
+
+  test('of anything is none, when the schema of a notification does not take it', () => {
+    const time = fc.oneof(jsonValue, fc.string(), fc.date({ noInvalidDate: true }).map(String), nearlyTimes);
+    fc.assert(
+      fc.property(time, (event_time) => {
+        const body = { event: 'media_created', media_id: 'm', webhook_id: 'w', site_id: 's', event_time };
+        expect(eventTimeOf({ event_time }) === undefined).toBe(parsePayload(body).type === 'invalid');
+      }),
+    );
   });
 
   test('of any whole second and offset, written as the provider does, is that second', () => {
