@@ -8,7 +8,7 @@ import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event
 /** How one request on the webhook path was answered. It contains no part of a token. */
 export interface Answered {
   readonly status: number;
-  /** from the request's head to the end of the answer */
+  /** from the request's head to its answer */
   readonly ms: number;
   /** the client's address; empty if a notification was acknowledged */
   readonly source: string;

@@ -1,29 +1,39 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import helmet from 'helmet';
 import { logOutcome } from './request-log.ts';
 
-/** Answers with JSON. Express's own way looks for caches and content types that do not matter here. */
-export function answer(res: Response, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(text));
-  res.end(text);
-}
+/** Header fields as they are sent, by name. */
+type Headers = Readonly<Record<string, string>>;
 
 /** The content of an answer that is not a success. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly error: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
 }
 
 /** Every answer that is not a success has this one shape, and never says more than its sender may know. */
-export function answerError(res: Response, { status, error, headers = {} }: ErrorAnswer): void {
-  for (const name in headers) res.setHeader(name, headers[name] ?? '');
+export function answerError(res: Response, { status, error, headers }: ErrorAnswer): void {
   if (status >= 500) logOutcome(res.req);
-  answer(res, status, { error });
+  answer(res, status, { error }, headers);
+}
+
+/**
+ * Answers with JSON, and with all headers at once: setting them one by one, as Express does, took 2 % of an ack's time. Nothing
+ * else here writes headers.
+ */
+export function answer(res: Response, status: number, body: object, headers: Headers = {}): void {
+  const text = JSON.stringify(body);
+  const lines = [
+    ...SAME_FOR_ALL,
+    'X-Request-Id',
+    String(res.req.id),
+    'Content-Length',
+    String(Buffer.byteLength(text)),
+  ];
+  for (const name in headers) lines.push(name, headers[name] ?? '');
+  res.writeHead(status, lines).end(text);
 }
 
 const protect = helmet({
@@ -48,16 +58,13 @@ const protect = helmet({
 });
 
 /**
- * Sets the headers of a service that answers with JSON and nothing else. Each of them is in docs/security.md with its
- * reason, and so are the headers of helmet that are left out, since they concern pages. They are the same for every answer,
- * so helmet is asked for them once: asked for each, it took a seventh of an ack's time.
+ * Headers that are the same for every answer, names and values in turn. Each of them is in docs/security.md with its reason,
+ * and so are the headers of helmet that are left out, since they concern pages. Helmet is asked for them once: asked for each
+ * answer, it took a seventh of an ack's time.
  */
-export function securityHeaders(): RequestHandler {
-  const headers = new Map([['Cache-Control', 'no-store']]);
-  const collector = { setHeader: (name: string, value: string) => headers.set(name, value) };
+const SAME_FOR_ALL: readonly string[] = (() => {
+  const lines = ['Cache-Control', 'no-store', 'Content-Type', 'application/json; charset=utf-8'];
+  const collector = { setHeader: (name: string, value: string) => lines.push(name, value) };
   protect({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
-  return (_req, res, next) => {
-    for (const [name, value] of headers) res.setHeader(name, value);
-    next();
-  };
-}
+  return lines;
+})();

@@ -4,7 +4,7 @@ import { cutOut } from '../base/cut.ts';
 import { messageOf } from '../base/errors.ts';
 import { Probe } from '../store/commit-probe.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { answerError, securityHeaders } from './answer.ts';
+import { answer, answerError } from './answer.ts';
 import { requestLog } from './request-log.ts';
 import { unavailable, verdictAfter } from './verdict.ts';
 import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
@@ -28,10 +28,9 @@ export function createReceiver(options: ReceiverOptions): RequestListener {
       return addressOf(this, options.trustProxy);
     },
   });
-  app.use(securityHeaders());
   app.use(requestLog(app, options));
   app.all(options.webhookPath, webhookRoute(options));
-  app.all('/healthz', readOnly, (_req, res) => void res.json({ status: 'ok' }));
+  app.all('/healthz', readOnly, (_req, res) => answer(res, 200, { status: 'ok' }));
   app.all('/readyz', readOnly, readiness(options));
   app.use((_req, res) => answerError(res, NOTHING_HERE));
   app.use(lastResort);
@@ -88,7 +87,7 @@ function readiness({ isDraining, store, clock }: ReceiverOptions): RequestHandle
   return async (_req, res) => {
     if (isDraining()) return answerError(res, unavailable('shutting down'));
     if (!(await probe.commits(store))) return answerError(res, unavailable('the store is busy'));
-    res.json({ status: 'ready' });
+    answer(res, 200, { status: 'ready' });
   };
 }
 

@@ -34,7 +34,6 @@ export function requestLog(app: Express, { log, clock }: { log: Logger; clock: C
     // Random, as a number that goes up would tell strangers how many requests there are.
     const digits = randomUUID().replaceAll('-', ''); // Node draws these ahead
     req.id = `${digits.slice(20)}-${digits.slice(0, 12)}`;
-    res.setHeader('X-Request-Id', req.id);
     res[startTime] = clock.now();
     if (log.isLevelEnabled('debug')) logOutcome(req);
     next();

@@ -110,8 +110,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     if (recorded.status === 'accepted') options.onAccepted();
     if (log.isLevelEnabled('debug')) req.log.debug(recorded, 'notification recorded');
     const { kind, webhookId } = notification;
-    observe(exchange, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
     answer(res, 200, recorded);
+    observe(exchange, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
   };
 
   const refuse = (exchange: Exchange, verdict: Refused): void => {
@@ -120,8 +120,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     const isThrottled = verdict.status === 429 || (verdict.unverified !== undefined && count > rejectLimit);
     const { unverified, ...told } = isThrottled ? throttled(verdict) : verdict;
     const { refusal, kind = '', webhookId = '' } = unverified ?? {};
-    observe(exchange, { source: address, recorded: undefined, error: told.error, refusal, kind, webhookId });
     answerError(res, told);
+    observe(exchange, { source: address, recorded: undefined, error: told.error, refusal, kind, webhookId });
     // Once a source and minute: a flood is not to fill the disk with lines about itself.
     if (isThrottled && count === rejectLimit + 1) logRefusal(req, { source: address }, 'source throttled');
     if (isThrottled || !unverified) return;
@@ -133,11 +133,9 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     if (content) quarantine.add({ token, ...content, source });
   };
 
-  /** Tells the observer about a request once its answer is out. */
+  /** Tells the observer about a request that was just answered. */
   const observe = ({ res, began }: Exchange, told: Omit<Answered, 'status' | 'ms'>): void => {
-    if (!observer) return;
-    const tell = () => observer.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - began });
-    res.once('finish', tell);
+    observer?.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - began });
   };
 
   return async (req, res) => {

@@ -22,7 +22,7 @@ describe('a genuine notification', () => {
       kind: event,
       webhookId: WEBHOOK,
       siteId: 'jsPxIVHl',
-      resource: 'media:UUhbHm6C',
+      resource: event.startsWith('channel') ? 'channel:ch1' : 'media:UUhbHm6C',
       eventTime: Date.UTC(2023, 10, 14, 22, 30, 10),
       body: JSON.stringify(body),
       status: 'pending',
