@@ -13,6 +13,8 @@ export interface AckFigures {
   readonly load: number;
   /** microseconds of processor time that the server spent a request, whatever it did meanwhile included */
   readonly cpuMicros: number;
+  /** KB (10^3 bytes) that the server had written to files for a request, whatever it did meanwhile included */
+  readonly writtenKb: number;
   /** the largest that the server has been */
   readonly peakMb: number;
   /** how many queries it ran beside, a second */
@@ -21,15 +23,19 @@ export interface AckFigures {
 
 let series = 0;
 
-/** Warms a target up and sends it as many requests as the sizes say. */
+/** Warms a target up and sends it requests for as long as the sizes say. */
 export async function measureAcks(
   target: Target,
   connections: Connections,
-  { warmUp, requests: { [connections]: requests } }: Sizes,
+  { warmUpSeconds, ackSeconds }: Sizes,
 ): Promise<AckFigures> {
-  await load({ port: target.port, connections: 32, requests: warmUp });
+  await load({ port: target.port, connections: 32, seconds: warmUpSeconds });
   const before = await target.usage();
-  const { perSecond, p50, p99, p999, cpu } = await load({ port: target.port, connections, requests });
+  const { requests, perSecond, p50, p99, p999, cpu } = await load({
+    port: target.port,
+    connections,
+    seconds: ackSeconds,
+  });
   const after = await target.usage();
   return {
     perSecond,
@@ -38,6 +44,7 @@ export async function measureAcks(
     p999,
     load: cpu,
     cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
+    writtenKb: (after.writtenBytes - before.writtenBytes) / 1000 / requests,
     peakMb: after.peakMb,
     queries: ((after.queries - before.queries) * perSecond) / requests,
   };
@@ -47,6 +54,6 @@ async function load(options: Omit<LoadOptions, 'series'>): Promise<LoadResult> {
   // Distinct from those of every earlier run too, as a database may have been kept.
   const named: LoadOptions = { ...options, series: `${Date.now().toString(36)}-${series++}` };
   const result = await runChild<LoadResult>('./load.ts', named);
-  if (result.refused > 0) throw new Error(`${result.refused} of ${options.requests} were not accepted`);
+  if (result.refused > 0) throw new Error(`${result.refused} of ${result.requests} were not accepted`);
   return result;
 }

@@ -1,10 +1,10 @@
 /** How much is measured. */
 export interface Sizes {
   readonly rounds: number;
-  /** requests before the clock starts */
-  readonly warmUp: number;
-  /** requests of one measurement, by connections */
-  readonly requests: Readonly<Record<Connections, number>>;
+  /** for how long a server is sent requests before the clock starts: V8 needs three seconds */
+  readonly warmUpSeconds: number;
+  /** how long the acks of a server are measured */
+  readonly ackSeconds: number;
   /** jobs of a queue */
   readonly jobs: number;
   /** events in the database of `loaded` and `files` */
@@ -28,8 +28,8 @@ export type Connections = (typeof CONNECTIONS)[number];
 
 const FULL: Sizes = {
   rounds: 5,
-  warmUp: 5000,
-  requests: { 1: 2000, 32: 20_000, 128: 20_000 },
+  warmUpSeconds: 3,
+  ackSeconds: 6,
   jobs: 20_000,
   events: 1_000_000,
   stored: 10_000_000,
@@ -41,8 +41,8 @@ const FULL: Sizes = {
 
 const QUICK: Sizes = {
   rounds: 1,
-  warmUp: 1000,
-  requests: { 1: 200, 32: 2000, 128: 2000 },
+  warmUpSeconds: 1,
+  ackSeconds: 1,
   jobs: 1000,
   events: 20_000,
   stored: 20_000,

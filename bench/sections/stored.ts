@@ -43,13 +43,12 @@ async function run(sizes: Sizes): Promise<string> {
   );
 }
 
-function notes(events: number, { restMs, warmUp, requests }: Sizes): string {
+function notes(events: number, { restMs }: Sizes): string {
   return `- \`filled\` has ${number(events)} events of a year and more with every round.
 - Ready: from the start of the process \`hookkit serve\` until \`/readyz\` answers 200. At rest: the memory of that process
   ${number(restMs / 1000, 1)} s later (VmRSS). MB are 10^6 bytes.
 - Under load: its largest memory at 32 connections. Bytes an event: the file after a checkpoint, attempts and all indexes
-  included; \`filled\` was filled in bulk, while the events that \`empty\` has afterwards (${number(warmUp + requests[32])} events) came
-  through the service.`;
+  included; \`filled\` was filled in bulk, while the events that \`empty\` has afterwards came through the service.`;
 }
 
 /** Starts the service twice: only the first has a schema to make. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { memoryOf } from '../memory.ts';
 
 /** What a server has used up since it started. */
@@ -6,6 +7,8 @@ export interface Usage {
   readonly cpuMicros: number;
   /** the largest that it has been, in MB (10^6 bytes) */
   readonly peakMb: number;
+  /** bytes that it had written to files; NaN where the system does not tell */
+  readonly writtenBytes: number;
   /** queries that it ran beside its work */
   readonly queries: number;
 }
@@ -19,7 +22,17 @@ interface Server {
 /** What this process has used up. */
 export function usageOf(queries = 0): Usage {
   const { user, system } = process.cpuUsage();
-  return { cpuMicros: user + system, peakMb: memoryOf('self', 'VmHWM') ?? Number.NaN, queries };
+  const peakMb = memoryOf('self', 'VmHWM') ?? Number.NaN;
+  return { cpuMicros: user + system, peakMb, writtenBytes: writtenBytes(), queries };
+}
+
+/** proc_pid_io(5): pages that became dirty count, whenever they reach the disk. */
+function writtenBytes(): number {
+  try {
+    return Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** Tells the benchmark where this process listens, and from then on what it asks for. Ends with the benchmark. */
