@@ -58,7 +58,7 @@ async function killAt(
   return code;
 }
 
-/** The last step first: so some of them are a kill at the end, one between, and one that leaves a successor unknown to the store. */
+/** The last step first, so that a part of them has kills at the end, before the old webhook goes, and where only the provider knows the successor. */
 const cases = STEPS.flatMap((name, step) =>
   (['before', 'after'] as const).map((moment) => ({ name, step, moment })),
 ).reverse();
