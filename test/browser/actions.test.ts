@@ -56,6 +56,7 @@ describeInBrowser('a reader', () => {
     await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
     await page.click(`text=All events of ${resource}`);
     expect(new Set(await page.locator('[data-row] td.id').allTextContents())).toEqual(new Set([resource]));
+    await page.goto('about:blank'); // no list that follows along meanwhile
     for (let n = 0; n < 20; n++) inspected.mock.createMedia({ site_id: inspected.site });
     await inspected.quiet();
     await page.goto(`${inspected.url}/events`);

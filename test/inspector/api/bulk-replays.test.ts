@@ -59,7 +59,7 @@ async function replaysOf(store: EventStore): Promise<ReadonlySet<number>> {
 
 describe('a bulk replay over HTTP', () => {
   // More than a few steps, and at full size than one request ever took.
-  const MANY = size({ small: 1600, full: 5600 });
+  const MANY = size({ small: 1100, full: 5600 });
   const database = filledDatabase(MANY);
   const inspect = inspectedForEachTest();
   const filled = async () => {
