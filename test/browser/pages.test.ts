@@ -5,17 +5,19 @@ import { describeInBrowser, tabs } from '../support/browser.ts';
 import { WEBHOOK } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { some } from '../support/sizes.ts';
 
+/** In such an order that some of them are unlike each other. */
 const PAGES = [
   ['Overview', '/'],
+  ['Channels', '/channels'],
+  ['Rejections', '/rejections'],
   ['Events', '/events'],
   ['Events, searched in vain', '/events?q=nothing-has-this'],
+  ['Quarantine', '/quarantine'],
   ['Event, dead', 'dead'],
   ['Event, handled', 'handled'],
   ['Replay', '/events/replay?status=dead'],
-  ['Channels', '/channels'],
-  ['Rejections', '/rejections'],
-  ['Quarantine', '/quarantine'],
   ['Webhooks', '/webhooks'],
 ] as const;
 
@@ -34,7 +36,7 @@ describeInBrowser('a page', () => {
     return `/events/${(await inspected.api(`/events?status=${path}${kind}`)).events[0].id}`;
   };
 
-  test.each(PAGES)(
+  test.each(some(3, PAGES))(
     '%s keeps to WCAG AA, its own policy and its width, when it is light, dark or on a phone, without a complaint',
     async (_name, given) => {
       const { page, complaints } = await openTab();
@@ -56,7 +58,7 @@ describeInBrowser('a page', () => {
     },
   );
 
-  test.each(PAGES)('%s can be read, when there is no JavaScript', async (_name, given) => {
+  test.each(some(3, PAGES))('%s can be read, when there is no JavaScript', async (_name, given) => {
     const { page, complaints } = await openTab({ javaScriptEnabled: false });
     await page.goto(`${inspected.url}${await pathOf(given)}`);
     expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
@@ -86,7 +88,7 @@ describeInBrowser('a page', () => {
     const empty = await inspect({}, { WEBHOOK_SECRET: 'fallback' });
     try {
       const { page } = await openTab();
-      for (const [path, words] of [
+      const pages = [
         ['/', 'All is well'],
         ['/events', 'npm run dev'],
         ['/events/replay', 'Nothing to replay'],
@@ -94,7 +96,8 @@ describeInBrowser('a page', () => {
         ['/rejections', 'hookkit events send --fault'],
         ['/quarantine', 'The quarantine is empty'],
         ['/webhooks', 'WEBHOOK_SECRET'],
-      ]) {
+      ] as const;
+      for (const [path, words] of some(3, pages)) {
         await page.goto(`${empty.url}${path}`);
         expect(await page.textContent('main')).toContain(words);
         expect(await violations(page)).toEqual([]);
@@ -126,7 +129,7 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
   });
   afterAll(() => inspected.dispose());
 
-  test.each([
+  const paths = [
     '/',
     '/events',
     '/events/ID',
@@ -135,7 +138,8 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
     '/rejections',
     '/quarantine',
     '/webhooks',
-  ])('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
+  ];
+  test.each(some(3, paths))('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
     const [{ id }] = (await inspected.api('/events?status=dead')).events;
     const { page } = await openTab();
     await page.goto(`${inspected.url}${path.replace('ID', id)}`);

@@ -41,7 +41,14 @@ beforeAll(() => {
   writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
   const config = { extends: './tsconfig.json', include: ['src'] };
   writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
-  const args = ['--project', 'tsconfig.snippets.json', '--noImplicitReturns', '--pretty', 'false'];
+  const args = [
+    '--project',
+    'tsconfig.snippets.json',
+    '--noImplicitReturns',
+    '--pretty',
+    'false',
+    '--singleThreaded',
+  ];
   const { stdout } = spawnSync(process.execPath, [tsc, ...args], { cwd: copy, encoding: 'utf8' });
   errors = stdout.split('\n').filter((line) => line.includes('error TS'));
 });

@@ -14,7 +14,7 @@ afterEach(() => here.dispose());
 
 /** A rotation in this process. */
 async function rotateHere(id: string) {
-  const store = await openStore({ url: `sqlite:${here.path}`, clock: systemClock });
+  const store = await openStore({ url: `sqlite:${here.path}`, clock: systemClock, threads: false });
   const steps: string[] = [];
   try {
     const rotated = await rotate(id, {

@@ -134,7 +134,7 @@ describe('a service with a predictable secret', () => {
     };
     const doctor = await runCli(['doctor', '--offline'], { env });
     expect(doctor.stdout).toMatch(/^FAIL +secrets +the secret of WEBHOOK_SECRET protects nothing/m);
-    const { code, stderr } = await spawnCli(['serve'], { env });
+    const { code, stderr } = await runCli(['serve'], { env });
     expect(code).toBe(1);
     expect(stderr).toContain('no start on 0.0.0.0 with the secret of WEBHOOK_SECRET: ');
   });

@@ -13,11 +13,17 @@ const FLAGS =
   '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking ' +
   '--disable-component-update --disable-sync --process-per-site';
 
+const DESK = { width: 1280, height: 720 };
+
 /** A page, and what went wrong on it. */
 export interface Tab {
   readonly page: Page;
   /** errors of scripts, and what the page's policy refused */
   readonly complaints: readonly string[];
+}
+
+interface OpenTab extends Tab {
+  readonly complaints: string[];
 }
 
 /** `describe`, where there is a browser; else its tests are skipped, and a line says so. */
@@ -29,15 +35,16 @@ export function describeInBrowser(name: string, tests: () => void): void {
 
 /**
  * Gives a function that opens a tab. The first one starts the browser.
- * @param kept what is kept from tab to tab of a suite: nothing, or `visitor` for suites that only look at pages, where tabs
- *   with the same options share a process
+ * @param kept what is kept from test to test of a suite: nothing, or `visitor` for suites in which a reader's browser remembers
+ *   nothing that another test sees. To open a page takes longer than most tests, so there each test of a suite goes on
+ *   with the one page of its options, and a test has one page.
  */
 export function tabs(
   kept: 'nothing' | 'visitor' = 'nothing',
 ): (options?: BrowserContextOptions) => Promise<Tab> {
   let browser: Promise<Browser> | undefined;
-  const open = new Set<BrowserContext | Page>();
-  const visitors = new Map<string, Promise<BrowserContext>>();
+  const open = new Set<BrowserContext>();
+  const visitors = new Map<string, OpenTab>();
   afterEach(async () => {
     for (const one of open) await one.close();
     open.clear();
@@ -45,16 +52,12 @@ export function tabs(
   afterAll(async () => {
     await (await browser)?.close();
   });
-  return async (options = {}) => {
+  const newTab = async (options: BrowserContextOptions): Promise<OpenTab> => {
     // Not with a profile of its own: that opens a window, whose tab strip takes as long to draw as a page.
     browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(' ') });
-    const running = await browser;
-    const name = JSON.stringify(options);
-    const visitor = visitors.get(name) ?? running.newContext(options);
-    if (kept === 'visitor') visitors.set(name, visitor);
-    const context = await visitor;
+    const context = await (await browser).newContext(options);
+    if (kept === 'nothing') open.add(context);
     const page = await context.newPage();
-    open.add(kept === 'visitor' ? page : context);
     page.setDefaultTimeout(10_000); // less than a test has, so that it says what it waited for
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
@@ -62,5 +65,18 @@ export function tabs(
       if (message.type() === 'error') complaints.push(message.text());
     });
     return { page, complaints };
+  };
+  return async (options = {}) => {
+    const name = JSON.stringify(options);
+    const known = visitors.get(name);
+    if (known) {
+      known.complaints.splice(0);
+      await known.page.emulateMedia({ colorScheme: null });
+      await known.page.setViewportSize(DESK);
+      return known;
+    }
+    const tab = await newTab({ viewport: DESK, ...options });
+    if (kept === 'visitor') visitors.set(name, tab);
+    return tab;
   };
 }

@@ -36,7 +36,7 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
   for (;;) {
     const ready = await claims(store, { owner: 'settles all' });
     if (ready.length === 0) return settled;
-    for (const claim of ready) await store.settle(claim, 'settles all', settlement);
+    await Promise.all(ready.map((claim) => store.settle(claim, 'settles all', settlement)));
     settled += ready.length;
   }
 }

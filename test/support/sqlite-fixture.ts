@@ -32,6 +32,8 @@ class KeptDatabase {
   /** Nobody's: the stores take their time from that of the test. */
   #clock: Clock = new VirtualClock();
   #idle: SqliteStore[] = [];
+  /** names of what tests fill it with, each in a file beside it */
+  readonly #copies = new Set<string>();
 
   private constructor(kind: Kind, directory: string) {
     this.#kind = kind;
@@ -42,9 +44,7 @@ class KeptDatabase {
   static async make(kind: Kind): Promise<KeptDatabase> {
     const database = new KeptDatabase(kind, await temporaryDirectory());
     database.#idle.push(await database.#open());
-    const db = new Database(database.#path);
-    db.exec(`VACUUM INTO '${database.#path}.new'`);
-    db.close();
+    database.#copyTo('new');
     copyFileSync(`${database.#path}.key`, `${database.#path}.new.key`);
     return database;
   }
@@ -71,14 +71,25 @@ class KeptDatabase {
       });
     };
     const store = await open();
+    const written = async () => {
+      for (const one of used) await one.renew('nobody', 0);
+    };
+    const filled = async (name: string, fill: () => Promise<unknown>) => {
+      if (this.#copies.has(name)) return this.#makeAs(name);
+      await fill();
+      await written();
+      this.#copyTo(name);
+      this.#copies.add(name);
+    };
     const cleanUp = async () => {
       isOver = true;
       // What is under way is written before the database is made as new.
-      for (const one of used) await one.renew('nobody', 0);
+      await written();
       this.#idle.push(...used);
-      this.#renew();
+      this.#makeAs('new');
+      copyFileSync(`${this.#path}.new.key`, `${this.#path}.key`);
     };
-    return { clock, store, open, cleanUp };
+    return { clock, store, open, filled, cleanUp };
   }
 
   async close(): Promise<void> {
@@ -94,9 +105,15 @@ class KeptDatabase {
     return SqliteStore.open({ path: this.#path, clock, threads: this.#kind === 'threads' });
   }
 
-  #renew(): void {
+  #copyTo(name: string): void {
     const db = new Database(this.#path);
-    db.exec(`ATTACH '${this.#path}.new' AS new`);
+    db.exec(`VACUUM INTO '${this.#path}.${name}'`);
+    db.close();
+  }
+
+  #makeAs(name: string): void {
+    const db = new Database(this.#path);
+    db.exec(`ATTACH '${this.#path}.${name}' AS copy`);
     const tables = db
       .prepare<[], string>(
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'sqlite_stat1'",
@@ -104,11 +121,12 @@ class KeptDatabase {
       .pluck()
       .all();
     db.transaction(() => {
-      // Twice, as triggers write into other tables.
-      for (const table of [...tables, ...tables]) db.exec(`DELETE FROM main.${table}`);
-      for (const table of tables) db.exec(`INSERT INTO main.${table} SELECT * FROM new.${table}`);
+      for (const table of tables) db.exec(`DELETE FROM main.${table}`);
+      for (const table of tables) {
+        // Again, as triggers of the tables before it wrote into it.
+        db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM copy.${table}`);
+      }
     }).immediate();
     db.close();
-    copyFileSync(`${this.#path}.new.key`, `${this.#path}.key`);
   }
 }

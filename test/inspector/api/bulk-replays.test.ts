@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { BulkReplays, type Progress } from '../../../src/inspector/api/replays.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
@@ -9,6 +9,7 @@ import { claims, HANDLED } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
 import { inspectedForEachTest } from '../../support/inspected-service.ts';
 import { logLines } from '../../support/log-lines.ts';
+import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -25,18 +26,45 @@ async function fill(store: EventStore, count: number): Promise<void> {
   }
 }
 
+/**
+ * Gives each test of a block a database of so many handled events, which is filled once and copied.
+ * @returns the path of the copy of the test that runs
+ */
+function filledDatabase(count: number): () => string {
+  let directory = '';
+  let copies = 0;
+  const pathOf = (folder: string) => join(directory, folder, 'receiver.db');
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    const store = await SqliteStore.open({
+      path: pathOf('original'),
+      clock: new VirtualClock(),
+      threads: false,
+    });
+    await fill(store, count);
+    await store.close();
+  });
+  beforeEach(() => {
+    copies++;
+    cpSync(join(directory, 'original'), join(directory, `${copies}`), { recursive: true });
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+  return () => pathOf(`${copies}`);
+}
+
 /** How often the events of a store were replayed. */
 async function replaysOf(store: EventStore): Promise<ReadonlySet<number>> {
   return new Set((await store.events({}, { limit: 100_000 })).map(({ replays }) => replays));
 }
 
 describe('a bulk replay over HTTP', () => {
-  const MANY = 5600; // more than a few steps, and than one request ever took
+  // More than a few steps, and at full size than one request ever took.
+  const MANY = size({ small: 1100, full: 5600 });
+  const database = filledDatabase(MANY);
   const inspect = inspectedForEachTest();
   const filled = async () => {
-    const inspected = await inspect();
+    const inspected = await inspect({}, { DATABASE_URL: `sqlite:${database()}` });
     await inspected.service.dispatcher.stop(0); // reset events stay pending
-    await fill(inspected.service.store, MANY);
     return inspected;
   };
   const json = { 'content-type': 'application/json' };
@@ -57,7 +85,7 @@ describe('a bulk replay over HTTP', () => {
   test('takes all that match once, when the button of the page is pressed twice, and leads to how many', async () => {
     const { raw, url, service } = await filled();
     const page = await raw('/events/replay?kind=media_available');
-    expect(page.body).toContain('Replay 5,600 events');
+    expect(page.body).toContain(`Replay ${MANY.toLocaleString('en')} events`);
     const fields = [...page.body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
     const form = new URLSearchParams(
       Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value])),
@@ -94,25 +122,20 @@ describe('a bulk replay over HTTP', () => {
 });
 
 describe('a bulk replay', () => {
-  const COUNT = 1700;
+  const COUNT = 1100;
   const ALL = { filter: {}, before: undefined, resetSteps: false };
   const clock = new VirtualClock();
-  let directory = '';
+  const database = filledDatabase(COUNT);
   let store: SqliteStore;
   let replays: BulkReplays;
   let woken = 0;
 
   beforeEach(async () => {
-    directory = await temporaryDirectory();
-    store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock });
-    await fill(store, COUNT);
+    store = await SqliteStore.open({ path: database(), clock });
     woken = 0;
     replays = new BulkReplays({ store, clock, log: logLines().log, wake: () => woken++ });
   });
-  afterEach(async () => {
-    await store.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterEach(() => store.close());
 
   /** Lets time pass until a replay stands so. */
   const until = (id: string, what: string, holds: (events: number, isOver: boolean) => boolean) =>
@@ -182,6 +205,6 @@ describe('a bulk replay', () => {
     const { events, next, problem } = await answer;
     expect({ events, next }).toEqual({ events: 500, next: expect.stringMatching(/^\w+-\w{20}$/) });
     expect(problem).toBeTruthy();
-    store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock });
+    store = await SqliteStore.open({ path: database(), clock });
   });
 });

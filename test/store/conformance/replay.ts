@@ -13,8 +13,21 @@ import {
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
+/** More than two commits of a replay. */
+const MANY = 1003;
+
 export function describeReplay(fixture: CurrentFixture): void {
   describe('replay', () => {
+    /** Records many events, each of a resource of its own, and handles all. */
+    const fillWithMany = () =>
+      fixture().filled('many resources', async () => {
+        const { store } = fixture();
+        const numbers = Array.from({ length: MANY }, (_, number) => number);
+        await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
+        const all = await claims(store, { limit: 2000 });
+        await Promise.all(all.map((claim) => store.settle(claim, 'one', HANDLED)));
+      });
+
     test.each([
       ['handled', HANDLED],
       ['skipped', SKIPPED],
@@ -173,27 +186,21 @@ export function describeReplay(fixture: CurrentFixture): void {
 
     test('resets nothing, when it was aborted before, and one commit, ready to run, when it is aborted in it', async () => {
       const { store } = fixture();
-      const numbers = Array.from({ length: 1203 }, (_, number) => number);
-      await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
-      const all = await claims(store, { limit: 2000 });
-      await Promise.all(all.map((claim) => store.settle(claim, 'one', HANDLED)));
+      await fillWithMany();
       expect(await store.replay({}, { signal: AbortSignal.abort() })).toBe(0);
       const abort = new AbortController();
       const replayed = await store.replay({}, { signal: abort.signal, onStep: () => abort.abort() });
       expect(replayed).toBeGreaterThan(0);
-      expect(replayed).toBeLessThan(1203);
+      expect(replayed).toBeLessThan(MANY);
       expect(await store.count({ status: 'pending' })).toBe(replayed);
       expect(await claims(store, { limit: 2000 })).toHaveLength(replayed);
     });
 
     test('takes all of many, when they are more than one commit may hold, each once', async () => {
       const { store } = fixture();
-      const numbers = Array.from({ length: 1203 }, (_, number) => number);
-      await Promise.all(numbers.map((number) => store.record(verified({ media_id: `media-${number}` }))));
-      const all = await claims(store, { limit: 2000 });
-      await Promise.all(all.map((claim) => store.settle(claim, 'one', HANDLED)));
-      expect(await store.replay({ status: 'handled' })).toBe(1203);
-      expect(await store.count({ status: 'pending' })).toBe(1203);
+      await fillWithMany();
+      expect(await store.replay({ status: 'handled' })).toBe(MANY);
+      expect(await store.count({ status: 'pending' })).toBe(MANY);
       expect((await store.events({}, { limit: 2000 })).every(({ replays }) => replays === 1)).toBe(true);
     });
   });

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -26,18 +27,27 @@ function unusable(...parts: readonly string[]): unknown {
   return expect.objectContaining({ code: 'STORE_UNUSABLE', message });
 }
 
-/** Opens a store, does something with it, and closes it. */
+interface Opening {
+  readonly secretsKey?: Buffer;
+  readonly threads?: boolean;
+}
+
+/** Opens a store as a server does, does something with it, and closes it. */
 async function withStore(
   use: (store: SqliteStore) => Promise<unknown> = async () => {},
-  secretsKey?: Buffer,
+  { secretsKey, threads = true }: Opening = {},
 ): Promise<void> {
-  const store = await SqliteStore.open({ path, clock, secretsKey });
+  const store = await SqliteStore.open({ path, clock, secretsKey, threads });
   try {
     await use(store);
   } finally {
     await store.close();
   }
 }
+
+/** The same as a command does: for what comes before and after that which is tested, and for what no thread does. */
+const withLocalStore = (use?: (store: SqliteStore) => Promise<unknown>, secretsKey?: Buffer) =>
+  withStore(use, { threads: false, ...(secretsKey && { secretsKey }) });
 
 describe('durability', () => {
   test('is FULL with a write-ahead log, when the writing connection is opened', () => {
@@ -66,15 +76,15 @@ describe('durability', () => {
 
 describe('the schema', () => {
   test('is refused, when it is of a newer version, with both versions and what to do, and not touched', async () => {
-    await withStore();
+    await withLocalStore();
     const known = setVersion(99);
     await expect(withStore()).rejects.toEqual(unusable(path, 'version 99', String(known), 'newer program'));
     expect(setVersion(known)).toBe(99);
-    await withStore();
+    await withLocalStore();
   });
 
   test('is kept with all data, when the database is opened again', async () => {
-    await withStore((store) => store.record(verified()));
+    await withLocalStore((store) => store.record(verified()));
     await withStore(async (store) => expect(await store.count({})).toBe(1));
   });
 
@@ -97,40 +107,40 @@ function setVersion(version: number): number {
 
 describe('the secrets key', () => {
   test('is made beside the database, when none is given, for its owner only', async () => {
-    await withStore();
+    await withLocalStore();
     expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
   });
 
   test('is not written down, when one is given', async () => {
-    await withStore(async () => {}, Buffer.alloc(32, 1));
+    await withLocalStore(async () => {}, Buffer.alloc(32, 1));
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
   test('is refused, when another one sealed the secrets, and the right one opens them as before', async () => {
     const right = Buffer.alloc(32, 1);
-    await withStore((store) => store.addSecret('webhook-1', SECRET), right);
-    await expect(withStore(undefined, Buffer.alloc(32, 2))).rejects.toEqual(unusable('SECRETS_KEY'));
-    await withStore(
+    await withLocalStore((store) => store.addSecret('webhook-1', SECRET), right);
+    await expect(withLocalStore(undefined, Buffer.alloc(32, 2))).rejects.toEqual(unusable('SECRETS_KEY'));
+    await withLocalStore(
       async (store) => expect(await store.secrets()).toMatchObject([{ secret: SECRET }]),
       right,
     );
   });
 
   test('is asked for, when the database has secrets and the key file is gone, and no new one is made', async () => {
-    await withStore((store) => store.addSecret('webhook-1', SECRET));
+    await withLocalStore((store) => store.addSecret('webhook-1', SECRET));
     rmSync(`${path}.key`);
-    await expect(withStore()).rejects.toEqual(unusable(`${path}.key`, 'SECRETS_KEY'));
+    await expect(withLocalStore()).rejects.toEqual(unusable(`${path}.key`, 'SECRETS_KEY'));
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
   test('is asked for, when the key file holds no key', async () => {
-    await withStore();
+    await withLocalStore();
     writeFileSync(`${path}.key`, 'nonsense');
-    await expect(withStore()).rejects.toEqual(unusable(`${path}.key`));
+    await expect(withLocalStore()).rejects.toEqual(unusable(`${path}.key`));
   });
 
   test('leaves no secret to be seen, when secrets are stored, in any file beside its own', async () => {
-    const store = await SqliteStore.open({ path, clock });
+    const store = await SqliteStore.open({ path, clock, threads: false });
     await store.addSecret('webhook-1', SECRET);
     const forms = [SECRET, Buffer.from(SECRET).toString('hex'), Buffer.from(SECRET).toString('base64url')];
     const seen = () =>
@@ -147,7 +157,7 @@ describe('the secrets key', () => {
 describe('the file', () => {
   test('is made with its directories, when they are not there', async () => {
     path = join(directory, 'a', 'b', 'receiver.db');
-    await withStore((store) => store.ping());
+    await withLocalStore((store) => store.ping());
     expect(existsSync(path)).toBe(true);
   });
 
@@ -170,14 +180,14 @@ describe('the file', () => {
   });
 
   test('holds everything, when the store was closed, so that a copy of it is a backup', async () => {
-    for (let round = 1; round <= 5; round++) {
+    for (let round = 1; round <= size({ small: 2, full: 5 }); round++) {
       await withStore((store) => store.record(verified({ media_id: `media-${round}` })));
       expect(readdirSync(directory).sort()).toEqual(['receiver.db', 'receiver.db.key']);
     }
   });
 
   test('is refused, when its first page is damaged, with its path', async () => {
-    await withStore((store) => store.record(verified()));
+    await withLocalStore((store) => store.record(verified()));
     for (const kind of ['wal', 'shm']) rmSync(`${path}-${kind}`, { force: true }); // nothing to mend it from
     const bytes = readFileSync(path);
     bytes.fill(0xa5, 100, 4096);
