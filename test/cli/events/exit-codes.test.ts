@@ -99,13 +99,13 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
   },
   'replay --report: an event ended as dead in a server; the report is written': async (own) => {
     await events(['skipped', 'dead']);
-    await own.serve();
+    await own.serveHere();
     checks.push(() => expect(own.lines('report')).toHaveLength(2));
     return [call('replay', '--all', '--report', own.path('report'))];
   },
   'replay --expect handled: all events ended as handled': async (own) => {
     await own.fill(2);
-    await own.serve();
+    await own.serveHere();
     return [call('replay', '--all', '--expect', 'handled')];
   },
   'replay --expect handled: an event ended as skipped or dead': async () => {
