@@ -96,7 +96,7 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
   }
   try {
     const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
-    const store = await openStore({ url, clock: systemClock, secretsKey });
+    const store = await openStore({ url, clock: systemClock, secretsKey, threads: false });
     try {
       return yield* checkStore(store, config);
     } finally {

@@ -11,7 +11,7 @@ import { openStore } from '../store/open.ts';
 export async function withStore<T>(
   config: Config,
   work: (store: EventStore) => Promise<T>,
-  { threads = true } = {},
+  { threads = false } = {},
 ): Promise<T> {
   const store = await openStore({
     url: config.DATABASE_URL,

@@ -48,7 +48,7 @@ test('finds everything well, when it is, and ends with 0', async () => {
 });
 
 test('sends no request, when it is told to stay offline', async () => {
-  await register(hookOf(await here.serve()));
+  await register(hookOf(await here.serveHere()));
   here.provider.asked.length = 0;
   const { of } = await findings(0, ['--offline']);
   for (const check of ['clock', 'provider', 'url']) expect(of(check).result).toBe('skipped');
@@ -63,7 +63,7 @@ test('says the first step, when nothing exists yet, and makes nothing', async ()
 });
 
 test('fails, when no secret is stored, as everything would be refused', async () => {
-  await here.serve();
+  await here.serveHere();
   expect((await findings(1)).of('secrets')).toMatchObject({ result: 'FAIL' });
 });
 
@@ -92,14 +92,14 @@ test('fails, when the database is damaged', async () => {
 });
 
 test('fails, when the API secret is refused, without showing it', async () => {
-  await here.serve();
+  await here.serveHere();
   const { of } = await findings(1, [], { PROVIDER_API_SECRET: 'wrong-api-secret' });
   expect(of('provider')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('unauthorized') });
   for (const output of here.outputs) expect(output).not.toContain('wrong-api-secret');
 });
 
 test('fails, when the registered URL leads elsewhere, but skips webhooks without a stored secret', async () => {
-  const service = await here.serve();
+  const service = await here.serveHere();
   await register(`${service.url}/elsewhere`);
   const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');
   const { of } = await findings(1);
@@ -108,7 +108,7 @@ test('fails, when the registered URL leads elsewhere, but skips webhooks without
 });
 
 test('fails, when a webhook sends to this receiver and its secret is missing', async () => {
-  const service = await here.serve();
+  const service = await here.serveHere();
   await register(hookOf(service));
   const { id } = here.foreignWebhook(hookOf(service));
   const { of } = await findings(1);
@@ -119,7 +119,7 @@ test('fails, when a webhook sends to this receiver and its secret is missing', a
 });
 
 test('checks a URL that it is given, when there is no API secret', async () => {
-  const service = await here.serve({ WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' });
+  const service = await here.serveHere({ WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' });
   const { of } = await findings(0, ['--url', hookOf(service)], {
     PROVIDER_API_SECRET: '',
     WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789',

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { eventually } from '../support/eventually.ts';
 import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
+import { size } from '../support/sizes.ts';
 import { refusals } from '../support/traffic.ts';
 
 let here: Installation;
@@ -10,6 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => here.dispose());
 
+const COUNT = size({ small: 12, full: 50 });
 const WRONG = 'the-secret-of-quite-another-webhook-0123';
 
 function countOf(status: string): number {
@@ -32,19 +34,19 @@ test('admits and handles everything that came meanwhile, when the right secret i
   const service = await here.serve();
   const { id, secret } = here.foreignWebhook(hookOf(service));
   await here.cli(['webhooks', 'import', '--id', id], { stdin: WRONG });
-  await happen(50);
-  expect(refusals(here.mock).map(({ answer }) => answer?.status)).toEqual(Array(50).fill(401));
-  expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(50);
+  await happen(COUNT);
+  expect(refusals(here.mock).map(({ answer }) => answer?.status)).toEqual(Array(COUNT).fill(401));
+  expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(COUNT);
   const imported = await here.json(['webhooks', 'import', '--id', id, '--replace'], { stdin: secret });
   expect(imported).toMatchObject({ id, stored: true, retired: 1 });
-  await eventually('all are handled', () => countOf('handled') === 50);
+  await eventually('all are handled', () => countOf('handled') === COUNT);
   expect(await here.json(['quarantine', 'list'])).toEqual([]);
   await happen(1);
-  expect(refusals(here.mock)).toHaveLength(50);
+  expect(refusals(here.mock)).toHaveLength(COUNT);
 });
 
 test('shows what waits and from whom, when it is listed, without a token', async () => {
-  const service = await here.serve();
+  const service = await here.serveHere();
   const { id } = here.foreignWebhook(hookOf(service));
   await happen(1);
   const [delivery] = here.mock.deliveries();
@@ -66,12 +68,11 @@ test('shows what waits and from whom, when it is listed, without a token', async
 });
 
 test('says how many were admitted and kept, when admitting, of one webhook or of all', async () => {
-  const service = await here.serve();
+  const service = await here.serveHere();
   const known = here.foreignWebhook(hookOf(service), 'known');
   const unknown = here.foreignWebhook(hookOf(service), 'unknown');
   await happen(3);
-  service.child.kill('SIGTERM');
-  await service.exited;
+  await service.stop();
   // A secret that serves all: with it, what is signed with `known` verifies, and the rest stays.
   const env = { WEBHOOK_SECRET: known.secret };
   const admit = (...more: string[]) => here.json(['quarantine', 'admit', ...more], { env });

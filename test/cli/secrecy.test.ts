@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createCommand, hookOf, type Installation, install, SITE } from '../support/installation.ts';
 import type { CliOptions } from '../support/run-cli.ts';
+import { size } from '../support/sizes.ts';
 
 const FALLBACK = 'a-secret-for-all-the-other-webhooks-0123';
 const WRONG = 'the-secret-of-quite-another-webhook-0123';
@@ -17,8 +18,16 @@ beforeAll(async () => {
   here = await install({ LOG_LEVEL: 'trace' });
   const service = await here.serve({ WEBHOOK_SECRET: FALLBACK });
   noteArguments(service.child.pid);
-  const run = (args: readonly string[], options: CliOptions = {}) =>
+  /** For what gets a secret, or logs. */
+  const spawn = (args: readonly string[], options: CliOptions = {}) =>
     here.spawnCli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
+  const run = size<typeof spawn>({
+    small: (args, options) => {
+      argumentLists.push(args.join('\0'));
+      return here.cli(args, options);
+    },
+    full: spawn,
+  });
   const happen = async () => {
     here.mock.createChannel({ site_id: SITE });
     await here.mock.settled();
@@ -30,7 +39,7 @@ beforeAll(async () => {
   await happen();
   const { id: foreign, secret } = here.foreignWebhook(hookOf(service));
   await run(['webhooks', 'list']);
-  await run(['webhooks', 'import', '--id', foreign], { stdin: WRONG });
+  await spawn(['webhooks', 'import', '--id', foreign], { stdin: WRONG });
   await happen();
   for (const format of [[], ['--json']]) {
     await run(['quarantine', 'list', ...format]);
@@ -42,10 +51,10 @@ beforeAll(async () => {
   }
   const file = join(here.directory, 'secret.txt');
   writeFileSync(file, secret);
-  await run(['webhooks', 'import', '--id', foreign, '--secret-file', file, '--replace']);
+  await spawn(['webhooks', 'import', '--id', foreign, '--secret-file', file, '--replace']);
   await run(['webhooks', 'import', '--id', foreign], { stdin: `${secret} and more` });
   await run(['webhooks', 'update', id, '--name', 'other']);
-  await run(['webhooks', 'rotate', id, '--grace', '1m']);
+  await spawn(['webhooks', 'rotate', id, '--grace', '1m']);
   await happen();
   await run(['webhooks', 'delete', foreign]);
   const badApiSecret = 'an-api-secret-that-is-refused-01234567';
@@ -53,7 +62,7 @@ beforeAll(async () => {
   await run(['doctor'], { env: { PROVIDER_API_SECRET: badApiSecret } });
   const badKey = Buffer.alloc(32, 5).toString('base64');
   await run(['doctor', '--offline'], { env: { SECRETS_KEY: badKey } });
-  await run(['serve'], { env: { SECRETS_KEY: 'not-a-key-at-all-0123456789' } });
+  await spawn(['serve'], { env: { SECRETS_KEY: 'not-a-key-at-all-0123456789' } });
   service.child.kill('SIGTERM');
   await service.exited;
   here.outputs.push(service.output());

@@ -36,7 +36,7 @@ async function withStore<T>(
   secretsKey: Buffer | undefined,
   use: (store: SqliteStore) => Promise<T>,
 ): Promise<T> {
-  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey });
+  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey, threads: false });
   try {
     return await use(store);
   } finally {

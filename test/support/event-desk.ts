@@ -2,11 +2,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
+import { handlers as samples } from '../../src/cli/demo/handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
 import { present } from './only.ts';
 import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
+import { type RunningService, runService } from './running-service.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
@@ -31,6 +33,8 @@ export interface EventDesk {
   /** The same in a process of its own. */
   spawnEvents(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
   serve(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
+  /** The same in this process: where it is beside the point that the server has one of its own. */
+  serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** The path of a file in the directory. */
   path(name: string): string;
   write(name: string, content: string | Buffer): string;
@@ -61,7 +65,7 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
     store,
     path,
     async fill(count, media = count) {
-      const opened = await SqliteStore.open({ path: database, clock: systemClock });
+      const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
       await opened.addSecret('webhook1', SECRET);
       const first = Date.UTC(2026, 0, 1);
       const numbers = Array.from({ length: count }, (_, number) => number);
@@ -91,6 +95,11 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
         service.child.kill('SIGKILL');
         await service.exited;
       });
+      return service;
+    },
+    async serveHere(own = {}) {
+      const service = await runService(samples, { WEBHOOK_SECRET: '', LEASE_MS: '500', ...env, ...own });
+      cleanUps.push(() => service.dispose());
       return service;
     },
     write(name, content) {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { handlers as samples } from '../../src/cli/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
@@ -11,6 +12,7 @@ import {
   type SpawnOptions,
   spawnCli,
 } from './run-cli.ts';
+import { type RunningService, runService } from './running-service.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -33,6 +35,8 @@ export interface Installation {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
   serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** The same in this process: where it is beside the point that the server has one of its own. */
+  serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** Ends a server with the installation. */
   keep(service: ServiceProcess): ServiceProcess;
   /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
@@ -59,6 +63,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   };
   const outputs: string[] = [];
   const services: ServiceProcess[] = [];
+  const servicesHere: RunningService[] = [];
   const keep = (service: ServiceProcess) => {
     services.push(service);
     return service;
@@ -87,6 +92,11 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     async serve(own = {}) {
       return keep(await startProcess({ ...env, ...own }));
     },
+    async serveHere(own = {}) {
+      const service = await runService(samples, { WEBHOOK_SECRET: '', ...env, ...own });
+      servicesHere.push(service);
+      return service;
+    },
     keep,
     foreignWebhook: (url, name = 'foreign') =>
       mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
@@ -96,6 +106,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
         await exited;
         outputs.push(output());
       }
+      for (const service of servicesHere) await service.dispose();
       await mock.close();
       await provider.close();
       await rm(directory, { recursive: true, force: true });
@@ -104,7 +115,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
 }
 
 /** The URL to register for a service. */
-export function hookOf({ url }: ServiceProcess): string {
+export function hookOf({ url }: Pick<ServiceProcess, 'url'>): string {
   return `${url}/webhooks/media`;
 }
 

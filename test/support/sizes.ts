@@ -9,8 +9,8 @@ export function runs(all: number): number {
   return full ? all : Math.max(Math.ceil(all / 10), Math.min(all, FEWEST_RUNS));
 }
 
-/** How much of something repeated or large a test does: kills, uploads, requests. */
-export function size(sizes: { readonly small: number; readonly full: number }): number {
+/** How much of something repeated or large a test does: kills, uploads, requests; or in which of two ways. */
+export function size<T = number>(sizes: { readonly small: T; readonly full: T }): T {
   return full ? sizes.full : sizes.small;
 }
 

@@ -45,17 +45,21 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
     );
   }
   const newKey = oldKey && (await readKey(secretFile, oldKey));
-  await withStore(config, async (store) => {
-    if (dropUnreadable) await store.dropUnreadableSecrets();
-    const sealed = await store.rekey(newKey);
-    const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, even if this fails
-    if (left !== undefined) say(`${left}: then run npx hookkit secrets scrub`);
-    if (json) return print(JSON.stringify({ sealed, scrubbed: left === undefined }));
-    const next = newKey
-      ? 'now start the server with it as SECRETS_KEY'
-      : 'the key file holds it: back that up, apart from the database';
-    await print(`${sealed} secrets are sealed under the new key; ${next}`);
-  });
+  await withStore(
+    config,
+    async (store) => {
+      if (dropUnreadable) await store.dropUnreadableSecrets();
+      const sealed = await store.rekey(newKey);
+      const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, even if this fails
+      if (left !== undefined) say(`${left}: then run npx hookkit secrets scrub`);
+      if (json) return print(JSON.stringify({ sealed, scrubbed: left === undefined }));
+      const next = newKey
+        ? 'now start the server with it as SECRETS_KEY'
+        : 'the key file holds it: back that up, apart from the database';
+      await print(`${sealed} secrets are sealed under the new key; ${next}`);
+    },
+    { threads: true },
+  );
 }
 
 async function readKey(file: string | undefined, oldKey: Buffer): Promise<Buffer> {

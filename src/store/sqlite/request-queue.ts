@@ -13,7 +13,7 @@ const MAX_BATCH = 512;
 /** How many other requests go along with waiting acks: enough to make progress, too few to delay an ack noticeably. */
 const MAX_BESIDE_ACKS = 8;
 
-/** Requests that wait for a store thread: acks first, then the others in their order. */
+/** Requests that wait for a connection: acks first, then the others in their order. */
 export class RequestQueue {
   #urgent: StoreRequest[] = [];
   #others: StoreRequest[] = [];

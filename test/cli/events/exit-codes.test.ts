@@ -7,6 +7,7 @@ import { listeningReceiver } from '../../support/listening-receiver.ts';
 import { textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import type { SpawnOptions } from '../../support/run-cli.ts';
+import { some } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -99,13 +100,13 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
   },
   'replay --report: an event ended as dead in a server; the report is written': async (own) => {
     await events(['skipped', 'dead']);
-    await own.serve();
+    await own.serveHere();
     checks.push(() => expect(own.lines('report')).toHaveLength(2));
     return [call('replay', '--all', '--report', own.path('report'))];
   },
   'replay --expect handled: all events ended as handled': async (own) => {
     await own.fill(2);
-    await own.serve();
+    await own.serveHere();
     return [call('replay', '--all', '--expect', 'handled')];
   },
   'replay --expect handled: an event ended as skipped or dead': async () => {
@@ -234,7 +235,11 @@ test('has a case for each row of the table and a row for each case, when the doc
   expect(rows.map(([row]) => row).toSorted()).toEqual(Object.keys(cases).toSorted());
 });
 
-test.each(rows)('ends as documented, when it is %s, with %i', async (row, code) => {
+/** Rows for which handlers run: each starts threads. */
+const runsHandlers = ([row]: (typeof rows)[number]) => /--run|--expect|--report/.test(row);
+const [costly, quick] = [rows.filter(runsHandlers), rows.filter((row) => !runsHandlers(row))];
+
+test.each([...quick, ...some(3, costly)])('ends as documented, when it is %s, with %i', async (row, code) => {
   const calls = await present(cases[row])(desk());
   const codes: unknown[] = [];
   for (const { args, options } of calls) {

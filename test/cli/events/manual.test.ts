@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
+import { handlers as samples } from '../../../src/cli/demo/handlers.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from '../../support/claiming.ts';
@@ -11,6 +12,7 @@ import { type Installation, install } from '../../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import { type Operator, settledOperator } from '../../support/operator.ts';
+import { type RunningService, runService } from '../../support/running-service.ts';
 import { verifiedBody } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
@@ -19,12 +21,14 @@ const LONG = 90_000;
 let installation: Installation;
 let qa: Operator;
 const stores: EventStore[] = [];
+const services: RunningService[] = [];
 beforeEach(async () => {
   installation = await install();
   qa = await settledOperator(installation);
 });
 afterEach(async () => {
   await Promise.all(stores.splice(0).map((store) => store.close()));
+  for (const service of services.splice(0)) await service.dispose();
   await installation.dispose();
 });
 
@@ -35,9 +39,16 @@ function commands(section: string, count: number): string[] {
   return found;
 }
 
+const databaseOf = ({ directory }: Operator) => join(directory, 'data', 'receiver.db');
+
+/** A server on the database of QA, in this process: of most sections, what is typed beside it is the point. */
+async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  const own = { DATABASE_URL: `sqlite:${databaseOf(qa)}`, PORT: new URL(qa.url).port, WEBHOOK_SECRET: '' };
+  services.push(await runService(samples, { ...own, ...env }));
+}
+
 async function database(operator = qa): Promise<EventStore> {
-  const path = join(operator.directory, 'data', 'receiver.db');
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await SqliteStore.open({ path: databaseOf(operator), clock: systemClock, threads: false });
   stores.push(store);
   return store;
 }
@@ -122,7 +133,7 @@ test(
     writeFileSync(join(qa.directory, 'production.ndjson'), file('production.ndjson', host));
     expect(ndjson(file('production.ndjson'))).toHaveLength(24);
 
-    await qa.start('npm start');
+    await serve();
     await qa.type(makeSecret);
     await qa.type(importing);
     expect(answersOf(await qa.type(play))).toEqual({ accepted: 24 });
@@ -153,8 +164,7 @@ test(
     writeFileSync(join(qa.directory, 'after.ndjson'), report);
     expect((await qa.type(compare, { code: 1 })).stdout).toMatch(/ handled +dead\n$/);
 
-    qa.configure({ LOG_LEVEL: 'info' });
-    await qa.start('npm start');
+    await serve();
     await qa.type(answers);
     await qa.type(again);
     expect((await qa.type(compareAnswers)).stderr).toMatch(/^24 events ended alike, 0 differently/);
@@ -174,9 +184,8 @@ test(
     await qa.type(exporting);
     expect(file('shared.ndjson')).toBe(shared);
 
-    qa.configure({ WEBHOOK_SECRET: SECRET });
     writeFileSync(join(qa.directory, 'webhook-secret.txt'), SECRET);
-    await qa.start('npm start');
+    await serve({ WEBHOOK_SECRET: SECRET });
     expect(answersOf(await qa.type(play))).toEqual({ accepted: 24 });
   },
   LONG,
@@ -188,7 +197,7 @@ test(
     const [load = ''] = commands('Load a receiver with recorded traffic', 1);
     const recent = Math.floor(Date.now() / 1000) * 1000 - 60_000;
     const store = await production(qa, recent, 1000);
-    await qa.start('npm start');
+    await serve();
     const began = performance.now();
     expect(answersOf(await qa.type(load))).toEqual({ accepted: 24 });
     expect(performance.now() - began).toBeGreaterThan(1100);
@@ -205,7 +214,7 @@ test(
     const [writeFile = '', asIs = ''] = others.slice(6);
     const store = await database();
     await store.addSecret('2yW4KmiG', SECRET);
-    await qa.start('npm start');
+    await serve();
     expect((await qa.type(media)).stdout).toMatch(/^200 /);
     expect((await qa.type(thumbnail)).stdout).toMatch(/^200 /);
     for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);

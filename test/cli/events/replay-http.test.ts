@@ -9,6 +9,7 @@ import { tokenOf } from '../../support/hs256.ts';
 import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
+import { size } from '../../support/sizes.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -32,7 +33,7 @@ function mediaOf({ taken }: ListeningReceiver): unknown[] {
 
 test('has everything accepted, then answered as duplicate, then accepted as new, when sent to a receiver that verifies', async () => {
   await desk().fill(30, 7);
-  const service = await desk().serve();
+  const service = await desk().serveHere();
   const recording = desk().path('r.ndjson');
   await desk().events(['export', '--out', recording]);
   const send = async (...more: string[]) => {
@@ -193,10 +194,11 @@ test('says how far it got and ends, when Ctrl-C is pressed, with what is under w
 });
 
 test('puts it right, when it is killed half-way and run again, without a duplicate event', async () => {
-  const service = await desk().serve({ WEBHOOK_SECRET: SECRET });
+  const count = size({ small: 250, full: 800 });
+  const service = await desk().serveHere({ WEBHOOK_SECRET: SECRET });
   const file = desk().write(
     'r.ndjson',
-    Array.from({ length: 800 }, (_, number) => recordedLine(number)).join('\n'),
+    Array.from({ length: count }, (_, number) => recordedLine(number)).join('\n'),
   );
   const args = [
     'events',
@@ -222,7 +224,7 @@ test('puts it right, when it is killed half-way and run again, without a duplica
   const answers = JSON.parse(run.stdout);
   expect(run.code).toBe(0);
   expect(answers.duplicate).toBeGreaterThanOrEqual(before);
-  expect(answers.accepted + answers.duplicate).toBe(800);
-  expect(await store.count({})).toBe(800);
-  expect(desk().lines('report.ndjson')).toHaveLength(800);
+  expect(answers.accepted + answers.duplicate).toBe(count);
+  expect(await store.count({})).toBe(count);
+  expect(desk().lines('report.ndjson')).toHaveLength(count);
 });

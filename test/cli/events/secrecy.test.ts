@@ -3,6 +3,7 @@ import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, SECRET } from '../../support/event-desk.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import type { CliOptions } from '../../support/run-cli.ts';
+import { size } from '../../support/sizes.ts';
 
 const FALLBACK = 'the-secret-for-all-the-other-webhooks-01';
 const GIVEN = 'the-secret-that-came-by-file-or-by-stdin';
@@ -12,23 +13,32 @@ const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 
 /** Does everything that has to do with secrets, well and badly; tells how each process could be seen. */
-async function doEverything({ spawnEvents, write, path, serve }: EventDesk): Promise<string[]> {
+async function doEverything({ events, spawnEvents, write, path, serve }: EventDesk): Promise<string[]> {
   const argumentLists: string[] = [];
   const service = await serve({ WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' });
   const to = ['--to', `${service.url}/webhooks/media`];
   const secretFile = write('given.txt', GIVEN);
-  const run = (args: readonly string[], options: CliOptions = {}) =>
+  const env = { WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' };
+  /** For each way in which a secret comes, and what logs. */
+  const spawn = (args: readonly string[], options: CliOptions = {}) =>
     spawnEvents(args, {
-      env: { WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' },
+      env,
       ...options,
       onSpawn: ({ pid }) => {
         const file = `/proc/${pid}/cmdline`;
         if (existsSync(file)) argumentLists.push(readFileSync(file, 'utf8'));
       },
     });
+  const run = size<typeof spawn>({
+    small: (args, options) => {
+      argumentLists.push(args.join('\0'));
+      return events(args, { env, ...options });
+    },
+    full: spawn,
+  });
   const recording = path('recording.ndjson');
   await run(['export', '--out', recording]);
-  await run([
+  await spawn([
     'export',
     '--redact',
     '--redact-key-file',
@@ -38,9 +48,9 @@ async function doEverything({ spawnEvents, write, path, serve }: EventDesk): Pro
   ]);
   await run(['replay', ...to, '--from', recording, '--report', path('report.ndjson')]);
   await run(['replay', ...to, '--from', path('redacted.ndjson')]);
-  await run(['replay', ...to, '--from', recording, '--as-new', '--secret-file', secretFile]);
-  await run(['replay', ...to, '--all', '--secret-file', '-'], { stdin: `${GIVEN} and more` });
-  await run(['replay', '--all', '--run', '--report', path('handled.ndjson')]);
+  await spawn(['replay', ...to, '--from', recording, '--as-new', '--secret-file', secretFile]);
+  await spawn(['replay', ...to, '--all', '--secret-file', '-'], { stdin: `${GIVEN} and more` });
+  await spawn(['replay', '--all', '--run', '--report', path('handled.ndjson')]);
   for (const fault of [
     [],
     ['--fault', 'forged'],

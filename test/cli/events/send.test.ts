@@ -1,10 +1,25 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
+import { type RunningService, runService } from '../../support/running-service.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 const media = ['send', '--kind', 'media_available', '--media', 'UUhbHm6C'];
 const withSecret = { WEBHOOK_SECRET: SECRET };
+
+let receiver: RunningService;
+let recorded: EventStore;
+beforeAll(async () => {
+  receiver = await runService({}, { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' });
+  recorded = await SqliteStore.open({ path: receiver.path, clock: systemClock, threads: false });
+});
+afterAll(async () => {
+  await recorded.close();
+  await receiver.dispose();
+});
 
 test.each([
   [undefined, 200],
@@ -16,17 +31,17 @@ test.each([
   ['truncated', 400],
   ['slow', 408],
 ])('is answered as it must be, when sent with fault %s, with %i, and ends with 0', async (fault, status) => {
-  const service = await desk().serve({ ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' });
-  const args = [...media, '--to', `${service.url}/webhooks/media`, '--json'];
+  const before = await recorded.count({});
+  const args = [...media, '--to', `${receiver.url}/webhooks/media`, '--json'];
   const run = await desk().events(fault ? [...args, '--fault', fault] : args, { env: withSecret });
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
   expect(JSON.parse(run.stdout)).toMatchObject({ status, fault: fault ?? null });
-  expect(await (await desk().store()).count({})).toBe(fault ? 0 : 1);
+  expect((await recorded.count({})) - before).toBe(fault ? 0 : 1);
 });
 
 test('goes to the receiver of the environment for the only webhook that has a secret, when nothing else is said', async () => {
   await desk().fill(0);
-  const service = await desk().serve();
+  const service = await desk().serveHere();
   const args = [
     'send',
     '--kind',
@@ -54,16 +69,15 @@ test('goes to the receiver of the environment for the only webhook that has a se
 });
 
 test('sends exactly the file, when a body is given, with the secret from stdin', async () => {
-  const service = await desk().serve(withSecret);
   const body = '{ "event": "media_renamed",\n  "webhook_id": "other001" }';
   const file = desk().write('body.json', body);
-  const args = ['send', '--body', file, '--to', `${service.url}/webhooks/media`, '--secret-file', '-'];
+  const args = ['send', '--body', file, '--to', `${receiver.url}/webhooks/media`, '--secret-file', '-'];
   expect(await desk().events(args, { stdin: `${SECRET}\n` })).toMatchObject({ code: 0 });
-  expect((await (await desk().store()).events({}, { limit: 1 }))[0]?.body).toBe(body);
+  expect((await recorded.events({ webhook: 'other001' }, { limit: 1 }))[0]?.body).toBe(body);
 });
 
 test('ends with 1, when the receiver refuses a genuine one, with its answer', async () => {
-  const service = await desk().serve();
+  const service = await desk().serveHere();
   const run = await desk().events([...media, '--to', `${service.url}/webhooks/media`], { env: withSecret });
   expect(run).toMatchObject({ code: 1, stderr: 'hookkit: the receiver did not take the notification\n' });
   expect(run.stdout).toMatch(/^401 in \d+ ms: /);
