@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -258,8 +258,21 @@ export class SqliteStore implements EventStore {
 
 function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeWithParents(path);
   } catch (cause) {
     throw new KitError('STORE_UNUSABLE', `cannot make the directory ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Node's own `recursive` tries for ever where a parent is there and takes no entries, as in /proc. */
+function makeWithParents(path: string): void {
+  const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return;
+  const parent = dirname(path);
+  if (parent !== path) makeWithParents(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (!isThere()) throw error; // else another process has just made it
   }
 }

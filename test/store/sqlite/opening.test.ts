@@ -210,3 +210,21 @@ describe('openStore', () => {
     await expect(open).rejects.not.toThrow(/password/);
   });
 });
+
+describe('the directory of a database', () => {
+  // Node's own way of making a directory with its parents never comes back from such a place.
+  const onLinux = process.platform === 'linux' ? test : test.skip;
+  onLinux('is told, when nothing can be made where it is to be', async () => {
+    const opening = SqliteStore.open({ path: '/proc/nothing/below/receiver.db', clock, threads: false });
+    await expect(opening).rejects.toEqual(unusable('cannot make the directory /proc/nothing'));
+  });
+
+  test('is made for its owner alone, with its parents, also when several processes begin at once', async () => {
+    const deep = join(directory, 'one', 'two', 'receiver.db');
+    const opening = () => SqliteStore.open({ path: deep, clock });
+    const stores = await Promise.all([opening(), opening(), opening()]);
+    for (const store of stores) await store.close();
+    expect(statSync(join(directory, 'one')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, 'one', 'two')).mode & 0o777).toBe(0o700);
+  });
+});
