@@ -10,6 +10,7 @@ import { firstVersion } from '../support/first-version.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { runCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -134,33 +135,36 @@ async function fillAndRetire(count: number): Promise<Buffer[]> {
 }
 
 describe('old sealed content', () => {
+  const some = size({ small: 20, full: 60 });
+  const many = size({ small: 42, full: 120 });
+
   test('is in none of the files, when a secret retired since, nor in the log while the store is open', async () => {
     const store = await openStore();
-    for (let number = 0; number < 60; number++) await store.addSecret('hook0001', secretOf(number));
+    for (let number = 0; number < some; number++) await store.addSecret('hook0001', secretOf(number));
     const live = sealedIn();
-    for (let number = 0; number < 60; number++) {
+    for (let number = 0; number < some; number++) {
       await store.retireSecret('hook0001', secretOf(number), systemClock.now());
     }
     const now = sealedIn();
     const retired = live.filter((value) => !now.some((one) => one.equals(value)));
-    expect(retired).toHaveLength(60);
+    expect(retired).toHaveLength(some);
     expect(found(retired)).toBe(0);
     expect(found(now)).toBe(now.length);
     await store.close();
   });
 
   test('is in none of the files, when all was sealed under a new key, offline', async () => {
-    const before = [...(await fillAndRetire(120)), ...sealedIn()];
-    expect(await rekey()).toEqual({ code: 0, stdout: '{"sealed":120,"scrubbed":true}\n', stderr: '' });
+    const before = [...(await fillAndRetire(many)), ...sealedIn()];
+    expect(await rekey()).toEqual({ code: 0, stdout: `{"sealed":${many},"scrubbed":true}\n`, stderr: '' });
     expect(found(before)).toBe(0);
-    expect(found(sealedIn())).toBe(122 - 1);
+    expect(found(sealedIn())).toBe(many + 2 - 1);
   });
 
   test('is in none of the files, when all was sealed under a new key beside a server under traffic', async () => {
     const store = await openStore();
     await store.addSecret('hook0001', SECRET);
     await store.close();
-    await fillAndRetire(60);
+    await fillAndRetire(some);
     service = await startProcess(env());
     const { url } = service;
     let isOn = true;
@@ -169,9 +173,9 @@ describe('old sealed content', () => {
       for (let number = 0; isOn; number++) statuses.push((await deliver(url, bodyOf(number))).status);
     })();
     try {
-      for (let round = 0; round < 2; round++) {
+      for (let round = 0; round < size({ small: 1, full: 2 }); round++) {
         const before = sealedIn();
-        expect(await rekey()).toMatchObject({ code: 0, stdout: '{"sealed":61,"scrubbed":true}\n' });
+        expect(await rekey()).toMatchObject({ code: 0, stdout: `{"sealed":${some + 1},"scrubbed":true}\n` });
         expect(found(before)).toBe(0);
       }
     } finally {
@@ -182,7 +186,7 @@ describe('old sealed content', () => {
   });
 
   test('is in none of the files, when a former version had left copies all over a database', async () => {
-    const secrets = Array.from({ length: 120 }, (_, number) => ({
+    const secrets = Array.from({ length: many }, (_, number) => ({
       webhookId: `hook${number % 7}`,
       secret: secretOf(number),
     }));
@@ -191,9 +195,9 @@ describe('old sealed content', () => {
     former.db.exec(`DELETE FROM secrets WHERE webhook_id <> 'hook0'`); // frees pages, with all that is in them
     former.db.pragma('wal_checkpoint(TRUNCATE)');
     former.db.close();
-    expect(found(before)).toBeGreaterThan(20);
+    expect(found(before)).toBeGreaterThan(many / 6);
     const { stdout, code } = await rekey();
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, sealed: 18, scrubbed: true });
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, sealed: Math.ceil(many / 7), scrubbed: true });
     expect(found(before)).toBe(0);
   });
 

@@ -6,9 +6,10 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const EVENTS = 600;
+const EVENTS = size({ small: 120, full: 600 });
 const MEDIA = 10;
 
 function bodyOf(number: number): string {
