@@ -9,7 +9,7 @@ import { size } from '../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 /** Notifications that find the disk full. */
-const TOO_MANY = size({ small: 100, full: 380 });
+const TOO_MANY = size({ small: 60, full: 380 });
 
 let service: RunningService | undefined;
 let disk: SmallDisk | undefined;
@@ -134,7 +134,9 @@ describe('a database that another program holds', () => {
     const other = new Database(path);
     other.exec('BEGIN IMMEDIATE');
     // More than fit into one commit: the last are not to wait for many time-outs, one after the other.
-    const waiting = Array.from({ length: 1500 }, (_, number) => send(url, bodyOf(number)));
+    const waiting = Array.from({ length: size({ small: 700, full: 1500 }) }, (_, number) =>
+      send(url, bodyOf(number)),
+    );
     const answers = await Promise.all(waiting);
     expect(answers).toEqual(answers.map(() => REFUSED));
     other.exec('COMMIT');
