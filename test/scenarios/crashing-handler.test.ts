@@ -26,7 +26,7 @@ const crashing = new URL('../support/crashing-handlers.ts', import.meta.url);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test('gives an event up, when its handler ends the process at every attempt, as dead after the last', async () => {
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   let service = await startProcess(env, crashing);
   for (const number of [0, ...CRASHING, 3]) {
     // The first crash may come before the last is sent: a sender that gets no answer tries again.

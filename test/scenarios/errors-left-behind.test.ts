@@ -31,7 +31,7 @@ const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'hookkit-left-'));
   const path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock: systemClock });
+  store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   env = {
     DATABASE_URL: `sqlite:${path}`,
     HANDLERS: handlers,

@@ -21,7 +21,7 @@ let env: Readonly<Record<string, string>>;
 beforeEach(async () => {
   directory = await temporaryDirectory();
   const path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock: systemClock });
+  store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   env = {
     DATABASE_URL: `sqlite:${path}`,
     LEASE_MS: '600',

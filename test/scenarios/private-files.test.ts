@@ -10,7 +10,7 @@ import { firstVersion } from '../support/first-version.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { runCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { size } from '../support/sizes.ts';
+import { size, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -32,18 +32,20 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const openStore = () => SqliteStore.open({ path, clock: systemClock });
+const openStore = () => SqliteStore.open({ path, clock: systemClock, threads: false });
+/** With its threads, as a server has it. */
+const openWhole = () => SqliteStore.open({ path, clock: systemClock });
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 const modesIn = (where: string) =>
   Object.fromEntries(readdirSync(where).map((name) => [name, modeOf(join(where, name))]));
 
 describe('files', () => {
-  test.each([0o000, 0o022, 0o077])(
+  test.each(some(1, [0o000, 0o022, 0o077]))(
     'are for their owner alone, when the umask is %o, directories too',
     async (mask) => {
       process.umask(mask);
       path = join(directory, 'new', 'data', 'receiver.db');
-      const store = await openStore();
+      const store = await openWhole();
       await store.record(verified());
       await store.count({});
       await writeWholeFile(join(directory, 'new', 'events.ndjson'), (file) => file.write('{}\n'));
@@ -135,19 +137,19 @@ async function fillAndRetire(count: number): Promise<Buffer[]> {
 }
 
 describe('old sealed content', () => {
-  const some = size({ small: 20, full: 60 });
+  const few = size({ small: 20, full: 60 });
   const many = size({ small: 42, full: 120 });
 
   test('is in none of the files, when a secret retired since, nor in the log while the store is open', async () => {
-    const store = await openStore();
-    for (let number = 0; number < some; number++) await store.addSecret('hook0001', secretOf(number));
+    const store = await openWhole();
+    for (let number = 0; number < few; number++) await store.addSecret('hook0001', secretOf(number));
     const live = sealedIn();
-    for (let number = 0; number < some; number++) {
+    for (let number = 0; number < few; number++) {
       await store.retireSecret('hook0001', secretOf(number), systemClock.now());
     }
     const now = sealedIn();
     const retired = live.filter((value) => !now.some((one) => one.equals(value)));
-    expect(retired).toHaveLength(some);
+    expect(retired).toHaveLength(few);
     expect(found(retired)).toBe(0);
     expect(found(now)).toBe(now.length);
     await store.close();
@@ -164,7 +166,7 @@ describe('old sealed content', () => {
     const store = await openStore();
     await store.addSecret('hook0001', SECRET);
     await store.close();
-    await fillAndRetire(some);
+    await fillAndRetire(few);
     service = await startProcess(env());
     const { url } = service;
     let isOn = true;
@@ -175,7 +177,7 @@ describe('old sealed content', () => {
     try {
       for (let round = 0; round < size({ small: 1, full: 2 }); round++) {
         const before = sealedIn();
-        expect(await rekey()).toMatchObject({ code: 0, stdout: `{"sealed":${some + 1},"scrubbed":true}\n` });
+        expect(await rekey()).toMatchObject({ code: 0, stdout: `{"sealed":${few + 1},"scrubbed":true}\n` });
         expect(found(before)).toBe(0);
       }
     } finally {

@@ -28,7 +28,7 @@ afterEach(() => {
 
 /** A database with one event and one sealed secret. */
 async function makeDatabase(): Promise<void> {
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   await store.record(verified());
   await store.addSecret('hook0001', 'the secret of hook0001');
   await store.close();
@@ -84,7 +84,7 @@ describe('a start is refused in one line', () => {
     writeFileSync(`${path}.key`, randomBytes(32).toString('base64'));
     await expectRefusal('do not open with this key', 'SECRETS_KEY');
     writeFileSync(`${path}.key`, right);
-    const store = await SqliteStore.open({ path, clock: systemClock });
+    const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
     expect(await store.secrets()).toMatchObject([{ secret: 'the secret of hook0001' }]);
     await store.close();
   });

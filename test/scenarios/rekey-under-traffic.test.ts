@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 async function start(secretsKey: Buffer | undefined): Promise<ServiceProcess> {
-  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey });
+  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey, threads: false });
   await store.addSecret('hook0001', SECRET);
   await store.close();
   service = await startProcess(envOf(secretsKey));

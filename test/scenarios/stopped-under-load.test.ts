@@ -37,7 +37,7 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   expect(await Promise.all(clients)).toEqual(Array(16).fill(503));
   expect(await service.exited).toBe(0);
 
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   const found = await Promise.all(acknowledged.map((id) => store.event(id)));
   expect(found.filter((event) => event === undefined)).toEqual([]);
   expect(await store.count({ status: 'running' })).toBe(0);

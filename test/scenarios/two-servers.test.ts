@@ -41,7 +41,7 @@ test('two servers on one database handle each event once, when both take notific
   const handlers = new URL(`./handlers/diary.ts?diary=${encodeURIComponent(diary)}`, import.meta.url);
   const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET };
   const servers = [await startProcess(env, handlers), await startProcess(env, handlers)];
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
 
   const bodies = Array.from({ length: EVENTS }, (_, number) => bodyOf(number));
   // Each notification goes to both, as if the provider had sent it twice.

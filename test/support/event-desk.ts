@@ -61,7 +61,7 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
     store,
     path,
     async fill(count, media = count) {
-      const opened = await SqliteStore.open({ path: database, clock: systemClock });
+      const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
       await opened.addSecret('webhook1', SECRET);
       const first = Date.UTC(2026, 0, 1);
       const numbers = Array.from({ length: count }, (_, number) => number);

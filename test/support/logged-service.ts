@@ -52,7 +52,7 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
       return { ...service, stop };
     };
     const openStore = async () => {
-      const store = await SqliteStore.open({ path, clock: systemClock });
+      const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
       cleanUps.push(() => store.close());
       return store;
     };
