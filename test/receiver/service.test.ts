@@ -12,17 +12,12 @@ import { rawConnection, statusOf } from '../support/raw-http.ts';
 const house = serviceHouses();
 
 describe('a service that listens', () => {
-  test.each([1, 10_000, 40_000, 65_000])(
-    'accepts a notification, when one of its texts has %i characters and its body is within the limit, with 200',
-    async (length) => {
-      const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback' });
-      const response = await post(service, notification({ title: 'x'.repeat(length) }), 'fallback');
-      expect(response.status).toBe(200);
-    },
-  );
-
-  test('refuses a notification, when its body is over the limit and its token as large as that makes it, with 413', async () => {
+  test('accepts a notification, whatever its size, when its body is within the limit, with 200, and refuses one over it, whose token is as large as that makes it, with 413', async () => {
     const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback' });
+    for (const length of [1, 10_000, 40_000, 65_000]) {
+      const response = await post(service, notification({ title: 'x'.repeat(length) }), 'fallback');
+      expect([length, response.status]).toEqual([length, 200]);
+    }
     const response = await post(service, notification({ title: 'x'.repeat(65_536) }), 'fallback');
     expect(response.status).toBe(413);
   });

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { textOf } from '../../src/base/thrown.ts';
 import { portable } from '../../src/replay/portable-reason.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { runs } from '../support/sizes.ts';
 
 const own = fileURLToPath(new URL('../../', import.meta.url));
@@ -162,7 +162,7 @@ caused by: AggregateError (ECONNREFUSED)
 
 describe('two reports', () => {
   const desk = deskForEachTest();
-  jest.setTimeout(90_000); // processes on a busy machine
+  jest.setTimeout(90_000); // copies of the program on a busy machine
   const made: string[] = [];
   afterEach(() => {
     for (const directory of made.splice(0)) rmSync(directory, { recursive: true });
@@ -186,9 +186,11 @@ describe('two reports', () => {
   /** A checkout of its own, of a path of its own length, with handlers that fail. */
   function checkout(name: string, changed = handlers): string {
     const copy = copyProgram();
-    const directory = join(mkdtempSync(join(tmpdir(), 'hookkit-checkout-')), name);
-    made.push(copy, join(directory, '..'));
-    cpSync(copy, directory, { recursive: true });
+    const parent = mkdtempSync(join(tmpdir(), 'hookkit-checkout-'));
+    const directory = join(parent, name);
+    made.push(parent);
+    mkdirSync(join(directory, '..'), { recursive: true });
+    renameSync(copy, directory);
     writeFileSync(join(directory, 'src/handlers/index.ts'), changed);
     cpSync(join(desk().directory, 'receiver.db'), join(directory, 'receiver.db'));
     cpSync(join(desk().directory, 'receiver.db.key'), join(directory, 'receiver.db.key'));
@@ -203,7 +205,8 @@ describe('two reports', () => {
       RETRY_MAX_ATTEMPTS: '1',
       LOG_LEVEL: 'fatal',
     };
-    const run = await spawnCli(args, { cli: join(directory, 'bin/hookkit.js'), cwd: directory, env });
+    const { run: program } = await import(join(directory, 'src/cli/main.ts'));
+    const run = await runCli(args, { program, cwd: directory, env });
     expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^dead +30$/m) });
     return path;
   }

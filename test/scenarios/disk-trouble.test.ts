@@ -5,7 +5,11 @@ import Database from 'better-sqlite3';
 import type { EventId } from '../../src/store/event-id.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
+import { size } from '../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+
+/** Notifications that find the disk full. */
+const TOO_MANY = size({ small: 60, full: 380 });
 
 let service: RunningService | undefined;
 let disk: SmallDisk | undefined;
@@ -55,18 +59,19 @@ describe('a full disk', () => {
     for (let number = 0; number < 20; number++) acknowledged.push(await send(url, largeBody(number)));
     disk.fill();
     const refused: Answer[] = [];
-    for (let number = 20; number < 400; number += 10) {
+    for (let number = 20; number < 20 + TOO_MANY; number += 10) {
       const batch = Array.from({ length: 10 }, (_, index) => send(url, largeBody(number + index)));
       for (const answer of await Promise.all(batch)) {
         (answer.status === 200 ? acknowledged : refused).push(answer);
       }
     }
-    expect(refused.length).toBeGreaterThan(100);
+    expect(refused.length).toBeGreaterThan(TOO_MANY / 4);
     expect(refused).toEqual(refused.map(() => REFUSED));
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     disk.clear();
-    for (let number = 400; number < 420; number++) acknowledged.push(await send(url, largeBody(number)));
+    for (let number = 20 + TOO_MANY; number < 40 + TOO_MANY; number++)
+      acknowledged.push(await send(url, largeBody(number)));
     expect(acknowledged.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await expectRecorded(service, acknowledged);
@@ -129,7 +134,9 @@ describe('a database that another program holds', () => {
     const other = new Database(path);
     other.exec('BEGIN IMMEDIATE');
     // More than fit into one commit: the last are not to wait for many time-outs, one after the other.
-    const waiting = Array.from({ length: 1500 }, (_, number) => send(url, bodyOf(number)));
+    const waiting = Array.from({ length: size({ small: 700, full: 1500 }) }, (_, number) =>
+      send(url, bodyOf(number)),
+    );
     const answers = await Promise.all(waiting);
     expect(answers).toEqual(answers.map(() => REFUSED));
     other.exec('COMMIT');

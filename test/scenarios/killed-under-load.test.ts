@@ -9,7 +9,7 @@ import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
-const ROUNDS = size({ small: 5, full: 20 });
+const ROUNDS = size({ small: 2, full: 20 });
 const CLIENTS = 16;
 const SEED = 20_261_120;
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { type Clone, cloneWithOwnHandlers, isRepository } from '../support/clone.ts';
 import { present } from '../support/only.ts';
+import { some } from '../support/sizes.ts';
 
 // The whole of the tests in such a clone: test/faults/own-handlers.test.ts.
 jest.setTimeout(300_000); // tests within tests, on a busy machine
@@ -14,19 +15,21 @@ beforeAll(() => {
 afterAll(() => clone?.dispose());
 
 /** Tests that play the demo, start processes that handle, read the sources, and type what the manual says. */
-const PART = [
+const PART = some(2, [
   'test/cli/demo',
   'test/cli/handlers',
   'test/service.test',
   'test/cli/operating/install',
   'test/house',
-];
+]);
 
-inRepository.each([
-  ['the demo', ['npm', 'run', 'demo', '--', '--once']],
-  ['the types', [process.execPath, 'node_modules/typescript/bin/tsc', '--noEmit']],
-  ['the tests', ['npm', 'test', '--', ...PART]],
-] as const)(
+inRepository.each(
+  some<[string, readonly [string, ...string[]]]>(1, [
+    ['the tests', ['npm', 'test', '--', '--runInBand', ...PART]],
+    ['the demo', ['npm', 'run', 'demo', '--', '--once']],
+    ['the types', [process.execPath, 'node_modules/typescript/bin/tsc', '--noEmit']],
+  ]),
+)(
   "%s come out well, when src/handlers/ holds somebody's own, and load nothing there",
   async (_, [program, ...args]) => {
     const { trace, run } = present(clone);

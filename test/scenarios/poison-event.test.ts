@@ -6,11 +6,12 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
-const MAX_ATTEMPTS = 5;
-const NEIGHBOURS = 60;
+const MAX_ATTEMPTS = size({ small: 2, full: 5 });
+const NEIGHBOURS = size({ small: 20, full: 60 });
 const handlers = new URL('./handlers/poison.ts', import.meta.url);
 
 let directory: string;
@@ -20,7 +21,7 @@ let env: Readonly<Record<string, string>>;
 beforeEach(async () => {
   directory = await temporaryDirectory();
   const path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock: systemClock });
+  store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   env = {
     DATABASE_URL: `sqlite:${path}`,
     LEASE_MS: '600',

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { type CliOptions, type CliRun, runCli, spawnCli } from '../support/run-cli.ts';
+import { size } from '../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -27,11 +28,28 @@ afterEach(() => {
 
 /** A database with one event and one sealed secret. */
 async function makeDatabase(): Promise<void> {
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   await store.record(verified());
   await store.addSecret('hook0001', 'the secret of hook0001');
   await store.close();
 }
+
+/** The same as a process, in this one: what it watches its process with goes when it has ended. */
+async function serveHere(options: CliOptions): Promise<CliRun> {
+  const events = ['uncaughtException', 'unhandledRejection', 'beforeExit', 'exit'];
+  const before = new Map(events.map((event) => [event, process.rawListeners(event)]));
+  try {
+    return await runCli(['serve'], options);
+  } finally {
+    for (const event of events) {
+      const added = process.rawListeners(event).filter((one) => !before.get(event)?.includes(one));
+      for (const one of added) process.removeListener(event, one as () => void);
+    }
+  }
+}
+
+/** How many of the refusals are still to be of a process of their own. */
+let processes = size({ small: 1, full: Number.POSITIVE_INFINITY });
 
 /** `hookkit serve` on it has to end at once, with one line that says what to do. */
 async function expectRefusal(...parts: readonly string[]): Promise<void> {
@@ -42,7 +60,7 @@ async function expectRefusal(...parts: readonly string[]): Promise<void> {
     DATABASE_URL: `sqlite:${path}`,
     LOG_LEVEL: 'silent',
   };
-  const run = await spawnCli(['serve'], { env });
+  const run = await (processes-- > 0 ? spawnCli(['serve'], { env }) : serveHere({ env }));
   expect(run.stderr).toMatch(/^hookkit: [^\n]+\n$/);
   for (const part of parts) expect(run.stderr).toContain(part);
   expect(run.stderr).not.toMatch(/\bat \w+.*:\d+:\d+|node_modules/);
@@ -66,7 +84,7 @@ describe('a start is refused in one line', () => {
     writeFileSync(`${path}.key`, randomBytes(32).toString('base64'));
     await expectRefusal('do not open with this key', 'SECRETS_KEY');
     writeFileSync(`${path}.key`, right);
-    const store = await SqliteStore.open({ path, clock: systemClock });
+    const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
     expect(await store.secrets()).toMatchObject([{ secret: 'the secret of hook0001' }]);
     await store.close();
   });

@@ -7,11 +7,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-shutdown-'));
 const path = join(directory, 'receiver.db');
 const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '500' };
 const slow = new URL('../support/slow-handlers.ts', import.meta.url);
+const ACKNOWLEDGED = size({ small: 100, full: 500 });
 let sent = 0;
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -30,12 +32,12 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   const service = await startProcess(env, slow);
   const acknowledged: string[] = [];
   const clients = Array.from({ length: 16 }, () => sendUntilRefused(service.url, acknowledged));
-  while (acknowledged.length < 500) await new Promise((resolve) => setImmediate(resolve));
+  while (acknowledged.length < ACKNOWLEDGED) await new Promise((resolve) => setImmediate(resolve));
   service.child.kill('SIGTERM');
   expect(await Promise.all(clients)).toEqual(Array(16).fill(503));
   expect(await service.exited).toBe(0);
 
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   const found = await Promise.all(acknowledged.map((id) => store.event(id)));
   expect(found.filter((event) => event === undefined)).toEqual([]);
   expect(await store.count({ status: 'running' })).toBe(0);

@@ -6,9 +6,10 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const EVENTS = 600;
+const EVENTS = size({ small: 120, full: 600 });
 const MEDIA = 10;
 
 function bodyOf(number: number): string {
@@ -40,7 +41,7 @@ test('two servers on one database handle each event once, when both take notific
   const handlers = new URL(`./handlers/diary.ts?diary=${encodeURIComponent(diary)}`, import.meta.url);
   const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET };
   const servers = [await startProcess(env, handlers), await startProcess(env, handlers)];
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
 
   const bodies = Array.from({ length: EVENTS }, (_, number) => bodyOf(number));
   // Each notification goes to both, as if the provider had sent it twice.

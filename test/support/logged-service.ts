@@ -6,11 +6,16 @@ import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { PATH } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';
+import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+
+/** As a server has its store; each thread takes long to start. */
+const WITH_THREADS = size({ small: 0, full: 1 }) > 0;
 
 /** A database that services of one test share, one after the other or side by side. */
 export interface ServiceHouse {
@@ -42,7 +47,20 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
         ...env,
       });
       const random = () => 0.5;
-      const service = await startService({ config, handlers, clock: systemClock, log: log.log, random });
+      const store = openStore({
+        url: config.DATABASE_URL,
+        clock: systemClock,
+        secretsKey: config.SECRETS_KEY,
+        threads: WITH_THREADS,
+      });
+      const service = await startService({
+        config,
+        handlers,
+        store,
+        clock: systemClock,
+        log: log.log,
+        random,
+      });
       let stopped: Promise<void> | undefined;
       const stop = () => {
         stopped ??= service.stop();
@@ -51,12 +69,12 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
       cleanUps.push(stop);
       return { ...service, stop };
     };
-    const openStore = async () => {
-      const store = await SqliteStore.open({ path, clock: systemClock });
+    const openBeside = async () => {
+      const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
       cleanUps.push(() => store.close());
       return store;
     };
-    return { path, log, start, openStore };
+    return { path, log, start, openStore: openBeside };
   };
 }
 

@@ -1,20 +1,24 @@
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
+import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(120_000); // processes on a busy machine
 
-const MANY = 6000;
+const MANY = size({ small: 3000, full: 6000 });
+const HANDLED_BEFORE = size({ small: 800, full: 2500 });
+const PENDING = size({ small: 200, full: 600 });
 
 test('tells no event late, when a server handles them all the while, and hands out each resource in order', async () => {
-  await desk().fill(2500, 7);
+  await desk().fill(HANDLED_BEFORE, 7);
   const store = await desk().store();
-  for (let number = 0; number < 600; number++) {
+  for (let number = 0; number < PENDING; number++) {
     await store.record(verified({ event: 'media_updated', at: Date.UTC(2026, 1) + number * 1000 }));
   }
   const diary = encodeURIComponent(desk().path('diary'));
@@ -29,13 +33,23 @@ test('tells no event late, when a server handles them all the while, and hands o
   ]);
   expect(code).toBe(0);
   const runs = desk().lines('diary');
-  expect(runs).toHaveLength(2500);
+  expect(runs).toHaveLength(HANDLED_BEFORE);
   expect(runs.filter(({ late, replay }) => late || !replay)).toEqual([]);
   for (const media of new Set(runs.map((run) => run.media))) {
     const times = runs.filter((run) => run.media === media).map(({ time }) => time);
     expect(times).toEqual(times.toSorted());
   }
 });
+
+/** The files of a database with many events. */
+let filled: Map<string, Buffer> | undefined;
+
+async function fillMany(): Promise<void> {
+  const names = ['receiver.db', 'receiver.db.key'];
+  if (!filled) await desk().fill(MANY, 50);
+  for (const [name, content] of filled ?? []) desk().write(name, content);
+  filled ??= new Map(names.map((name) => [name, readFileSync(desk().path(name))]));
+}
 
 /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
 async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
@@ -61,7 +75,7 @@ async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
 test.each(['held', 'ready'] as const)(
   'has lost nothing, when it is killed while events are %s, and a second run replays each once',
   async (wanted) => {
-    await desk().fill(MANY, 50);
+    await fillMany();
     const { store, pending, ready } = await replayUntil(wanted, 'SIGKILL');
     expect([pending % 500, ready % 500]).toEqual([0, 0]); // whole steps only
     if (wanted === 'held') expect(ready).toBe(0);
@@ -77,7 +91,7 @@ test.each(['held', 'ready'] as const)(
 );
 
 test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and ends with 1', async () => {
-  await desk().fill(MANY, 50);
+  await fillMany();
   const { code, stderr, pending, ready } = await replayUntil('held', 'SIGINT');
   expect({ code, stderr }).toEqual({
     code: 1,
@@ -88,7 +102,7 @@ test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and
 });
 
 test('makes all ready, when Ctrl-C is pressed once all are reset, and ends with 0', async () => {
-  await desk().fill(MANY, 50);
+  await fillMany();
   const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
   expect({ code, stdout, ready }).toEqual({
     code: 0,
