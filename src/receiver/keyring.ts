@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { keyOf } from '../notification/token.ts';
+import { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
@@ -14,17 +15,20 @@ interface Held {
 }
 
 export interface KeyringOptions {
-  readonly store: Pick<EventStore, 'secrets'>;
+  readonly store: Pick<EventStore, 'secrets' | 'webhooksWithOwnSecret'>;
   readonly clock: Clock;
-  /** WEBHOOK_SECRET: serves every webhook that has no stored secret */
+  /** WEBHOOK_SECRET: serves every webhook that never had a stored secret */
   readonly fallback: string | undefined;
 }
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
 export class Keyring {
-  readonly #store: Pick<EventStore, 'secrets'>;
+  readonly #store: KeyringOptions['store'];
   readonly #clock: Clock;
+  readonly #secret: string | undefined;
   readonly #fallback: readonly KeyObject[];
+  /** serves no webhook before the first read */
+  #environment = new EnvironmentSecret(undefined);
   #held: ReadonlyMap<string, ReadonlyMap<string, Held>> = new Map();
   #mostKeys = 1;
   #lastRead = Number.NEGATIVE_INFINITY;
@@ -39,6 +43,7 @@ export class Keyring {
   constructor({ store, clock, fallback }: KeyringOptions) {
     this.#store = store;
     this.#clock = clock;
+    this.#secret = fallback;
     this.#fallback = fallback === undefined ? [] : [keyOf(fallback)];
   }
 
@@ -56,7 +61,7 @@ export class Keyring {
   /** The keys that verify a webhook's notifications now. */
   keysFor(webhookId: string): readonly KeyObject[] {
     const live = this.#liveKeysOf(webhookId);
-    return live.length > 0 ? live : this.#fallback;
+    return live.length === 0 && this.#environment.serves(webhookId) ? this.#fallback : live;
   }
 
   /** Every key that verifies anything now; undefined if there are more than so many, which are not tried. */
@@ -105,6 +110,7 @@ export class Keyring {
     const before = this.#held;
     const held = new Map<string, Map<string, Held>>();
     const added = new Set<string>();
+    const environment = await EnvironmentSecret.read(this.#store, { WEBHOOK_SECRET: this.#secret });
     for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
       if (secret === '') continue; // every sender could sign with it
       const known = before.get(webhookId)?.get(secret);
@@ -113,6 +119,7 @@ export class Keyring {
       held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
     }
     this.#held = held;
+    this.#environment = environment;
     this.#mostKeys = Math.max(1, ...[...held.values()].map((keys) => keys.size));
     if (added.size > 0) this.onAdded([...added]);
   }

@@ -150,6 +150,11 @@ export interface EventStore extends EventSearch {
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
   /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
   secrets(): Promise<readonly WebhookSecret[]>;
+  /**
+   * The webhooks that ever had a stored secret, in the order of their names: also if it is retired, does not open, or was
+   * removed since.
+   */
+  webhooksWithOwnSecret(): Promise<readonly string[]>;
   /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
   unreadableSecrets(): Promise<readonly string[]>;
   /** Removes the secrets that do not open, of one webhook or of all. @returns how many */

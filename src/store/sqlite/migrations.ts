@@ -190,4 +190,14 @@ export const migrations: readonly string[] = [
     SELECT 'share', webhook_id, network, count(*), sum(bytes) FROM quarantine GROUP BY webhook_id, network;
   INSERT INTO quarantine_sums VALUES ('lost', '', '', 0, 0);
   `,
+
+  // Remembers each webhook that ever had a stored secret, since rows of secrets can be removed: WEBHOOK_SECRET never serves
+  // it again. A trigger keeps it, so that programs of the versions before, which may run beside this one, keep it too.
+  `
+  CREATE TABLE own_secrets (webhook_id TEXT PRIMARY KEY) WITHOUT ROWID;
+  INSERT OR IGNORE INTO own_secrets SELECT CAST(webhook_id AS TEXT) FROM secrets;
+  CREATE TRIGGER own_secrets_known AFTER INSERT ON secrets BEGIN
+    INSERT OR IGNORE INTO own_secrets VALUES (CAST(NEW.webhook_id AS TEXT));
+  END;
+  `,
 ];

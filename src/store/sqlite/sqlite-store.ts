@@ -182,6 +182,10 @@ export class SqliteStore implements EventStore {
     return this.#vault.list(this.#clock.now());
   }
 
+  webhooksWithOwnSecret() {
+    return this.#write.request('webhooksWithOwnSecret', undefined);
+  }
+
   unreadableSecrets() {
     return this.#vault.unreadable();
   }
