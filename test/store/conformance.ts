@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
 import { eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
+import { describeChannelStates } from './conformance/channels.ts';
 import { describeClaiming } from './conformance/claim.ts';
 import { describeDurability } from './conformance/durability.ts';
 import { describeGlance } from './conformance/glance.ts';
@@ -33,6 +34,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeSecrets(fixture);
     describeQuarantine(fixture);
     describePruning(fixture);
+    describeChannelStates(fixture);
     describeDurability(fixture);
   });
 

@@ -200,4 +200,24 @@ export const migrations: readonly string[] = [
     INSERT OR IGNORE INTO own_secrets VALUES (CAST(NEW.webhook_id AS TEXT));
   END;
   `,
+
+  // The state of a channel at one event time is what was received later, then what was stored later: an event that is
+  // admitted from quarantine is stored last, and may have been received first.
+  `
+  DROP TRIGGER channels_moved;
+  CREATE TRIGGER channels_moved AFTER INSERT ON events
+  WHEN NEW.kind IN ('channel_active', 'channel_idle') AND NEW.resource GLOB 'channel:*' BEGIN
+    INSERT INTO channels
+      VALUES (NEW.resource, NEW.site_id, substr(NEW.kind, 9), NEW.event_time, NEW.seq)
+      ON CONFLICT (resource) DO UPDATE
+        SET site_id = excluded.site_id, state = excluded.state, since = excluded.since, event = excluded.event
+        WHERE excluded.since > since OR (
+          excluded.since = since
+          AND NEW.received_at >= (SELECT received_at FROM events WHERE seq = channels.event));
+  END;
+  UPDATE channels SET (site_id, state, event) = (
+    SELECT site_id, substr(kind, 9), seq FROM events
+    WHERE event_time = channels.since AND resource = channels.resource AND kind IN ('channel_active', 'channel_idle')
+    ORDER BY received_at DESC, seq DESC LIMIT 1);
+  `,
 ];
