@@ -37,7 +37,7 @@ export class Keyring {
   #stopPolling = () => {};
   #stopped = false;
 
-  /** Called after a read found secrets that were not held before, with the webhooks that they are of. */
+  /** Called with webhooks whose notifications in quarantine may verify now: above all after a read found new secrets. */
   onAdded: (webhooks: readonly string[]) => void = () => {};
 
   constructor({ store, clock, fallback }: KeyringOptions) {
@@ -56,6 +56,11 @@ export class Keyring {
   stop(): void {
     this.#stopped = true;
     this.#stopPolling();
+  }
+
+  /** Tells of a webhook whose notification came into quarantine after its secret was found. */
+  announce(webhookId: string): void {
+    this.onAdded([webhookId]);
   }
 
   /** The keys that verify a webhook's notifications now. */

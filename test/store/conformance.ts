@@ -8,6 +8,7 @@ import { describeLeases } from './conformance/leases.ts';
 import { describeModel } from './conformance/model.ts';
 import { describePruning } from './conformance/prune.ts';
 import { describeQuarantine } from './conformance/quarantine.ts';
+import { describeQuarantineShares } from './conformance/quarantine-shares.ts';
 import { describeQueries } from './conformance/queries.ts';
 import { describeRecording } from './conformance/record.ts';
 import { describeReplay } from './conformance/replay.ts';
@@ -35,6 +36,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeQuarantine(fixture);
     describePruning(fixture);
     describeChannelStates(fixture);
+    describeQuarantineShares(fixture);
     describeDurability(fixture);
   });
 

@@ -110,6 +110,7 @@ export const quarantineAnswer = z.object({
       resource: z.string(),
       event_time: time.nullable(),
       received_at: time,
+      deliveries: count.describe('how often it came, with the same token'),
       source: z.string(),
       body: z.string(),
     }),

@@ -220,4 +220,17 @@ export const migrations: readonly string[] = [
     WHERE event_time = channels.since AND resource = channels.resource AND kind IN ('channel_active', 'channel_idle')
     ORDER BY received_at DESC, seq DESC LIMIT 1);
   `,
+
+  // The deliveries of quarantined notifications beyond the first. They stand beside the entries, which may have 150 KB: a
+  // repeat must not write all of that again.
+  `
+  CREATE TABLE quarantine_repeats (
+    id INTEGER PRIMARY KEY,
+    repeats INTEGER NOT NULL,
+    last_at INTEGER NOT NULL
+  );
+  CREATE TRIGGER quarantine_removed AFTER DELETE ON quarantine BEGIN
+    DELETE FROM quarantine_repeats WHERE id = OLD.id;
+  END;
+  `,
 ];

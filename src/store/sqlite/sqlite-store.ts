@@ -10,11 +10,11 @@ import type {
   EventFilter,
   EventStore,
   Page,
-  Quarantined,
   QuarantinePage,
   ReplayOptions,
   Scrubbed,
   Settlement,
+  ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
 import type { Mode } from './connection.ts';
@@ -209,7 +209,7 @@ export class SqliteStore implements EventStore {
     return { toRewrite, isLogInUse: true };
   }
 
-  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number) {
+  quarantine(entry: ToQuarantine, maxBytes: number) {
     return this.#write.request('quarantine', {
       entry: { ...entry, receivedAt: this.#clock.now() },
       maxBytes,
