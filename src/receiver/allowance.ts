@@ -5,9 +5,9 @@ const MIB = 1024 * 1024;
 /** Bytes a minute: about 1,200 usual notifications of one source for one webhook. */
 const OF_WEBHOOK = 2 * MIB;
 /** Of one source for all webhooks, as it can make their names up. */
-const OF_SOURCE = 8 * MIB;
-/** Of all sources together: the processor time for them stays below a fifth of a core. */
-const OF_ALL = 64 * MIB;
+const OF_SOURCE = 4 * MIB;
+/** Of all sources together: about 10,000 usual notifications, so that their processor time stays a small part of a core. */
+const OF_ALL = 16 * MIB;
 /** What a request counts beside its bytes. */
 const A_REQUEST = 1024;
 const ALL = '';
