@@ -63,6 +63,7 @@ const STORE_DOOR = [
   'event-search.ts',
   'event-pages.ts', // goes through all events
   'verified.ts', // what is stored of a notification
+  'environment-secret.ts', // which webhooks WEBHOOK_SECRET serves
   'commit-probe.ts', // whether the store can commit: receiver and inspector ask
   'retention.ts', // runs with the service
   'prune-matching.ts',

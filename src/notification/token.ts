@@ -109,6 +109,17 @@ export function claimsOf(token: string): string | undefined {
   return token.slice(first + 1, last);
 }
 
+/** The longest header of a token that is looked into before anything is verified, in characters; the provider's has 36. */
+const LONGEST_HEADER = 512;
+
+/** Whether a token has the form and the header of one that is signed by HS256. It does not look into the claims. */
+export function mayBeHs256(token: string): boolean {
+  const dot = token.indexOf('.');
+  if (dot < 1 || dot > LONGEST_HEADER || claimsOf(token) === undefined) return false;
+  const head = token.slice(0, dot);
+  return SIGNATURE.test(token.slice(-SIGNATURE_LENGTH)) && !STRANGE.test(head) && !refusalOfHeader(head);
+}
+
 /** Why a token is refused that none of a webhook's keys has signed. */
 export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
   if (token.length <= EXAMINED) {

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { keyOf } from '../notification/token.ts';
+import { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
@@ -14,17 +15,20 @@ interface Held {
 }
 
 export interface KeyringOptions {
-  readonly store: Pick<EventStore, 'secrets'>;
+  readonly store: Pick<EventStore, 'secrets' | 'webhooksWithOwnSecret'>;
   readonly clock: Clock;
-  /** WEBHOOK_SECRET: serves every webhook that has no stored secret */
+  /** WEBHOOK_SECRET: serves every webhook that never had a stored secret */
   readonly fallback: string | undefined;
 }
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
 export class Keyring {
-  readonly #store: Pick<EventStore, 'secrets'>;
+  readonly #store: KeyringOptions['store'];
   readonly #clock: Clock;
+  readonly #secret: string | undefined;
   readonly #fallback: readonly KeyObject[];
+  /** serves no webhook before the first read */
+  #environment = new EnvironmentSecret(undefined);
   #held: ReadonlyMap<string, ReadonlyMap<string, Held>> = new Map();
   #mostKeys = 1;
   #lastRead = Number.NEGATIVE_INFINITY;
@@ -33,12 +37,13 @@ export class Keyring {
   #stopPolling = () => {};
   #stopped = false;
 
-  /** Called after a read found secrets that were not held before, with the webhooks that they are of. */
+  /** Called with webhooks whose notifications in quarantine may verify now: above all after a read found new secrets. */
   onAdded: (webhooks: readonly string[]) => void = () => {};
 
   constructor({ store, clock, fallback }: KeyringOptions) {
     this.#store = store;
     this.#clock = clock;
+    this.#secret = fallback;
     this.#fallback = fallback === undefined ? [] : [keyOf(fallback)];
   }
 
@@ -53,10 +58,15 @@ export class Keyring {
     this.#stopPolling();
   }
 
+  /** Tells of a webhook whose notification came into quarantine after its secret was found. */
+  announce(webhookId: string): void {
+    this.onAdded([webhookId]);
+  }
+
   /** The keys that verify a webhook's notifications now. */
   keysFor(webhookId: string): readonly KeyObject[] {
     const live = this.#liveKeysOf(webhookId);
-    return live.length > 0 ? live : this.#fallback;
+    return live.length === 0 && this.#environment.serves(webhookId) ? this.#fallback : live;
   }
 
   /** Every key that verifies anything now; undefined if there are more than so many, which are not tried. */
@@ -105,6 +115,7 @@ export class Keyring {
     const before = this.#held;
     const held = new Map<string, Map<string, Held>>();
     const added = new Set<string>();
+    const environment = await EnvironmentSecret.read(this.#store, { WEBHOOK_SECRET: this.#secret });
     for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
       if (secret === '') continue; // every sender could sign with it
       const known = before.get(webhookId)?.get(secret);
@@ -113,6 +124,7 @@ export class Keyring {
       held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
     }
     this.#held = held;
+    this.#environment = environment;
     this.#mostKeys = Math.max(1, ...[...held.values()].map((keys) => keys.size));
     if (added.size > 0) this.onAdded([...added]);
   }

@@ -1,23 +1,27 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { JsonObject } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
-import { inspectToken } from '../notification/token.ts';
+import { claimsOf, inspectToken, mayBeHs256, signerOf } from '../notification/token.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
+import { Allowance } from './allowance.ts';
+import type { Keyring } from './keyring.ts';
+import { type Content, claimedWebhook, type Head, isCompressed, unverifiedContent } from './verdict.ts';
 
 /** A notification that was refused, as it came. */
 export interface Refused {
   readonly token: string;
-  readonly text: string;
-  readonly value: JsonObject;
+  /** bytes: it came from a throttled source, and nobody has looked into it yet */
+  readonly content: Content | Uint8Array;
   readonly source: string;
 }
 
 interface QuarantineOptions {
   readonly store: Pick<EventStore, 'quarantine'>;
+  readonly keyring: Pick<Keyring, 'keysFor' | 'announce'>;
+  readonly clock: MonotonicClock;
   readonly log: Pick<Logger, 'error'>;
   /** how much is kept; with 0, nothing is */
   readonly maxBytes: number;
@@ -27,7 +31,8 @@ interface QuarantineOptions {
 
 /**
  * A token this much longer than the body cannot say the same, unless it is mostly spaces: a character takes six where it is
- * escaped, and a third more in base64. To look into one takes as long as into a large notification.
+ * escaped, and a third more in base64. To look into one takes as long as into a large notification. The same holds for a body
+ * that is so much longer than the token.
  */
 const MOST_TIMES = 8;
 const OTHER_PARTS = 1024;
@@ -35,18 +40,43 @@ const OTHER_PARTS = 1024;
 /** Notifications that wait for this may take so much memory, however many are refused at once. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
+/** So many may share one commit, which costs more than all else that is done for one. */
+const MOST_TOGETHER = 32;
+
+/** The webhook is read from claims of at most so many characters; longer ones of a source count together. */
+const LONGEST_CLAIMS = 8192;
+
 /**
  * Keeps refused notifications that may be genuine, until the right secret is known. It examines them after their answer and
- * one at a time. So the time of an answer does not tell whether a notification is kept, and a flood takes no more time.
+ * one in a turn of the event loop. So the time of an answer does not tell whether a notification is kept, and a flood takes no more time.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
+  readonly #allowance: Allowance;
   readonly #waiting: Refused[] = [];
   #bytes = 0;
   #isWorking = false;
 
   constructor(options: QuarantineOptions) {
     this.#options = options;
+    this.#allowance = new Allowance(options.clock);
+  }
+
+  /**
+   * Whether to read the body of a throttled source's notification, of which only the head has come. It looks at the cheapest
+   * things first. A request that it denies is counted as lost if it may have deserved to be kept.
+   */
+  wants(head: Head, source: string): boolean {
+    const { maxBytes, onLost } = this.#options;
+    const { token, contentLength, isChunked } = head;
+    if (maxBytes === 0 || token === undefined || isChunked || isCompressed(head)) return false;
+    if (!(contentLength > 0) || !areAlike(token.length, contentLength) || !mayBeHs256(token)) return false;
+    const isTaken =
+      this.#bytes < WAITING_BYTES / 2 &&
+      !this.#allowance.isSpent(source) &&
+      this.#allowance.take(source, webhookOf(token), token.length + contentLength);
+    if (!isTaken) onLost?.(1);
+    return isTaken;
   }
 
   /** Examines it after the answers of this turn of the event loop. */
@@ -66,25 +96,47 @@ export class Quarantine {
 
   async #work(): Promise<void> {
     const { log } = this.#options;
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      this.#bytes -= sizeOf(next);
-      await this.#keep(next).catch((error) =>
-        log.error({ error: messageOf(error) }, 'a refused notification could not be kept in quarantine'),
-      );
+    while (this.#waiting.length > 0) {
+      const writes: Promise<void>[] = [];
+      for (const next of this.#waiting.splice(0, MOST_TOGETHER)) {
+        this.#bytes -= sizeOf(next);
+        const keeping = this.#keep(next).catch((error) =>
+          log.error({ error: messageOf(error) }, 'a refused notification could not be kept in quarantine'),
+        );
+        writes.push(keeping);
+        await setImmediate(); // requests come through
+      }
+      await Promise.all(writes);
     }
     this.#isWorking = false;
   }
 
-  async #keep({ token, text, value, source }: Refused): Promise<void> {
-    if (token.length > MOST_TIMES * text.length + OTHER_PARTS) return;
+  async #keep({ token, content, source }: Refused): Promise<void> {
+    const { text, value } = (content instanceof Uint8Array ? unverifiedContent(content) : content) ?? {};
+    if (text === undefined || value === undefined || !areAlike(token.length, text.length)) return;
     if (parsePayload(value).type !== 'known' || inspectToken(token, value, text)) return;
-    const { store, maxBytes, onLost } = this.#options;
-    const { lost } = await store.quarantine({ ...toVerified(value, text), token, source }, maxBytes);
+    const { store, maxBytes, onLost, keyring } = this.#options;
+    const notification = toVerified(value, text);
+    const { isKept, lost } = await store.quarantine({ ...notification, token, source }, maxBytes);
     if (lost > 0) onLost?.(lost);
+    // Its secret may have been found meanwhile, and what waited was admitted before this came.
+    const { webhookId } = notification;
+    if (isKept && signerOf(token, keyring.keysFor(webhookId))) keyring.announce(webhookId);
   }
 }
 
-const sizeOf = ({ token, text }: Refused) => token.length + text.length;
+const sizeOf = ({ token, content }: Refused) =>
+  token.length + (content instanceof Uint8Array ? content.length : content.text.length);
+
+/** Whether a token and a body of these lengths may say the same. */
+function areAlike(token: number, body: number): boolean {
+  return token <= MOST_TIMES * body + OTHER_PARTS && body <= MOST_TIMES * token + OTHER_PARTS;
+}
+
+function webhookOf(token: string): string {
+  const claims = claimsOf(token) ?? '';
+  return claims.length > LONGEST_CLAIMS ? '' : claimedWebhook(claims);
+}
 
 const MINUTE_MS = 60_000;
 

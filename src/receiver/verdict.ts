@@ -189,21 +189,33 @@ function isSigned(token: string, keys: Keys): boolean {
   if (claims === undefined) return false;
   const every = keys.everyKey(FEW_KEYS);
   if (every) return signerOf(token, every, 1) !== undefined;
-  const live = keys.keysFor(label(webhookIdIn(Buffer.from(claims, 'base64url'))));
+  const live = keys.keysFor(claimedWebhook(claims));
   return signerOf(token, live, keys.mostKeys) !== undefined;
 }
 
-function webhookIdIn(claims: Buffer): string {
+/** The webhook that claims name, as they stand in a token; empty if they name none. */
+export function claimedWebhook(claims: string): string {
   try {
-    return outlineOf(claims).webhookId;
+    return label(outlineOf(Buffer.from(claims, 'base64url')).webhookId);
   } catch (error) {
     if (error instanceof SyntaxError) return '';
     throw error;
   }
 }
 
+/** The content of a body that is not verified yet; undefined if it is no JSON object, or has too many pieces. */
+export function unverifiedContent(bytes: Uint8Array): Content | undefined {
+  try {
+    const outline = outlineOf(bytes);
+    return outline.pieces > FEW_PIECES ? undefined : contentOf(bytes, outline);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 /** No provider compresses a few hundred bytes, and a hundred compressed bytes may become the largest body. */
-function isCompressed({ contentEncoding }: Head): boolean {
+export function isCompressed({ contentEncoding }: Pick<Head, 'contentEncoding'>): boolean {
   return contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity';
 }
 

@@ -28,7 +28,7 @@ import {
 
 export interface WebhookRouteOptions {
   readonly store: Pick<EventStore, 'record' | 'quarantine'>;
-  readonly keyring: Pick<Keyring, 'keysFor' | 'everyKey' | 'mostKeys' | 'refresh'>;
+  readonly keyring: Pick<Keyring, 'keysFor' | 'everyKey' | 'mostKeys' | 'refresh' | 'announce'>;
   readonly clock: MonotonicClock;
   /** largest body, in bytes */
   readonly bodyLimit: number;
@@ -70,6 +70,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
   const failures = new Failures(clock);
   const quarantine = new Quarantine({
     store,
+    keyring,
+    clock,
     log,
     maxBytes: options.quarantineMaxBytes,
     onLost: options.onQuarantineLost,
@@ -124,13 +126,22 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     observe(exchange, { source: address, recorded: undefined, error: told.error, refusal, kind, webhookId });
     // Once a source and minute: a flood is not to fill the disk with lines about itself.
     if (isThrottled && count === rejectLimit + 1) logRefusal(req, { source: address }, 'source throttled');
-    if (isThrottled || !unverified) return;
-    logRefusal(req, { ...refusal, webhookId }, 'notification refused');
+    if (!unverified) return;
+    if (!isThrottled) logRefusal(req, { ...refusal, webhookId }, 'notification refused');
     if (isUnexplained(unverified)) keep(unverified, address);
   };
 
   const keep = ({ token, content }: Unverified, source: string): void => {
-    if (content) quarantine.add({ token, ...content, source });
+    if (content) quarantine.add({ token, content, source });
+  };
+
+  /** Refuses a notification of a throttled source by its head, and keeps it if it may be genuine. */
+  const refuseThrottled = async (exchange: Exchange, head: Head, verdict: Refused): Promise<void> => {
+    const { req, address, source } = exchange;
+    const content = quarantine.wants(head, source) ? await readBody(req, bodyLimit) : undefined;
+    refuse(exchange, verdict);
+    if (head.token !== undefined && content instanceof Uint8Array)
+      quarantine.add({ token: head.token, content, source: address });
   };
 
   /** Tells the observer about a request that was just answered. */
@@ -145,6 +156,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     const head = headOf(req);
     const limits = limitsFor(source);
     const early = verdictOn({ head }, keyring, limits);
+    if (early?.status === 429) return refuseThrottled(exchange, head, early);
     if (early) return refuse(exchange, early);
     // The head has shown that the token of a throttled source may verify: that is not worked out again.
     const passed = { ...limits, isThrottled: false };

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { keyOf } from '../notification/token.ts';
+import type { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { WebhookSecret } from '../store/event-store.ts';
 
 /** The keys that sign notifications. */
@@ -18,14 +19,17 @@ export function oneKey(secret: string): SigningKeys {
 
 /**
  * The newest stored secret of a webhook signs for it, as a receiver with this store verifies it.
- * @param fallback signs for webhooks without a stored secret
+ * @param environment signs for webhooks that never had a stored secret
  */
-export function storedKeys(secrets: readonly WebhookSecret[], fallback: string | undefined): SigningKeys {
+export function storedKeys(secrets: readonly WebhookSecret[], environment: EnvironmentSecret): SigningKeys {
   // A secret that is about to retire comes first, so that one that stays live replaces it.
   const inOrder = [...secrets].sort(
     (a, b) => Number(a.retireAt === undefined) - Number(b.retireAt === undefined),
   );
   const stored = new Map(inOrder.map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
-  const other = fallback === undefined ? undefined : keyOf(fallback);
-  return { keyFor: (webhookId) => stored.get(webhookId) ?? other, webhooks: [...stored.keys()] };
+  const other = environment.secret === undefined ? undefined : keyOf(environment.secret);
+  return {
+    keyFor: (webhookId) => stored.get(webhookId) ?? (environment.serves(webhookId) ? other : undefined),
+    webhooks: [...stored.keys()],
+  };
 }

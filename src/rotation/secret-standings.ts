@@ -1,3 +1,4 @@
+import { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** The secrets that are stored for a webhook. */
@@ -8,7 +9,7 @@ export interface Standing {
   readonly retiring: readonly number[];
 }
 
-/** `environment`: nothing is stored, and WEBHOOK_SECRET verifies. */
+/** `environment`: WEBHOOK_SECRET verifies, as no secret was ever stored. `missing`: nothing verifies. */
 export type SecretState = 'live' | 'retiring' | 'missing' | 'environment';
 
 const NONE: Standing = { live: 0, retiring: [] };
@@ -16,17 +17,24 @@ const NONE: Standing = { live: 0, retiring: [] };
 /** The state of the secrets of each webhook. */
 export class Standings {
   readonly #byWebhook: ReadonlyMap<string, Standing>;
-  readonly #hasFallback: boolean;
+  readonly #environment: EnvironmentSecret;
+  readonly #own: ReadonlySet<string>;
 
-  private constructor(byWebhook: ReadonlyMap<string, Standing>, hasFallback: boolean) {
+  private constructor(
+    byWebhook: ReadonlyMap<string, Standing>,
+    environment: EnvironmentSecret,
+    own: ReadonlySet<string>,
+  ) {
     this.#byWebhook = byWebhook;
-    this.#hasFallback = hasFallback;
+    this.#environment = environment;
+    this.#own = own;
   }
 
   static async read(
     store: EventStore,
-    { WEBHOOK_SECRET }: { readonly WEBHOOK_SECRET?: string | undefined },
+    config: { readonly WEBHOOK_SECRET?: string | undefined },
   ): Promise<Standings> {
+    const own = new Set(await store.webhooksWithOwnSecret());
     const byWebhook = new Map<string, Standing>();
     for (const { webhookId, retireAt } of await store.secrets()) {
       const { live, retiring } = byWebhook.get(webhookId) ?? NONE;
@@ -34,7 +42,7 @@ export class Standings {
         retireAt === undefined ? { live: live + 1, retiring } : { live, retiring: [...retiring, retireAt] };
       byWebhook.set(webhookId, next);
     }
-    return new Standings(byWebhook, WEBHOOK_SECRET !== undefined);
+    return new Standings(byWebhook, new EnvironmentSecret(config.WEBHOOK_SECRET, own), own);
   }
 
   /** The webhooks for which something is stored. */
@@ -46,10 +54,15 @@ export class Standings {
     return this.#byWebhook.get(webhookId) ?? NONE;
   }
 
+  /** Whether a secret of the webhook was ever stored, live or not. */
+  hadOwn(webhookId: string): boolean {
+    return this.#own.has(webhookId);
+  }
+
   stateOf(webhookId: string): SecretState {
     const { live, retiring } = this.of(webhookId);
     if (live > 0) return 'live';
     if (retiring.length > 0) return 'retiring';
-    return this.#hasFallback ? 'environment' : 'missing';
+    return this.#environment.serves(webhookId) ? 'environment' : 'missing';
   }
 }

@@ -1,4 +1,5 @@
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { EnvironmentSecret } from './environment-secret.ts';
 import type { EventStore } from './event-store.ts';
 import { PREDICTABLE_ADVICE, predictable } from './predictable-secrets.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
@@ -10,13 +11,14 @@ export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
  * The checks that need an open store: whether commits are durable, the secrets, the events that wait.
- * @returns the webhooks whose notifications can be verified: every webhook if WEBHOOK_SECRET is set
+ * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves
  */
 export async function* checkStore(
   store: EventStore,
   config: { readonly WEBHOOK_SECRET?: string | undefined },
 ): AsyncGenerator<Finding, Verifiable> {
   yield await durability(store);
+  const environment = await EnvironmentSecret.read(store, config);
   const stored = await store.secrets();
   const unreadable = await store.unreadableSecrets();
   const live = new Set(stored.map(({ webhookId }) => webhookId));
@@ -25,7 +27,7 @@ export async function* checkStore(
   if (!weak || unreadable.length > 0)
     yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, unreadable);
   yield await backlog(store);
-  return config.WEBHOOK_SECRET === undefined ? live : { has: () => true };
+  return { has: (webhookId) => live.has(webhookId) || environment.serves(webhookId) };
 }
 
 async function durability(store: EventStore): Promise<Finding> {
@@ -45,7 +47,7 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
       `a secret of ${unreadable.join(', ')} does not open, as its row was changed: npx hookkit webhooks import --replace, or restore a backup`,
     );
   }
-  const fallback = hasFallback ? ', and WEBHOOK_SECRET for all others' : '';
+  const fallback = hasFallback ? ', and WEBHOOK_SECRET for those that never had one' : '';
   if (count > 0 || hasFallback)
     return ok(`they open with the key; webhooks with a secret: ${count}${fallback}`);
   return fail(

@@ -50,7 +50,7 @@ export interface Timeline {
 
 export type ChannelState = 'active' | 'idle';
 
-/** The state of a live channel by its newest event. */
+/** The state of a live channel by its newest event: of one event time, the one received later, then the one stored later. */
 export interface Channel {
   /** `channel:ID` */
   readonly resource: string;

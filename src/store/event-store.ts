@@ -7,6 +7,7 @@ import type {
   Quarantined,
   Status,
   StoredEvent,
+  ToQuarantine,
   Unproven,
   VerifiedNotification,
   WebhookSecret,
@@ -98,7 +99,7 @@ export interface QuarantinePage {
 }
 
 export interface Kept {
-  /** false also if the entry was there already */
+  /** false also if the entry was there already, which counts as a delivery of it */
   readonly isKept: boolean;
   /** how many entries were lost for lack of room, this one or others */
   readonly lost: number;
@@ -150,6 +151,11 @@ export interface EventStore extends EventSearch {
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
   /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
   secrets(): Promise<readonly WebhookSecret[]>;
+  /**
+   * The webhooks that ever had a stored secret, in the order of their names: also if it is retired, does not open, or was
+   * removed since.
+   */
+  webhooksWithOwnSecret(): Promise<readonly string[]>;
   /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
   unreadableSecrets(): Promise<readonly string[]>;
   /** Removes the secrets that do not open, of one webhook or of all. @returns how many */
@@ -173,7 +179,7 @@ export interface EventStore extends EventSearch {
    * gives way: of a network the webhook that it sent most for, of a webhook the network that sent most for it, the newest
    * entries first. So if many networks send for one webhook, they take room from that webhook only.
    */
-  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number): Promise<Kept>;
+  quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept>;
   /** Entries in the order of arrival, up to some 500 or about 1 MiB, one at least; none after the last. */
   quarantined(page?: QuarantinePage): Promise<readonly Quarantined[]>;
   /** The same without their tokens. */
@@ -184,7 +190,7 @@ export interface EventStore extends EventSearch {
   quarantineSize(webhookId?: string): Promise<number>;
   /** The webhooks that entries name, in the order of their names, up to 500 after one; none after the last. */
   waitingWebhooks(after?: string): Promise<readonly WaitingWebhook[]>;
-  /** Moves an entry to the events, in one commit. Undefined if it is not there, as when another process was first. */
+  /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there, as when another process was first. */
   admit(token: string): Promise<Recorded | undefined>;
 
   /**

@@ -3,7 +3,7 @@ import { isLoopback } from '../base/request-origin.ts';
 import { ALPHANUMERIC, SEEDED_MARK, seededRandom } from '../base/seeded-random.ts';
 import type { EventStore, WebhookSecret } from './event-store.ts';
 
-/** The secret for every webhook that has none stored. */
+/** The secret for every webhook that never had one stored. */
 interface Fallback {
   readonly WEBHOOK_SECRET?: string | undefined;
 }

@@ -94,9 +94,14 @@ export interface Unproven extends VerifiedNotification {
   readonly place: number;
   /** how much of the quarantine's room it takes */
   readonly bytes: number;
+  /** how often it came, with the same token */
+  readonly deliveries: number;
 }
 
 /** The same with its token, which verifies it once its secret is known. */
 export interface Quarantined extends Unproven {
   readonly token: string;
 }
+
+/** An entry as it comes into quarantine. */
+export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'place' | 'bytes' | 'deliveries'>;

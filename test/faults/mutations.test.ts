@@ -120,6 +120,7 @@ const mutations: readonly Mutation[] = [
     store: {
       quarantine: (...given) => store.quarantine(...given),
       secrets: () => store.secrets(),
+      webhooksWithOwnSecret: () => store.webhooksWithOwnSecret(),
       async record(notification: Parameters<EventStore['record']>[0]) {
         const recorded = await store.record(notification);
         await handled(recorded.id);

@@ -20,6 +20,10 @@ class FakeSecrets {
     return seen;
   }
 
+  async webhooksWithOwnSecret(): Promise<readonly string[]> {
+    return this.list.map(({ webhookId }) => webhookId);
+  }
+
   answer(): void {
     for (const resolve of this.#held.splice(0)) resolve();
   }

@@ -101,14 +101,6 @@ describe('a refused notification', () => {
     expect(await keptIn(receiver)).toHaveLength(1);
   });
 
-  test('is not kept, when its source is over its limit, with 429', async () => {
-    const { app, store } = await start({ options: { rejectLimit: 2 } });
-    for (let count = 0; count < 5; count++)
-      await deliver(app, notification({ media_id: `m${count}` }), forged);
-    await eventually('two are kept', async () => (await store.quarantined()).length === 2);
-    expect(await store.quarantined()).toHaveLength(2);
-  });
-
   test('is never kept beyond the maximum, when many sources send many', async () => {
     const quarantineMaxBytes = 8000;
     const { app, store } = await start({ options: { quarantineMaxBytes, trustProxy: 1 } });

@@ -27,7 +27,7 @@ async function keyring(secrets: Readonly<Record<string, readonly string[]>>): Pr
   const stored = Object.entries(secrets).flatMap(([webhookId, values]) =>
     values.map((secret) => ({ webhookId, secret, retireAt: undefined, createdAt: 0 })),
   );
-  const store = { secrets: async () => stored };
+  const store = { secrets: async () => stored, webhooksWithOwnSecret: async () => Object.keys(secrets) };
   const ring = new Keyring({ store, clock: new VirtualClock(), fallback: undefined });
   await ring.refresh();
   return ring;

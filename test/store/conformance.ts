@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
 import { eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
+import { describeChannelStates } from './conformance/channels.ts';
 import { describeClaiming } from './conformance/claim.ts';
 import { describeDurability } from './conformance/durability.ts';
 import { describeGlance } from './conformance/glance.ts';
@@ -7,6 +8,7 @@ import { describeLeases } from './conformance/leases.ts';
 import { describeModel } from './conformance/model.ts';
 import { describePruning } from './conformance/prune.ts';
 import { describeQuarantine } from './conformance/quarantine.ts';
+import { describeQuarantineShares } from './conformance/quarantine-shares.ts';
 import { describeQueries } from './conformance/queries.ts';
 import { describeRecording } from './conformance/record.ts';
 import { describeReplay } from './conformance/replay.ts';
@@ -33,6 +35,8 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeSecrets(fixture);
     describeQuarantine(fixture);
     describePruning(fixture);
+    describeChannelStates(fixture);
+    describeQuarantineShares(fixture);
     describeDurability(fixture);
   });
 

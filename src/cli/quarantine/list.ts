@@ -76,6 +76,7 @@ function viewOf({ digest, eventTime, receivedAt, ...rest }: Unproven) {
     event_time: new Date(eventTime).toISOString(),
     received_at: new Date(receivedAt).toISOString(),
     source: rest.source,
+    deliveries: rest.deliveries,
     body: rest.body,
   };
 }

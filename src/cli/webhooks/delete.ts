@@ -4,10 +4,12 @@ import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { isNotFound } from '../../provider/index.ts';
 import { retireSecrets } from '../../rotation/retire-secrets.ts';
-import { print, printJson } from '../print.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
+import { print, printJson, say } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
 import { graceOption } from './webhook-options.ts';
+import { endInWords, warningOfEnvironment } from './webhook-view.ts';
 
 interface Flags {
   readonly grace: number;
@@ -49,11 +51,12 @@ async function remove(id: string, { grace, json }: Flags): Promise<void> {
         `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
       );
     }
+    const standings = await Standings.read(store, config);
+    const warning = warningOfEnvironment(id, standings);
+    if (warning !== undefined) say(warning);
     const secretUntil = until === undefined ? null : new Date(until).toISOString();
     if (json) return printJson({ id, deleted, secret_until: secretUntil });
     const first = deleted ? `webhook ${id} is deleted` : `webhook ${id} was gone at the provider already`;
-    await print(
-      `${first}; ${secretUntil ? `its secret verifies until ${secretUntil}` : 'no secret of it was stored'}`,
-    );
+    await print(`${first}; ${endInWords(id, { whose: 'its secret', until: secretUntil, standings })}`);
   });
 }

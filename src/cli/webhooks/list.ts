@@ -18,8 +18,9 @@ const HELP = `
 The last column says how notifications of a webhook are verified:
   live            with a stored secret
   retiring        with a stored secret, until that time (after rotate or delete)
-  WEBHOOK_SECRET  with the secret of the environment, as none is stored
-  MISSING         not at all: they are refused, and wait in quarantine for webhooks import
+  WEBHOOK_SECRET  with the secret of the environment, as none was ever stored
+  MISSING         not at all: they are refused, and wait in quarantine for webhooks import. WEBHOOK_SECRET does not serve a
+                  webhook that ever had a stored secret
   gone at the provider: a secret is stored for a webhook that the provider does not have
 
 Examples:

@@ -2,11 +2,13 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { type Rotated, rotate } from '../../rotation/rotate-secret.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
 import { graceOption } from './webhook-options.ts';
+import { endInWords, warningOfEnvironment } from './webhook-view.ts';
 
 interface Flags {
   readonly grace: number;
@@ -36,18 +38,17 @@ export function rotateCommand(): Command {
 async function run(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
-  const rotated = await withStore(config, (store) =>
-    interruptible(`run npx hookkit webhooks rotate ${id} again, and it continues from here`, (signal) =>
-      rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
-    ),
-  );
-  if (rotated.oldSecretUntil === undefined && config.WEBHOOK_SECRET !== undefined) {
-    say(
-      `WEBHOOK_SECRET still verifies for ${id}: remove it from the environment once ${id} sends nothing more`,
+  await withStore(config, async (store) => {
+    const rotated = await interruptible(
+      `run npx hookkit webhooks rotate ${id} again, and it continues from here`,
+      (signal) => rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
     );
-  }
-  if (json) await printJson(viewOf(rotated));
-  else await print(inWords(rotated));
+    const standings = await Standings.read(store, config);
+    const warning = warningOfEnvironment(id, standings);
+    if (warning !== undefined) say(warning);
+    if (json) await printJson(viewOf(rotated));
+    else await print(inWords(rotated, standings));
+  });
 }
 
 function viewOf({ id, replaced, oldSecretUntil }: Rotated) {
@@ -55,10 +56,9 @@ function viewOf({ id, replaced, oldSecretUntil }: Rotated) {
   return { id: id ?? null, replaced, old_secret_until: until };
 }
 
-function inWords(rotated: Rotated): string {
+function inWords(rotated: Rotated, standings: Standings): string {
   const { id, replaced, old_secret_until: until } = viewOf(rotated);
-  const old =
-    until === null ? 'no secret of the old one was stored' : `the old secret verifies until ${until}`;
+  const old = endInWords(replaced, { whose: 'the old secret', until, standings });
   if (id === null) return `nothing is left to do: webhook ${replaced} is gone, and ${old}`;
   return `webhook ${replaced} is replaced by ${id}; ${old}`;
 }

@@ -52,6 +52,25 @@ export function secretInWords(view: WebhookView): string {
   ].join('; ');
 }
 
+/**
+ * Says how the secrets of a webhook end that was deleted or replaced.
+ * @param whose how the sentence names it: `its secret`
+ * @param until when the last live one retires; null if none is live
+ */
+export function endInWords(
+  id: string,
+  { whose, until, standings }: { whose: string; until: string | null; standings: Standings },
+): string {
+  if (until !== null) return `${whose} verifies until ${until}`;
+  return standings.hadOwn(id) ? `${whose} verifies nothing any more` : `no secret of ${id} was stored`;
+}
+
+/** The warning that a deleted or replaced webhook still verifies; undefined if it does not. */
+export function warningOfEnvironment(id: string, standings: Standings): string | undefined {
+  if (standings.stateOf(id) !== 'environment') return undefined;
+  return `WEBHOOK_SECRET still verifies for ${id}: remove it from the environment once ${id} sends nothing more`;
+}
+
 /** The kinds, or `all` with their number. */
 export function eventsInWords(events: readonly string[]): string {
   const isAll = kindNames.every((kind) => events.includes(kind));

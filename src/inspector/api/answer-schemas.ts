@@ -110,6 +110,7 @@ export const quarantineAnswer = z.object({
       resource: z.string(),
       event_time: time.nullable(),
       received_at: time,
+      deliveries: count.describe('how often it came, with the same token'),
       source: z.string(),
       body: z.string(),
     }),
@@ -120,7 +121,9 @@ const secretAnswer = z.object({ created_at: time, retires_at: time.nullable() })
 
 export const webhooksAnswer = z.object({
   webhooks: z.array(z.object({ webhook_id: z.string(), secrets: z.array(secretAnswer) })),
-  fallback: z.boolean().describe('WEBHOOK_SECRET is set: it serves every webhook without a stored secret'),
+  fallback: z
+    .boolean()
+    .describe('WEBHOOK_SECRET is set: it serves every webhook that never had a stored secret'),
 });
 
 const quantiles = z.object({ p50: number.nullable(), p99: number.nullable() });

@@ -163,16 +163,19 @@ export async function quarantine({ store }: Inspected): Promise<z.input<typeof q
       first_at: iso(firstAt),
       last_at: iso(lastAt),
     })),
-    newest: newest.map(({ webhookId, kind, siteId, resource, receivedAt, source, body, ...entry }) => ({
-      webhook_id: webhookId,
-      kind,
-      site_id: siteId,
-      resource,
-      event_time: eventTimeOf(entry),
-      received_at: iso(receivedAt),
-      source,
-      body,
-    })),
+    newest: newest.map(
+      ({ webhookId, kind, siteId, resource, receivedAt, deliveries, source, body, ...entry }) => ({
+        webhook_id: webhookId,
+        kind,
+        site_id: siteId,
+        resource,
+        event_time: eventTimeOf(entry),
+        received_at: iso(receivedAt),
+        deliveries,
+        source,
+        body,
+      }),
+    ),
   };
 }
 

@@ -190,4 +190,47 @@ export const migrations: readonly string[] = [
     SELECT 'share', webhook_id, network, count(*), sum(bytes) FROM quarantine GROUP BY webhook_id, network;
   INSERT INTO quarantine_sums VALUES ('lost', '', '', 0, 0);
   `,
+
+  // Remembers each webhook that ever had a stored secret, since rows of secrets can be removed: WEBHOOK_SECRET never serves
+  // it again. A trigger keeps it, so that programs of the versions before, which may run beside this one, keep it too.
+  `
+  CREATE TABLE own_secrets (webhook_id TEXT PRIMARY KEY) WITHOUT ROWID;
+  INSERT OR IGNORE INTO own_secrets SELECT CAST(webhook_id AS TEXT) FROM secrets;
+  CREATE TRIGGER own_secrets_known AFTER INSERT ON secrets BEGIN
+    INSERT OR IGNORE INTO own_secrets VALUES (CAST(NEW.webhook_id AS TEXT));
+  END;
+  `,
+
+  // The state of a channel at one event time is what was received later, then what was stored later: an event that is
+  // admitted from quarantine is stored last, and may have been received first.
+  `
+  DROP TRIGGER channels_moved;
+  CREATE TRIGGER channels_moved AFTER INSERT ON events
+  WHEN NEW.kind IN ('channel_active', 'channel_idle') AND NEW.resource GLOB 'channel:*' BEGIN
+    INSERT INTO channels
+      VALUES (NEW.resource, NEW.site_id, substr(NEW.kind, 9), NEW.event_time, NEW.seq)
+      ON CONFLICT (resource) DO UPDATE
+        SET site_id = excluded.site_id, state = excluded.state, since = excluded.since, event = excluded.event
+        WHERE excluded.since > since OR (
+          excluded.since = since
+          AND NEW.received_at >= (SELECT received_at FROM events WHERE seq = channels.event));
+  END;
+  UPDATE channels SET (site_id, state, event) = (
+    SELECT site_id, substr(kind, 9), seq FROM events
+    WHERE event_time = channels.since AND resource = channels.resource AND kind IN ('channel_active', 'channel_idle')
+    ORDER BY received_at DESC, seq DESC LIMIT 1);
+  `,
+
+  // The deliveries of quarantined notifications beyond the first. They stand beside the entries, which may have 150 KB: a
+  // repeat must not write all of that again.
+  `
+  CREATE TABLE quarantine_repeats (
+    id INTEGER PRIMARY KEY,
+    repeats INTEGER NOT NULL,
+    last_at INTEGER NOT NULL
+  );
+  CREATE TRIGGER quarantine_removed AFTER DELETE ON quarantine BEGIN
+    DELETE FROM quarantine_repeats WHERE id = OLD.id;
+  END;
+  `,
 ];

@@ -10,11 +10,11 @@ import type {
   EventFilter,
   EventStore,
   Page,
-  Quarantined,
   QuarantinePage,
   ReplayOptions,
   Scrubbed,
   Settlement,
+  ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
 import type { Mode } from './connection.ts';
@@ -182,6 +182,10 @@ export class SqliteStore implements EventStore {
     return this.#vault.list(this.#clock.now());
   }
 
+  webhooksWithOwnSecret() {
+    return this.#write.request('webhooksWithOwnSecret', undefined);
+  }
+
   unreadableSecrets() {
     return this.#vault.unreadable();
   }
@@ -205,7 +209,7 @@ export class SqliteStore implements EventStore {
     return { toRewrite, isLogInUse: true };
   }
 
-  quarantine(entry: Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>, maxBytes: number) {
+  quarantine(entry: ToQuarantine, maxBytes: number) {
     return this.#write.request('quarantine', {
       entry: { ...entry, receivedAt: this.#clock.now() },
       maxBytes,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventId } from '../../../src/store/event-id.ts';
-import type { EventStore, Quarantined } from '../../../src/store/event-store.ts';
+import type { EventStore, ToQuarantine } from '../../../src/store/event-store.ts';
 import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { verified } from '../../support/verified-notification.ts';
 
-type Entry = Omit<Quarantined, 'receivedAt' | 'place' | 'bytes'>;
+type Entry = ToQuarantine;
 
 const byName = (one: { webhookId: string }, other: { webhookId: string }) =>
   one.webhookId < other.webhookId ? -1 : 1;
@@ -49,6 +49,7 @@ export function describeQuarantine(fixture: CurrentFixture): void {
         receivedAt,
         place: expect.any(Number),
         bytes: expect.any(Number),
+        deliveries: 1,
       });
       expect(kept?.bytes).toBeGreaterThan(given.token.length + given.body.length + given.source.length);
     });

@@ -76,5 +76,19 @@ export function describeSecrets(fixture: CurrentFixture): void {
       await store.addSecret('webhook-1', 'back');
       expect(await store.secrets()).toMatchObject([{ secret: 'back', retireAt: undefined }]);
     });
+
+    test('are remembered by their webhook, when they are retired, in every instance, and a webhook without one is not', async () => {
+      const { store, open, clock } = fixture();
+      expect(await store.webhooksWithOwnSecret()).toEqual([]);
+      await store.addSecret('webhook-2', 'a');
+      await store.addSecret('webhook-1', 'b');
+      await store.addSecret('webhook-1', 'c');
+      await store.retireSecret('webhook-2', 'a', clock.now());
+      await store.retireSecret('webhook-3', 'never stored', clock.now());
+      await store.dropUnreadableSecrets();
+      const other = await open();
+      expect((await other.secrets()).map(({ webhookId }) => webhookId)).toEqual(['webhook-1', 'webhook-1']);
+      expect(await other.webhooksWithOwnSecret()).toEqual(['webhook-1', 'webhook-2']);
+    });
   });
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Kept, Quarantined, Recorded } from '../../event-store.ts';
+import type { Kept, Quarantined, Recorded, ToQuarantine } from '../../event-store.ts';
 import { networkOf, tokenDigest } from '../../quarantine-keys.ts';
 import { record } from './record.ts';
 
@@ -9,12 +9,32 @@ interface Share {
   readonly network: string;
 }
 
+/** The two ways in which shares are summed up. */
+type Side = 'webhook' | 'network';
+const COLUMN = { webhook: 'webhook_id', network: 'network' } as const;
+
+/** A webhook or network, and what it holds. */
+interface Group {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** A webhook or network that holds this part of the whole is large; there are at most eight. All others are small. */
+const LARGE = 1 / 8;
+const MOST_LARGE = 8;
+/** The part that all small ones together may take from large ones. */
+const OF_SMALL = 1 / 4;
+
+const nameOf = (what: Side, { webhookId, network }: Share) => (what === 'webhook' ? webhookId : network);
+const keyOf = ({ webhookId, network }: Share): Share => ({ webhookId, network });
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
+
 /** The size of a row beside its texts: digests, numbers, its places in indexes and its part of the sums. */
 const BYTES_A_ROW = 512;
 /** How many entries give way to one at most, so that a quarantine with a lower limit than before does not stall acks. */
 const MOST_TO_MAKE_ROOM = 200;
 
-type Entry = Omit<Quarantined, 'place' | 'bytes'>;
+type Entry = ToQuarantine & Pick<Quarantined, 'receivedAt'>;
 
 /** The webhook's name is stored four times: in the row, in two indexes, and in the sums. */
 function bytesOf({ token, body, source, webhookId, kind, siteId, resource }: Entry): number {
@@ -45,18 +65,44 @@ function sumsOf(db: Database) {
       'SELECT bytes FROM quarantine_sums WHERE what = ? AND webhook_id = ? AND network = ?',
     )
     .pluck();
-  const largest = (what: 'webhook' | 'network', column: string) =>
-    db.prepare<[], { name: string; bytes: number }>(
-      `SELECT ${column} AS name, bytes FROM quarantine_sums WHERE what = '${what}' ORDER BY bytes DESC LIMIT 1`,
+  const largeOf = (what: Side) =>
+    db.prepare<[number], Group>(
+      `SELECT ${COLUMN[what]} AS name, bytes FROM quarantine_sums
+       WHERE what = '${what}' AND bytes >= ? ORDER BY bytes DESC LIMIT ${MOST_LARGE}`,
     );
-  const largestOf = (what: 'webhook' | 'network', column: string) =>
-    db.prepare<[string], Share & { readonly bytes: number }>(
+  const sharesOf = (what: Side, condition: string) =>
+    db.prepare<[string, number], Share & Pick<Group, 'bytes'>>(
       `SELECT webhook_id AS webhookId, network, bytes FROM quarantine_sums INDEXED BY quarantine_largest_of_${what}
-       WHERE what = 'share' AND ${column} = ? ORDER BY bytes DESC LIMIT 1`,
+       WHERE what = 'share' AND ${COLUMN[what]} = ? AND bytes ${condition} ORDER BY bytes DESC LIMIT ${MOST_LARGE}`,
     );
-  const sides = {
-    webhook: { largest: largest('webhook', 'webhook_id'), share: largestOf('webhook', 'webhook_id') },
-    network: { largest: largest('network', 'network'), share: largestOf('network', 'network') },
+  const statements = (what: Side) => ({
+    large: largeOf(what),
+    largeShares: sharesOf(what, '>= ?'),
+    smallShares: sharesOf(what, '< ?'),
+  });
+  const sides = { webhook: statements('webhook'), network: statements('network') };
+  const heldBy = (what: string, { webhookId, network }: Share) => held.get(what, webhookId, network) ?? 0;
+
+  /** What the webhooks and networks hold together that are small, in both respects. */
+  const heldBySmall = (all: number, webhooks: readonly Group[], networks: readonly Group[]): number => {
+    const both = webhooks.flatMap(({ name: webhookId }) =>
+      networks.map(({ name: network }) => heldBy('share', { webhookId, network })),
+    );
+    return all - sumOf([...webhooks, ...networks].map(({ bytes }) => bytes)) + sumOf(both);
+  };
+
+  /** The share that gives way of a webhook or network: of the webhook the largest network, and the other way round. */
+  const shareWithin = (what: Side, group: Group, arriving: Share | undefined): Share | undefined => {
+    const least = group.bytes * LARGE;
+    const large = sides[what].largeShares.all(group.name, least);
+    const isInside = arriving !== undefined && nameOf(what, arriving) === group.name;
+    const isLarge = isInside && heldBy('share', arriving) >= least;
+    const small = group.bytes - sumOf(large.map(({ bytes }) => bytes));
+    if (small > group.bytes * OF_SMALL && !isLarge)
+      return isInside ? arriving : sides[what].smallShares.get(group.name, least);
+    const largest = large[0] ?? sides[what].largeShares.get(group.name, 0);
+    const isOwn = isInside && largest !== undefined && heldBy('share', arriving) >= largest.bytes;
+    return isOwn ? arriving : largest;
   };
   const change = (share: Share, entries: 1 | -1, bytes: number): void => {
     add.run({ webhookId: share.webhookId, network: share.network, entries, bytes: entries * bytes });
@@ -68,32 +114,48 @@ function sumsOf(db: Database) {
     lose: (entries: number) => void lose.run(entries),
     total: () => total.get() ?? 0,
     /**
-     * The largest share: of the network or webhook that has most, the share in which it has most. Among equals, the share
-     * of the arriving entry, which is the newest.
+     * The share that gives way when there is no room. Small webhooks and networks together have one allowance: beyond it,
+     * what arrives from them gives way. Otherwise the largest webhook or network does, and of it the largest share by the
+     * same rule. Among equals it is the arriving one, which is the newest.
+     * @param arriving the share of the entry that arrives, whose bytes are in the sums
      */
-    largest({ webhookId, network }: Share): Share | undefined {
-      const [byWebhook, byNetwork] = [sides.webhook.largest.get(), sides.network.largest.get()];
-      if (!byWebhook || !byNetwork) return undefined;
-      const own = {
-        webhook: held.get('webhook', webhookId, '') ?? 0,
-        network: held.get('network', '', network) ?? 0,
+    givesWay(arriving: Share | undefined): Share | undefined {
+      const all = total.get() ?? 0;
+      const [webhooks, networks] = [
+        sides.webhook.large.all(all * LARGE),
+        sides.network.large.all(all * LARGE),
+      ];
+      const isSmall =
+        arriving !== undefined &&
+        !webhooks.some(({ name }) => name === arriving.webhookId) &&
+        !networks.some(({ name }) => name === arriving.network);
+      if (isSmall && heldBySmall(all, webhooks, networks) > all * OF_SMALL) return arriving;
+      const webhook = webhooks[0] ?? sides.webhook.large.get(0);
+      const network = networks[0] ?? sides.network.large.get(0);
+      if (!webhook || !network) return undefined;
+      const most = Math.max(webhook.bytes, network.bytes);
+      const ofOwn = arriving && {
+        webhook: held.get('webhook', arriving.webhookId, '') ?? 0,
+        network: held.get('network', '', arriving.network) ?? 0,
       };
-      const what = byWebhook.bytes > byNetwork.bytes ? 'webhook' : 'network';
-      const { name, bytes } = what === 'webhook' ? byWebhook : byNetwork;
-      const isOwn = Math.max(own.webhook, own.network) >= bytes;
-      const ownWhat = own.webhook > own.network ? 'webhook' : 'network';
-      const share = isOwn
-        ? sides[ownWhat].share.get(ownWhat === 'webhook' ? webhookId : network)
-        : sides[what].share.get(name);
-      const ownShare = held.get('share', webhookId, network) ?? 0;
-      return isOwn && share && ownShare >= share.bytes ? { webhookId, network } : share;
+      if (arriving && ofOwn && Math.max(ofOwn.webhook, ofOwn.network) >= most) {
+        const what = ofOwn.webhook > ofOwn.network ? 'webhook' : 'network';
+        return shareWithin(what, { name: nameOf(what, arriving), bytes: ofOwn[what] }, arriving);
+      }
+      return webhook.bytes > network.bytes
+        ? shareWithin('webhook', webhook, arriving)
+        : shareWithin('network', network, arriving);
     },
   };
 }
 
 export function quarantine(db: Database): (input: { entry: Entry; maxBytes: number }) => Kept {
   const sums = sumsOf(db);
-  const known = db.prepare('SELECT 1 FROM quarantine WHERE token_digest = ?');
+  const known = db.prepare<[Buffer], number>('SELECT id FROM quarantine WHERE token_digest = ?').pluck();
+  const repeat = db.prepare(
+    `INSERT INTO quarantine_repeats (id, repeats, last_at) VALUES (:id, 1, :at)
+     ON CONFLICT (id) DO UPDATE SET repeats = repeats + 1, last_at = max(last_at, excluded.last_at)`,
+  );
   const insert = db.prepare(
     `INSERT INTO quarantine (token_digest, webhook_id, network, bytes, source, received_at, event_time, digest, kind,
        site_id, resource, token, body)
@@ -107,34 +169,39 @@ export function quarantine(db: Database): (input: { entry: Entry; maxBytes: numb
     )
     .pluck();
 
-  /** Makes room for an entry that is in the sums already: removes the newest of the largest share, even that entry. */
-  const makeRoom = ({ webhookId, network }: Share, maxBytes: number): { lost: number; hasRoom: boolean } => {
+  /** Makes room for an entry that is in the sums already, and which may itself give way: then it is removed from them. */
+  const makeRoom = (
+    row: Share & Pick<Group, 'bytes'>,
+    maxBytes: number,
+  ): { lost: number; hasRoom: boolean } => {
+    let arriving: Share | undefined = row;
     let lost = 0;
-    while (sums.total() > maxBytes) {
-      const share = sums.largest({ webhookId, network });
-      const isOwn = share?.webhookId === webhookId && share.network === network;
-      const bytes =
-        share && !isOwn && lost < MOST_TO_MAKE_ROOM
-          ? removeNewest.get({ webhookId: share.webhookId, network: share.network })
-          : undefined;
-      if (!share || bytes === undefined) return { lost, hasRoom: false };
-      sums.remove(share, bytes);
+    while (sums.total() > maxBytes && (arriving || lost < MOST_TO_MAKE_ROOM)) {
+      const share = lost < MOST_TO_MAKE_ROOM ? sums.givesWay(arriving) : arriving;
+      const bytes = share && share !== arriving ? removeNewest.get(keyOf(share)) : undefined;
+      if (share && bytes !== undefined) sums.remove(share, bytes);
+      else if (arriving) sums.remove(row, row.bytes);
+      else break;
+      if (bytes === undefined) arriving = undefined;
       lost++;
     }
-    return { lost, hasRoom: true };
+    return { lost, hasRoom: arriving !== undefined };
   };
 
   return ({ entry, maxBytes }) => {
     const digest = tokenDigest(entry.token);
-    if (maxBytes === 0 || known.get(digest) !== undefined) return { isKept: false, lost: 0 };
+    if (maxBytes === 0) return { isKept: false, lost: 0 };
+    const id = known.get(digest);
+    if (id !== undefined) {
+      repeat.run({ id, at: entry.receivedAt });
+      return { isKept: false, lost: 0 };
+    }
     const row = { ...entry, network: networkOf(entry.source), bytes: bytesOf(entry), tokenDigest: digest };
     sums.add(row, row.bytes);
     const { lost, hasRoom } = makeRoom(row, maxBytes);
     if (hasRoom) insert.run({ ...row, digest: Buffer.from(entry.digest) });
-    else sums.remove(row, row.bytes);
-    const allLost = hasRoom ? lost : lost + 1;
-    if (allLost > 0) sums.lose(allLost);
-    return { isKept: hasRoom, lost: allLost };
+    if (lost > 0) sums.lose(lost);
+    return { isKept: hasRoom, lost };
   };
 }
 
@@ -150,11 +217,24 @@ export function admit(db: Database): (token: string) => Recorded | undefined {
      RETURNING network, bytes, source, received_at AS receivedAt, event_time AS eventTime, digest, kind,
        webhook_id AS webhookId, site_id AS siteId, resource, body`,
   );
+  const repeatsOf = db.prepare<[Buffer], { readonly repeats: number; readonly lastAt: number }>(
+    `SELECT repeats, last_at AS lastAt FROM quarantine_repeats
+     WHERE id = (SELECT id FROM quarantine WHERE token_digest = ?)`,
+  );
+  const addDeliveries = db.prepare(
+    `UPDATE events SET deliveries = deliveries + :repeats, last_delivery_at = max(last_delivery_at, :lastAt)
+     WHERE event_time = :eventTime AND digest = :digest`,
+  );
   const recordIt = record(db);
   return (token) => {
-    const entry = takeOut.get(tokenDigest(token));
+    const tokenKey = tokenDigest(token);
+    const repeated = repeatsOf.get(tokenKey);
+    const entry = takeOut.get(tokenKey);
     if (!entry) return undefined;
     sums.remove(entry, entry.bytes);
-    return recordIt(entry);
+    const recorded = recordIt(entry);
+    const { eventTime, digest } = entry;
+    if (repeated) addDeliveries.run({ ...repeated, eventTime, digest });
+    return recorded;
   };
 }

@@ -104,6 +104,12 @@ export function secrets(db: Database): (input: Keyed) => SealedSecret[] | undefi
   return ({ keyCheck }) => (isCurrent(keyCheck) ? table.rows() : undefined);
 }
 
+/** The webhooks that ever had a row, in the order of their names. */
+export function webhooksWithOwnSecret(db: Database): () => string[] {
+  const all = db.prepare<[], string>('SELECT webhook_id FROM own_secrets ORDER BY webhook_id').pluck();
+  return () => all.all();
+}
+
 /** Removes rows that did not change since they were read; undefined, and none removed, if the key is another now. */
 export function dropSecrets(
   db: Database,

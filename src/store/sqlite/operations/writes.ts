@@ -6,7 +6,15 @@ import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { record } from './record.ts';
 import { lastSeq, makeReady, resetEvents } from './reset.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
-import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from './secret-rows.ts';
+import {
+  addSecret,
+  bindToRows,
+  dropSecrets,
+  rekey,
+  retireSecret,
+  secrets,
+  webhooksWithOwnSecret,
+} from './secret-rows.ts';
 import { settle } from './settle.ts';
 import { saveStep, step } from './steps.ts';
 
@@ -25,6 +33,7 @@ export const writes = {
   addSecret,
   retireSecret,
   secrets,
+  webhooksWithOwnSecret,
   dropSecrets,
   rekey,
   bindToRows,

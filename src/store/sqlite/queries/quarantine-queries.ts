@@ -8,7 +8,11 @@ const PAGE_BYTES = 1024 * 1024;
 /** At most so many webhooks are listed: strangers can make their names up. */
 const MOST_WEBHOOKS = 500;
 
-const LABELS = `id AS place, bytes, source, received_at AS receivedAt, event_time AS eventTime, digest, kind,
+/** Of the entry of the row: all its deliveries, the first included. */
+const DELIVERIES =
+  '1 + coalesce((SELECT repeats FROM quarantine_repeats WHERE id = quarantine.id), 0) AS deliveries';
+
+const LABELS = `id AS place, bytes, ${DELIVERIES}, source, received_at AS receivedAt, event_time AS eventTime, digest, kind,
   webhook_id AS webhookId, site_id AS siteId, resource, body`;
 
 /** Reads no further than a page goes: each entry may take megabytes. */
@@ -72,7 +76,7 @@ export function quarantineSummary(db: Database): (newest: number) => QuarantineS
   );
   const entries = db.prepare<[object], Newest>(
     `SELECT source, received_at AS receivedAt, event_time AS eventTime, kind, webhook_id AS webhookId,
-       site_id AS siteId, resource, body, bytes
+       site_id AS siteId, resource, body, bytes, ${DELIVERIES}
      FROM quarantine ORDER BY id DESC LIMIT :newest`,
   );
   const size = quarantineSize(db);

@@ -1,0 +1,30 @@
+import type { EventStore } from './event-store.ts';
+
+/**
+ * WEBHOOK_SECRET, and the webhooks that it serves: those that never had a stored secret. A webhook whose secret was retired,
+ * removed or damaged must not become verifiable by another one. Who verifies, admits, signs or shows asks here.
+ */
+export class EnvironmentSecret {
+  /** undefined if WEBHOOK_SECRET is not set */
+  readonly secret: string | undefined;
+  readonly #own: ReadonlySet<string>;
+
+  /** @param own the webhooks that ever had a stored secret */
+  constructor(secret: string | undefined, own: Iterable<string> = []) {
+    this.secret = secret;
+    this.#own = new Set(own);
+  }
+
+  /** Reads from the store which webhooks it does not serve. Read it before the secrets: then no new one is missed. */
+  static async read(
+    store: Pick<EventStore, 'webhooksWithOwnSecret'>,
+    { WEBHOOK_SECRET: secret }: { readonly WEBHOOK_SECRET?: string | undefined },
+  ): Promise<EnvironmentSecret> {
+    return new EnvironmentSecret(secret, secret === undefined ? [] : await store.webhooksWithOwnSecret());
+  }
+
+  /** Whether it verifies notifications of a webhook. */
+  serves(webhookId: string): boolean {
+    return this.secret !== undefined && !this.#own.has(webhookId);
+  }
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../../src/base/clock.ts';
+import { retireSecrets } from '../../../src/rotation/retire-secrets.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { hookOf, type Installation, install } from '../../support/installation.ts';
+
+const URL = 'https://your.host/webhooks/media';
+const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
+const STORED = 'a-secret-that-is-stored-0123456789';
+let here: Installation;
+beforeAll(async () => {
+  here = await install();
+});
+afterAll(() => here.dispose());
+
+/** Retires the secrets of a webhook at once, and leaves the webhook at the provider. */
+async function retire(id: string): Promise<void> {
+  const store = await SqliteStore.open({ path: here.path, clock: systemClock, threads: false });
+  await retireSecrets(id, { store, clock: systemClock, graceMs: 0 });
+  await store.close();
+}
+
+/** A webhook whose only stored secret verifies nothing any more. */
+async function webhookOfRetired(url = URL): Promise<string> {
+  const { id } = here.foreignWebhook(url);
+  await here.cli(['webhooks', 'import', '--id', id], { stdin: STORED });
+  await retire(id);
+  return id;
+}
+
+test('shows a webhook as MISSING, when its only secret was retired, though WEBHOOK_SECRET is set', async () => {
+  const { id } = here.foreignWebhook(URL);
+  await here.cli(['webhooks', 'import', '--id', id], { stdin: 'a-wrong-secret-of-it-0123456789' });
+  await here.cli(['webhooks', 'import', '--id', id, '--replace'], { stdin: STORED });
+  expect(await here.json(['webhooks', 'show', id], { env })).toMatchObject({ secret: 'live' });
+  const other = here.foreignWebhook(URL, 'other');
+  const states = async () => {
+    const views: { id: string; secret: string }[] = await here.json(['webhooks', 'list'], { env });
+    return new Map(views.map((view) => [view.id, view.secret]));
+  };
+  expect((await states()).get(other.id)).toBe('environment');
+  await retire(id);
+  expect((await states()).get(id)).toBe('missing');
+});
+
+test('says that WEBHOOK_SECRET still verifies, when a webhook is deleted or rotated that never had a stored secret', async () => {
+  for (const verb of ['delete', 'rotate']) {
+    const { id } = here.foreignWebhook(URL);
+    const { code, stdout, stderr } = await here.cli(['webhooks', verb, id], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`WEBHOOK_SECRET still verifies for ${id}`);
+    expect(stdout).toContain(`no secret of ${id} was stored`);
+  }
+});
+
+test('says that nothing verifies any more, when a webhook is deleted or rotated whose secret was retired', async () => {
+  for (const verb of ['delete', 'rotate']) {
+    const id = await webhookOfRetired();
+    const { code, stdout, stderr } = await here.cli(['webhooks', verb, id], { env });
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('WEBHOOK_SECRET');
+    expect(stdout).toMatch(/secret verifies nothing any more/);
+  }
+});
+
+test('signs nothing with WEBHOOK_SECRET, when the secret of the webhook was retired, and says what to do, with 2', async () => {
+  const id = await webhookOfRetired();
+  const send = ['events', 'send', '--kind', 'media_created', '--media', 'm', '--to', 'http://127.0.0.1:9/'];
+  const { code, stderr } = await here.cli([...send, '--webhook', id], { env });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/WEBHOOK_SECRET does not serve it, as it had a stored one: give --secret-file/);
+});
+
+test('is told by the doctor, when a webhook sends here whose secret was retired, though WEBHOOK_SECRET is set', async () => {
+  const service = await here.serve(env);
+  const id = await webhookOfRetired(hookOf(service));
+  here.foreignWebhook(hookOf(service), 'served by the environment');
+  const { stdout } = await here.cli(['doctor'], { env });
+  expect(stdout).toMatch(new RegExp(`^FAIL +webhook +${id} sends to .* but its secret is missing`, 'm'));
+  expect(stdout).toContain('WEBHOOK_SECRET for those that never had one');
+});
