@@ -3,6 +3,7 @@
 
 export { type ErrorCode, KitError } from './base/errors.ts';
 export {
+  type AsJson,
   combineHandlers,
   defineHandlers,
   fail,

@@ -5,20 +5,24 @@ import { textOf } from '../base/thrown.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, EventStore } from '../store/event-store.ts';
+import type { Claim } from '../store/event-store.ts';
 import { atWorkOn } from './at-work.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
-import { onceOf } from './once.ts';
+import { type Once, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
+import { patienceOf } from './patience.ts';
+import type { RunStore } from './run-store.ts';
 
 export interface RunOptions {
   readonly handlers: Handlers;
-  readonly store: Pick<EventStore, 'step' | 'saveStep'>;
+  readonly store: RunStore;
   readonly clock: Clock;
   readonly log: Logger;
   readonly timeoutMs: number;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
+  /** whether the dispatcher is stopping; without one, it never is */
+  readonly isStopping?: (() => boolean) | undefined;
 }
 
 /** The event of a run, and the number of its attempt. */
@@ -51,13 +55,46 @@ export async function runHandler(
     const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
     return { type: 'skip', reason };
   }
-  const ctx = contextOf(event, abort.signal, options);
+  const memory = memoryOf(event, options);
+  const ctx = contextOf(event, abort.signal, options, memory);
   const run = atWorkOn(event, () => settle(async () => handler(payload.notification, ctx)));
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
-  if (first !== 'timeout') return first;
-  return timedOut(event, run, abort, options);
+  const ended = first === 'timeout' ? await timedOut(event, run, abort, options) : first;
+  return (await memory.end()) ?? ended;
+}
+
+/** What a handler stores during one run. */
+interface Memory {
+  readonly once: Once['once'];
+  /**
+   * Ends the run: from now on it stores nothing. Waits for results of steps that have run, even while the store is locked:
+   * otherwise the next attempt would run those steps again.
+   * @returns how the event ends, if no attempt may follow, whatever the handler returned
+   */
+  end(): Promise<Run | undefined>;
+}
+
+function memoryOf({ id }: Assignment, options: RunOptions): Memory {
+  const { store, clock, log, isStopping = () => false } = options;
+  let isOver = false;
+  let unstorable: string | undefined;
+  const { once, saved } = onceOf({
+    store,
+    patiently: patienceOf({ clock, log: log.child({ event: id }), isOver: () => isOver, isStopping }),
+    onUnstorable(reason) {
+      unstorable ??= reason;
+    },
+  });
+  return {
+    once,
+    async end() {
+      await saved();
+      isOver = true;
+      return unstorable === undefined ? undefined : { type: 'dead', reason: unstorable };
+    },
+  };
 }
 
 /** A text that an earlier version recorded may be one that this version does not read. */
@@ -109,7 +146,8 @@ async function settle(handler: () => Promise<unknown>): Promise<Run> {
 function contextOf(
   event: Assignment,
   signal: AbortSignal,
-  { store, log, statuses }: RunOptions,
+  { log, statuses }: RunOptions,
+  { once }: Memory,
 ): HandlerContext {
   const { id, attempts, replays, late, receivedAt, kind, resource } = event;
   return {
@@ -120,7 +158,7 @@ function contextOf(
     receivedAt: new Date(receivedAt),
     signal,
     log: log.child({ event: id, kind, resource, attempt: attempts }),
-    once: onceOf(store, id),
+    once,
     statuses,
   };
 }

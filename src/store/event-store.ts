@@ -1,5 +1,5 @@
 import type { EventId } from './event-id.ts';
-import type { EventSearch, WaitingWebhook } from './event-search.ts';
+import type { DoneStep, EventSearch, WaitingWebhook } from './event-search.ts';
 import type {
   Attempt,
   AttemptOutcome,
@@ -126,7 +126,13 @@ export interface EventStore extends EventSearch {
 
   /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
   step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;
-  saveStep(id: EventId, name: string, result: string | null): Promise<void>;
+  /** Whether a claim still has its lease: it was not settled, released or taken over. */
+  holds(claim: Claim, owner: string): Promise<boolean>;
+  /**
+   * Stores the result of a step, if none is stored and the claim still has its lease.
+   * @returns the stored result, this one or an earlier one; undefined if none is stored
+   */
+  saveStep(claim: Claim, owner: string, step: DoneStep): Promise<Pick<DoneStep, 'result'> | undefined>;
 
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;

@@ -40,6 +40,11 @@ const snippets = {
   unknownContext: `
     import { defineHandlers } from 'HANDLER';
     export const handlers = defineHandlers({ async media_available(_event, ctx) { ctx.retries; } });`,
+  storedDate: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(_event, ctx) { (await ctx.once('announce', () => new Date())).getTime(); },
+    });`,
   changedEvent: `
     import { defineHandlers } from 'HANDLER';
     export const handlers = defineHandlers({ async media_available(event) { event.media_id = 'other'; } });`,
@@ -79,6 +84,7 @@ describe('defineHandlers, as the compiler sees it,', () => {
     ['wrongOutcome', 'a handler returns what is no outcome', 'media_available'],
     ['sameKindTwice', 'a kind stands there twice', 'multiple properties with the same name'],
     ['unknownContext', 'the context does not have the member', 'retries'],
+    ['storedDate', 'a handler takes the stored result of a step for a Date', 'getTime'],
     ['changedEvent', 'a handler changes the event', 'read-only'],
   ] as const)('refuses %s, when %s, with an error that names %s', (name, _, text) => {
     expect(errorsIn(name)).toEqual([expect.stringContaining(text)]);

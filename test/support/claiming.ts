@@ -1,5 +1,5 @@
 import type { Claim, ClaimRequest, EventStore, Settlement } from '../../src/store/event-store.ts';
-import { only } from './only.ts';
+import { only, present } from './only.ts';
 
 export const LEASE_MS = 30_000;
 export const MAX_ATTEMPTS = 3;
@@ -39,4 +39,18 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
     for (const claim of ready) await store.settle(claim, 'settles all', settlement);
     settled += ready.length;
   }
+}
+
+/** Has an attempt of a ready event store results of steps, JSON by name; without a settlement the event is ready again. */
+export async function doSteps(
+  store: EventStore,
+  id: string,
+  steps: Readonly<Record<string, string | null>>,
+  settlement?: Settlement,
+): Promise<void> {
+  const owner = 'does steps';
+  const claim = present((await claims(store, { owner })).find((one) => one.id === id));
+  for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, owner, { name, result });
+  if (settlement) await store.settle(claim, owner, settlement);
+  await store.release(owner);
 }

@@ -8,7 +8,7 @@ import { lastSeq, makeReady, resetEvents } from './reset.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from './secret-rows.ts';
 import { settle } from './settle.ts';
-import { saveStep, step } from './steps.ts';
+import { holds, saveStep, step } from './steps.ts';
 
 /** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
@@ -18,6 +18,7 @@ export const writes = {
   settle,
   release,
   step,
+  holds,
   saveStep,
   resetEvents,
   makeReady,
