@@ -11,6 +11,7 @@ export {
   type HandlerContext,
   type Handlers,
   type Outcome,
+  type ResourceState,
   retry,
   skip,
 } from './dispatch/handler.ts';

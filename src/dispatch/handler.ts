@@ -4,9 +4,11 @@ import type { NotificationOf, UnknownNotification } from '../notification/payloa
 import type { StatusesClient } from '../provider/index.ts';
 import type { AsJson } from './as-json.ts';
 import type { Outcome } from './outcome.ts';
+import type { ResourceState } from './resource-state.ts';
 
 export type { AsJson } from './as-json.ts';
 export { fail, type Outcome, retry, skip } from './outcome.ts';
+export type { ResourceState } from './resource-state.ts';
 
 /** The second argument of a handler: facts about the event beside its payload, and tools. */
 export interface HandlerContext {
@@ -34,6 +36,8 @@ export interface HandlerContext {
    *   time-out: then `fn` does not begin, or its result is not stored
    */
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
+  /** What earlier events of the same media or channel left, to be read and changed. */
+  readonly state: ResourceState;
   /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
   readonly statuses: StatusesClient | undefined;
 }

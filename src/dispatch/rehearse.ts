@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, StateChange } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { type Assignment, type Run, runHandler } from './run-handler.ts';
 import type { RunStore, StepResult } from './run-store.ts';
@@ -30,6 +30,8 @@ export interface Rehearsal {
   readonly ms: number;
   /** in the order in which the handler called them */
   readonly steps: readonly RehearsedStep[];
+  /** what the dispatcher would store of `ctx.state` */
+  readonly state: readonly StateChange[];
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. */
@@ -41,8 +43,12 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
   const steps = new RehearsedSteps(event.id, stored);
   const began = systemClock.monotonic();
   try {
-    const run = await runHandler(event, abort, { ...rest, store: steps, clock: systemClock });
-    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done };
+    const { state = [], ...run } = await runHandler(event, abort, {
+      ...rest,
+      store: steps,
+      clock: systemClock,
+    });
+    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done, state };
   } finally {
     signal.removeEventListener('abort', pass);
   }

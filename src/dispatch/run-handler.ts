@@ -5,12 +5,13 @@ import { textOf } from '../base/thrown.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim } from '../store/event-store.ts';
+import type { Claim, StateChange } from '../store/event-store.ts';
 import { atWorkOn } from './at-work.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
 import { type Once, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
 import { patienceOf } from './patience.ts';
+import { type ResourceState, runStateOf } from './resource-state.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface RunOptions {
@@ -28,11 +29,14 @@ export interface RunOptions {
 /** The event of a run, and the number of its attempt. */
 export type Assignment = Pick<
   Claim,
-  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late'
+  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late' | 'state'
 >;
 
 /** How a handler's run ended. */
-export type Run = Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string };
+export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string }) & {
+  /** what the handler changed of the state of its resource, if its event ends with this run */
+  readonly state?: readonly StateChange[] | undefined;
+};
 
 /** How long a handler whose signal was aborted may take to end before it is left behind. */
 const STOP_MS = 5000;
@@ -62,21 +66,22 @@ export async function runHandler(
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
   const ended = first === 'timeout' ? await timedOut(event, run, abort, options) : first;
-  return (await memory.end()) ?? ended;
+  return memory.end(ended);
 }
 
 /** What a handler stores during one run. */
 interface Memory {
   readonly once: Once['once'];
+  readonly state: ResourceState;
   /**
    * Ends the run: from now on it stores nothing. Waits for results of steps that have run, even while the store is locked:
    * otherwise the next attempt would run those steps again.
-   * @returns how the event ends, if no attempt may follow, whatever the handler returned
+   * @returns the run with what it changed of the state; another end, if no attempt may follow, whatever the handler returned
    */
-  end(): Promise<Run | undefined>;
+  end(run: Run): Promise<Run>;
 }
 
-function memoryOf({ id }: Assignment, options: RunOptions): Memory {
+function memoryOf({ id, resource, state: before }: Assignment, options: RunOptions): Memory {
   const { store, clock, log, isStopping = () => false } = options;
   let isOver = false;
   let unstorable: string | undefined;
@@ -87,12 +92,17 @@ function memoryOf({ id }: Assignment, options: RunOptions): Memory {
       unstorable ??= reason;
     },
   });
+  const { state, end } = runStateOf(resource, before);
   return {
     once,
-    async end() {
+    state,
+    async end(run) {
+      const changes = end();
       await saved();
       isOver = true;
-      return unstorable === undefined ? undefined : { type: 'dead', reason: unstorable };
+      if (unstorable !== undefined) return { type: 'dead', reason: unstorable };
+      const isEnd = run.type === 'handled' || run.type === 'skip' || run.type === 'fail';
+      return isEnd && changes.length > 0 ? { ...run, state: changes } : run;
     },
   };
 }
@@ -147,7 +157,7 @@ function contextOf(
   event: Assignment,
   signal: AbortSignal,
   { log, statuses }: RunOptions,
-  { once }: Memory,
+  { once, state }: Memory,
 ): HandlerContext {
   const { id, attempts, replays, late, receivedAt, kind, resource } = event;
   return {
@@ -159,6 +169,7 @@ function contextOf(
     signal,
     log: log.child({ event: id, kind, resource, attempt: attempts }),
     once,
+    state,
     statuses,
   };
 }

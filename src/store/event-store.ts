@@ -5,6 +5,8 @@ import type {
   AttemptOutcome,
   EventFilter,
   Quarantined,
+  StateChange,
+  StateValue,
   Status,
   StoredEvent,
   Unproven,
@@ -26,6 +28,8 @@ export interface Claim extends StoredEvent {
   readonly startedAt: number;
   /** a newer event of this resource was handled before */
   readonly late: boolean;
+  /** the state of its resource, in the order of names */
+  readonly state: readonly StateValue[];
 }
 
 export interface ClaimRequest {
@@ -53,6 +57,8 @@ export interface Settlement {
   readonly error?: string | undefined;
   /** with `pending`: not before then */
   readonly nextAttemptAt?: number | undefined;
+  /** changes the state of the resource in the same commit */
+  readonly state?: readonly StateChange[] | undefined;
 }
 
 export interface ReplayOptions {
@@ -133,6 +139,9 @@ export interface EventStore extends EventSearch {
    * @returns the stored result, this one or an earlier one; undefined if none is stored
    */
   saveStep(claim: Claim, owner: string, step: DoneStep): Promise<Pick<DoneStep, 'result'> | undefined>;
+
+  /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
+  deleteState(resource: string): Promise<number>;
 
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;

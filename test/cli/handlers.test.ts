@@ -57,6 +57,7 @@ test('tells the handler what it is asked to, and how it ended as JSON', async ()
       after_ms: null,
       duration_ms: expect.any(Number),
       steps: [],
+      state: { set: {}, deleted: [] },
     },
   });
   expect(stderr).toBe('');

@@ -33,6 +33,7 @@ function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
     handledAt: undefined,
     startedAt: EVENT_TIME,
     late: false,
+    state: [],
     ...given,
   };
 }

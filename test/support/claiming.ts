@@ -41,16 +41,19 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
   }
 }
 
-/** Has an attempt of a ready event store results of steps, JSON by name; without a settlement the event is ready again. */
+/**
+ * Has an attempt of a ready event store results of steps, JSON by name. Then all ready events end alike; by default, they
+ * are ready again.
+ */
 export async function doSteps(
   store: EventStore,
   id: string,
   steps: Readonly<Record<string, string | null>>,
-  settlement?: Settlement,
+  settlement = waiting(),
 ): Promise<void> {
   const owner = 'does steps';
-  const claim = present((await claims(store, { owner })).find((one) => one.id === id));
+  const ready = await claims(store, { owner });
+  const claim = present(ready.find((one) => one.id === id));
   for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, owner, { name, result });
-  if (settlement) await store.settle(claim, owner, settlement);
-  await store.release(owner);
+  for (const one of ready) await store.settle(one, owner, settlement);
 }

@@ -190,4 +190,14 @@ export const migrations: readonly string[] = [
     SELECT 'share', webhook_id, network, count(*), sum(bytes) FROM quarantine GROUP BY webhook_id, network;
   INSERT INTO quarantine_sums VALUES ('lost', '', '', 0, 0);
   `,
+
+  // The state of a resource (ctx.state). It has no reference to events: retention prunes them and leaves it.
+  `
+  CREATE TABLE state (
+    resource TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (resource, name)
+  ) WITHOUT ROWID;
+  `,
 ];

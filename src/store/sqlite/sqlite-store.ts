@@ -119,6 +119,14 @@ export class SqliteStore implements EventStore {
     return this.#write.request('saveStep', { claim: keyOf(claim), owner, name, result });
   }
 
+  state(resource: string) {
+    return this.#read.request('state', resource);
+  }
+
+  deleteState(resource: string) {
+    return this.#write.request('deleteState', resource);
+  }
+
   event(id: string) {
     return this.#read.request('event', id);
   }

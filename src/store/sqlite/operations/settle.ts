@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { AttemptOutcome, Settlement } from '../../event-store.ts';
 import { type ClaimKey, heldFinder } from './held.ts';
 import { resourceQueues } from './resource-queues.ts';
+import { stateWriter } from './resource-state.ts';
 
 interface Input {
   readonly claim: ClaimKey;
@@ -15,6 +16,7 @@ export function settle(db: Database): (input: Input) => boolean {
   const queues = resourceQueues(db);
   const held = heldFinder(db);
   const writeAttempt = attemptWriter(db);
+  const writeState = stateWriter(db);
   const end = db.prepare(
     `UPDATE events SET status = :status, next_attempt_at = :nextAttemptAt, last_error = :error, handled_at = :handledAt
      WHERE seq = :seq`,
@@ -28,6 +30,7 @@ export function settle(db: Database): (input: Input) => boolean {
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
     writeAttempt({ seq, replays, attempts, startedAt, now, outcome, error });
     end.run({ seq, status, error, nextAttemptAt, handledAt });
+    writeState(resource, settlement.state ?? []);
     queues.free(resource);
     return true;
   };

@@ -5,6 +5,7 @@ import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { record } from './record.ts';
 import { lastSeq, makeReady, resetEvents } from './reset.ts';
+import { deleteState } from './resource-state.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import { addSecret, bindToRows, dropSecrets, rekey, retireSecret, secrets } from './secret-rows.ts';
 import { settle } from './settle.ts';
@@ -20,6 +21,7 @@ export const writes = {
   step,
   holds,
   saveStep,
+  deleteState,
   resetEvents,
   makeReady,
   lastSeq,
