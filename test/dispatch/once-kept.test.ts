@@ -112,6 +112,22 @@ describe('two runs of one event that overlap', () => {
   });
 });
 
+describe('a run whose time is over', () => {
+  test('stores its step, when the step ends before the attempt does, and the next attempt has the result', async () => {
+    const { store, record, start, pass, quiet } = stage();
+    const id = await record();
+    const { handlers, steps, results } = heldSteps();
+    await start(handlers);
+    await pass(TIMEOUT_MS + 1);
+    steps[0]?.end('just in time');
+    await quiet();
+    expect(await store.step(id, 'announce')).toEqual({ result: '"just in time"' });
+    await pass(LEFT_BEHIND_MS);
+    expect(steps).toHaveLength(1);
+    expect(results.at(-1)).toBe('just in time');
+  });
+});
+
 describe('a run whose attempt has ended', () => {
   test('stores nothing and begins no step, when another process took its event over', async () => {
     const { store, record, start, pass, quiet } = stage();
