@@ -3,6 +3,7 @@
 
 export { type ErrorCode, KitError } from './base/errors.ts';
 export {
+  type AsJson,
   combineHandlers,
   defineHandlers,
   fail,
@@ -10,6 +11,7 @@ export {
   type HandlerContext,
   type Handlers,
   type Outcome,
+  type ResourceState,
   retry,
   skip,
 } from './dispatch/handler.ts';

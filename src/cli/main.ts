@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   webhooks: async () => (await import('./webhooks.ts')).webhooksCommand(),
   quarantine: async () => (await import('./quarantine.ts')).quarantineCommand(),
   handlers: async () => (await import('./handlers.ts')).handlersCommand(),
+  state: async () => (await import('./state.ts')).stateCommand(),
   secrets: async () => (await import('./secrets.ts')).secretsCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
 };

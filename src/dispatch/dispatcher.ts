@@ -9,6 +9,7 @@ import type { EventId } from '../store/event-id.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
+import { runStoreOf } from './run-store.ts';
 import { type RetryPolicy, settlementOf } from './settlement.ts';
 import { Takeover } from './takeover.ts';
 
@@ -186,11 +187,12 @@ export class Dispatcher {
     const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
     const run = await runHandler(claim, abort, {
       handlers,
-      store,
+      store: runStoreOf(store, claim, this.#owner),
       clock,
       log,
       timeoutMs,
       statuses,
+      isStopping: () => this.#stopped,
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     this.#busy--;
     // The stop cut this attempt short: its lease is released, and it does not count as a failure.

@@ -2,9 +2,13 @@ import type { Logger } from 'pino';
 import type { Kind } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
+import type { AsJson } from './as-json.ts';
 import type { Outcome } from './outcome.ts';
+import type { ResourceState } from './resource-state.ts';
 
+export type { AsJson } from './as-json.ts';
 export { fail, type Outcome, retry, skip } from './outcome.ts';
+export type { ResourceState } from './resource-state.ts';
 
 /** The second argument of a handler: facts about the event beside its payload, and tools. */
 export interface HandlerContext {
@@ -22,13 +26,18 @@ export interface HandlerContext {
   /** Names the event in every line. */
   readonly log: Logger;
   /**
-   * Runs `fn` once for this event. Retries and replays get its stored result. If `fn` throws, nothing is stored. If the
-   * process crashes after `fn` ended and before its result is stored, `fn` runs again: to avoid even that, give `ctx.id`
-   * as idempotency key to the service that `fn` calls.
-   * @param step names the step within this event
-   * @param fn its result must be JSON, or nothing
+   * Runs `fn` once for this event, and returns its stored result, the first time as at retries and replays: a Date comes
+   * back as a string. If `fn` throws, nothing is stored. If the process crashes after `fn` ended and before its result is
+   * stored, `fn` runs again: to avoid even that, give `ctx.id` as idempotency key to the service that `fn` calls.
+   * @param step names the step within this event, with 1 to 200 characters
+   * @param fn its result is a value that JSON can hold, at most 1 MB as JSON, or nothing. With any other result the event
+   *   ends as `dead`, since a retry would run `fn` again
+   * @throws TypeError for another name, before `fn` runs, and for another result; Error if the attempt has ended, as by its
+   *   time-out: then `fn` does not begin, or its result is not stored
    */
-  once<T>(step: string, fn: () => T | Promise<T>): Promise<T>;
+  once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
+  /** What earlier events of the same media or channel left, to be read and changed. */
+  readonly state: ResourceState;
   /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
   readonly statuses: StatusesClient | undefined;
 }

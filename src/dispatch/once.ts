@@ -1,43 +1,84 @@
-import { shown } from '../base/thrown.ts';
-import type { EventId } from '../store/event-id.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { AsJson } from './as-json.ts';
+import type { RunStore, StepResult } from './run-store.ts';
+import { checkName, jsonOf } from './stored-json.ts';
 
-/** `ctx.once` of one event: steps that are done are remembered in the store. */
-export function onceOf(store: Pick<EventStore, 'step' | 'saveStep'>, id: EventId) {
-  const underWay = new Map<string, Promise<unknown>>();
-  const run = async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
-    const done = await store.step(id, step);
-    if (done) return (done.result === null ? undefined : JSON.parse(done.result)) as T;
-    const result = await fn();
-    await store.saveStep(id, step, serialise(step, result));
-    return result;
+const MOST_BYTES = 1024 * 1024;
+
+export interface OnceOptions {
+  readonly store: RunStore;
+  /** repeats a request to the store while the store is unavailable */
+  readonly patiently: <T>(request: () => Promise<T>) => Promise<T>;
+  /** told why the result of a step that ran cannot be stored: no retry may run that step again */
+  readonly onUnstorable: (reason: string) => void;
+}
+
+/** `ctx.once` for one run of a handler, and a wait for what it still stores. */
+export interface Once {
+  once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
+  /** Resolves when the results of all steps that have run are stored or refused. */
+  saved(): Promise<void>;
+}
+
+/** Makes `ctx.once`: the store remembers the steps that are done, as long as the run's attempt has its lease. */
+export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
+  const underWay = new Map<string, Promise<StepResult>>();
+  const saving = new Set<Promise<unknown>>();
+
+  const save = async (step: string, result: string | null): Promise<StepResult> => {
+    const stored = patiently(() => store.saveStep(step, result));
+    saving.add(stored);
+    const done = await stored.finally(() => saving.delete(stored));
+    if (!done)
+      throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
+    return done;
   };
-  return async <T>(step: string, fn: () => T | Promise<T>): Promise<T> => {
-    if (typeof step !== 'string')
-      throw new TypeError(`the name of a step of ctx.once must be a string, and this one is ${shown(step)}`);
-    // A handler that asks twice at the same moment gets one answer.
-    const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
-    underWay.set(step, asked);
-    return asked as Promise<T>;
+  const run = async (step: string, fn: () => unknown): Promise<StepResult> => {
+    const [done, holds] = await patiently(() => Promise.all([store.step(step), store.holds()]));
+    if (done) return done;
+    if (!holds) throw new Error(`${overFor(step)}: it does not run`);
+    const result = storableOf(step, await fn());
+    if ('json' in result) return save(step, result.json);
+    onUnstorable(result.problem);
+    throw new TypeError(result.problem);
+  };
+
+  return {
+    async once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>> {
+      checkName('a step of ctx.once', step);
+      // A handler that asks twice at the same moment gets one result.
+      const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
+      underWay.set(step, asked);
+      const { result } = await asked;
+      return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
+    },
+    async saved() {
+      while (saving.size > 0) await Promise.allSettled(saving);
+    },
   };
 }
 
-function serialise(step: string, result: unknown): string | null {
-  if (result === undefined) return null;
-  const json = jsonOf(step, result);
-  if (json === undefined) throw noJson(step);
-  return json;
+/** The result of a step as it is stored, or why it cannot be. */
+function storableOf(
+  step: string,
+  result: unknown,
+): { readonly json: string | null } | { readonly problem: string } {
+  if (result === undefined) return { json: null };
+  const json = jsonOf(result);
+  if ('text' in json && json.bytes <= MOST_BYTES) return { json: json.text };
+  const problem =
+    'text' in json
+      ? `it takes ${json.bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)`
+      : json.problem;
+  return {
+    problem:
+      `step "${step}" of ctx.once has run, and its result cannot be stored: ${problem}. Return a small JSON value or ` +
+      'nothing from it, and replay the event: the step then runs again',
+  };
 }
 
-/** The result of JSON.stringify: undefined for functions and symbols; it throws for a BigInt or a circle. */
-function jsonOf(step: string, result: unknown): string | undefined {
-  try {
-    return JSON.stringify(result);
-  } catch (cause) {
-    throw noJson(step, { cause });
-  }
-}
-
-function noJson(step: string, options?: ErrorOptions): TypeError {
-  return new TypeError(`the result of step "${step}" is not JSON: return data, or nothing`, options);
+function overFor(step: string): string {
+  return (
+    `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ` +
+    'ctx.once)'
+  );
 }

@@ -2,9 +2,10 @@ import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { EventId } from '../store/event-id.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, StateChange } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { type Assignment, type Run, runHandler } from './run-handler.ts';
+import type { RunStore, StepResult } from './run-store.ts';
 
 export interface RehearsalOptions {
   readonly handlers: Handlers;
@@ -29,6 +30,8 @@ export interface Rehearsal {
   readonly ms: number;
   /** in the order in which the handler called them */
   readonly steps: readonly RehearsedStep[];
+  /** what the dispatcher would store of `ctx.state` */
+  readonly state: readonly StateChange[];
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. */
@@ -37,22 +40,28 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
   const abort = new AbortController();
   const pass = () => abort.abort(signal.reason);
   signal.addEventListener('abort', pass);
-  const steps = new RehearsedSteps(stored);
+  const steps = new RehearsedSteps(event.id, stored);
   const began = systemClock.monotonic();
   try {
-    const run = await runHandler(event, abort, { ...rest, store: steps, clock: systemClock });
-    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done };
+    const { state = [], ...run } = await runHandler(event, abort, {
+      ...rest,
+      store: steps,
+      clock: systemClock,
+    });
+    return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done, state };
   } finally {
     signal.removeEventListener('abort', pass);
   }
 }
 
-/** Keeps the results of steps for one run. */
-class RehearsedSteps implements Pick<EventStore, 'step' | 'saveStep'> {
+/** Keeps the results of steps for one run, and stores none of them. */
+class RehearsedSteps implements RunStore {
+  readonly #id: EventId;
   readonly #stored: Pick<EventStore, 'step'> | undefined;
-  readonly #done = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
+  readonly #done = new Map<string, StepResult & { readonly ran: boolean }>();
 
-  constructor(stored: Pick<EventStore, 'step'> | undefined) {
+  constructor(id: EventId, stored: Pick<EventStore, 'step'> | undefined) {
+    this.#id = id;
     this.#stored = stored;
   }
 
@@ -60,15 +69,20 @@ class RehearsedSteps implements Pick<EventStore, 'step' | 'saveStep'> {
     return [...this.#done].map(([name, { ran }]) => ({ name, ran }));
   }
 
-  async step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined> {
+  async step(name: string): Promise<StepResult | undefined> {
     if (!this.#done.has(name)) {
-      const before = await this.#stored?.step(id, name);
+      const before = await this.#stored?.step(this.#id, name);
       if (before) this.#done.set(name, { result: before.result, ran: false });
     }
     return this.#done.get(name);
   }
 
-  async saveStep(_id: EventId, name: string, result: string | null): Promise<void> {
+  async holds(): Promise<boolean> {
+    return true;
+  }
+
+  async saveStep(name: string, result: string | null): Promise<StepResult> {
     this.#done.set(name, { result, ran: true });
+    return { result };
   }
 }

@@ -5,30 +5,38 @@ import { textOf } from '../base/thrown.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { type Payload, parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, EventStore } from '../store/event-store.ts';
+import type { Claim, StateChange } from '../store/event-store.ts';
 import { atWorkOn } from './at-work.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
-import { onceOf } from './once.ts';
+import { type Once, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
+import { patienceOf } from './patience.ts';
+import { type ResourceState, runStateOf } from './resource-state.ts';
+import type { RunStore } from './run-store.ts';
 
 export interface RunOptions {
   readonly handlers: Handlers;
-  readonly store: Pick<EventStore, 'step' | 'saveStep'>;
+  readonly store: RunStore;
   readonly clock: Clock;
   readonly log: Logger;
   readonly timeoutMs: number;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
+  /** whether the dispatcher is stopping; without one, it never is */
+  readonly isStopping?: (() => boolean) | undefined;
 }
 
 /** The event of a run, and the number of its attempt. */
 export type Assignment = Pick<
   Claim,
-  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late'
+  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late' | 'state'
 >;
 
 /** How a handler's run ended. */
-export type Run = Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string };
+export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string }) & {
+  /** what the handler changed of the state of its resource, if its event ends with this run */
+  readonly state?: readonly StateChange[] | undefined;
+};
 
 /** How long a handler whose signal was aborted may take to end before it is left behind. */
 const STOP_MS = 5000;
@@ -51,13 +59,52 @@ export async function runHandler(
     const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
     return { type: 'skip', reason };
   }
-  const ctx = contextOf(event, abort.signal, options);
+  const memory = memoryOf(event, options);
+  const ctx = contextOf(event, abort.signal, options, memory);
   const run = atWorkOn(event, () => settle(async () => handler(payload.notification, ctx)));
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
-  if (first !== 'timeout') return first;
-  return timedOut(event, run, abort, options);
+  const ended = first === 'timeout' ? await timedOut(event, run, abort, options) : first;
+  return memory.end(ended);
+}
+
+/** What a handler stores during one run. */
+interface Memory {
+  readonly once: Once['once'];
+  readonly state: ResourceState;
+  /**
+   * Ends the run: from now on it stores nothing. Waits for results of steps that have run, even while the store is locked:
+   * otherwise the next attempt would run those steps again.
+   * @returns the run with what it changed of the state; another end, if no attempt may follow, whatever the handler returned
+   */
+  end(run: Run): Promise<Run>;
+}
+
+function memoryOf({ id, resource, state: before }: Assignment, options: RunOptions): Memory {
+  const { store, clock, log, isStopping = () => false } = options;
+  let isOver = false;
+  let unstorable: string | undefined;
+  const { once, saved } = onceOf({
+    store,
+    patiently: patienceOf({ clock, log: log.child({ event: id }), isOver: () => isOver, isStopping }),
+    onUnstorable(reason) {
+      unstorable ??= reason;
+    },
+  });
+  const { state, end } = runStateOf(resource, before);
+  return {
+    once,
+    state,
+    async end(run) {
+      const changes = end();
+      await saved();
+      isOver = true;
+      if (unstorable !== undefined) return { type: 'dead', reason: unstorable };
+      const isEnd = run.type === 'handled' || run.type === 'skip' || run.type === 'fail';
+      return isEnd && changes.length > 0 ? { ...run, state: changes } : run;
+    },
+  };
 }
 
 /** A text that an earlier version recorded may be one that this version does not read. */
@@ -109,7 +156,8 @@ async function settle(handler: () => Promise<unknown>): Promise<Run> {
 function contextOf(
   event: Assignment,
   signal: AbortSignal,
-  { store, log, statuses }: RunOptions,
+  { log, statuses }: RunOptions,
+  { once, state }: Memory,
 ): HandlerContext {
   const { id, attempts, replays, late, receivedAt, kind, resource } = event;
   return {
@@ -120,7 +168,8 @@ function contextOf(
     receivedAt: new Date(receivedAt),
     signal,
     log: log.child({ event: id, kind, resource, attempt: attempts }),
-    once: onceOf(store, id),
+    once,
+    state,
     statuses,
   };
 }

@@ -11,16 +11,17 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
-/** The next state of an event after a run: handled, skipped, dead, or pending with its next attempt. */
+/** The next status of an event after a run: handled, skipped, dead, or pending with its next attempt. */
 export function settlementOf(run: Run, attempt: number, now: number, policy: RetryPolicy): Settlement {
+  const { state } = run;
   switch (run.type) {
     case 'handled':
-      return { status: 'handled', outcome: 'handled' };
+      return { status: 'handled', outcome: 'handled', state };
     case 'skip':
-      return { status: 'skipped', outcome: 'skipped', error: run.reason };
+      return { status: 'skipped', outcome: 'skipped', error: run.reason, state };
     case 'fail':
     case 'dead':
-      return { status: 'dead', outcome: 'failed', error: run.reason };
+      return { status: 'dead', outcome: 'failed', error: run.reason, state };
     default: {
       const { type: outcome, reason: error } = run;
       if (attempt >= policy.maxAttempts) return { status: 'dead', outcome, error };

@@ -1,4 +1,4 @@
-import type { Attempt, StoredEvent } from './event-store.ts';
+import type { Attempt, StateValue, StoredEvent } from './event-store.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
 export function eventJson(event: StoredEvent) {
@@ -37,6 +37,11 @@ export function attemptJson(attempt: Attempt) {
     outcome: attempt.outcome,
     error: attempt.error ?? null,
   };
+}
+
+/** The state of a resource as JSON: its values by name. */
+export function stateJson(values: readonly StateValue[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(values.map(({ name, value }) => [name, JSON.parse(value)]));
 }
 
 /** A time for people and programs alike. */

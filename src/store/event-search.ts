@@ -1,5 +1,5 @@
 import type { EventId } from './event-id.ts';
-import type { EventFilter, Status, StoredEvent, Unproven } from './stored.ts';
+import type { EventFilter, StateValue, Status, StoredEvent, Unproven } from './stored.ts';
 
 /** How many events of one kind have one status. */
 export interface Tally {
@@ -106,6 +106,8 @@ export interface EventSearch {
   timeline(id: string, each: number): Promise<Timeline | undefined>;
   channels(page: ChannelPage): Promise<Channels>;
   steps(id: string): Promise<readonly DoneStep[]>;
+  /** The state of a resource (`ctx.state`), in the order of names; events of any age may have set it. */
+  state(resource: string): Promise<readonly StateValue[]>;
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
   quarantineSummary(newest: number): Promise<QuarantineSummary>;
 }

@@ -1,10 +1,12 @@
 import type { EventId } from './event-id.ts';
-import type { EventSearch, WaitingWebhook } from './event-search.ts';
+import type { DoneStep, EventSearch, WaitingWebhook } from './event-search.ts';
 import type {
   Attempt,
   AttemptOutcome,
   EventFilter,
   Quarantined,
+  StateChange,
+  StateValue,
   Status,
   StoredEvent,
   ToQuarantine,
@@ -27,6 +29,8 @@ export interface Claim extends StoredEvent {
   readonly startedAt: number;
   /** a newer event of this resource was handled before */
   readonly late: boolean;
+  /** the state of its resource, in the order of names */
+  readonly state: readonly StateValue[];
 }
 
 export interface ClaimRequest {
@@ -54,6 +58,8 @@ export interface Settlement {
   readonly error?: string | undefined;
   /** with `pending`: not before then */
   readonly nextAttemptAt?: number | undefined;
+  /** changes the state of the resource in the same commit */
+  readonly state?: readonly StateChange[] | undefined;
 }
 
 export interface ReplayOptions {
@@ -127,7 +133,16 @@ export interface EventStore extends EventSearch {
 
   /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
   step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;
-  saveStep(id: EventId, name: string, result: string | null): Promise<void>;
+  /** Whether a claim still has its lease: it was not settled, released or taken over. */
+  holds(claim: Claim, owner: string): Promise<boolean>;
+  /**
+   * Stores the result of a step, if none is stored and the claim still has its lease.
+   * @returns the stored result, this one or an earlier one; undefined if none is stored
+   */
+  saveStep(claim: Claim, owner: string, step: DoneStep): Promise<Pick<DoneStep, 'result'> | undefined>;
+
+  /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
+  deleteState(resource: string): Promise<number>;
 
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;

@@ -59,6 +59,20 @@ export interface Attempt {
   readonly error: string | undefined;
 }
 
+/** A value that events of a resource left (`ctx.state`). */
+export interface StateValue {
+  readonly name: string;
+  /** JSON */
+  readonly value: string;
+}
+
+/** A change of the state of a resource. */
+export interface StateChange {
+  readonly name: string;
+  /** JSON; null deletes the name */
+  readonly value: string | null;
+}
+
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
   readonly ids?: readonly string[] | undefined;

@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { doSteps, HANDLED } from '../support/claiming.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { commandsOf } from '../support/manual.ts';
 import { only } from '../support/only.ts';
@@ -56,6 +57,7 @@ test('tells the handler what it is asked to, and how it ended as JSON', async ()
       after_ms: null,
       duration_ms: expect.any(Number),
       steps: [],
+      state: { set: {}, deleted: [] },
     },
   });
   expect(stderr).toBe('');
@@ -74,8 +76,10 @@ test('takes a body from a file or stdin as a receiver would, and fails where the
 test('runs the handler for a stored event, uses the results of its steps, and leaves no trace', async () => {
   await desk().fill(1);
   const store = await desk().store();
+  const { id } = only(await store.events({}, { limit: 1 }));
+  await store.replay({});
+  await doSteps(store, id, { announce: '{"announcedAt":"2026-01-01T00:00:00.000Z"}' }, HANDLED);
   const before = only(await store.events({}, { limit: 1 }));
-  await store.saveStep(before.id, 'announce', '{"announcedAt":"2026-01-01T00:00:00.000Z"}');
   const history = await store.attempts(before.id);
 
   const again = await run(['try', before.id, '--json']);

@@ -13,6 +13,8 @@ test.each([
   'handlers try',
   'quarantine list',
   'quarantine admit',
+  'state show',
+  'state delete',
   'doctor',
 ])('tells its options and an example that begins like it, when %s is asked for help', async (command) => {
   const { code, stdout, stderr } = await runCli([...command.split(' '), '--help']);

@@ -18,6 +18,10 @@ const snippets = {
         const id: string = event.media_id;
         const { at } = await ctx.once('announce', () => ({ at: 1 }));
         ctx.log.info({ kind, id, at, late: ctx.late, replay: ctx.replay, since: ctx.receivedAt.getTime() }, ctx.id);
+        const count: number = ctx.state.get<number>('count') ?? 0;
+        ctx.state.set('count', count + 1);
+        ctx.state.set('last', { id, at: new Date() });
+        ctx.state.delete('gone');
         if (ctx.attempt > 3) return fail('never');
         if (ctx.signal.aborted) return retry({ after: 1000, reason: 'stopped' });
       },
@@ -40,6 +44,16 @@ const snippets = {
   unknownContext: `
     import { defineHandlers } from 'HANDLER';
     export const handlers = defineHandlers({ async media_available(_event, ctx) { ctx.retries; } });`,
+  storedDate: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(_event, ctx) { (await ctx.once('announce', () => new Date())).getTime(); },
+    });`,
+  stateOfNothing: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(_event, ctx) { ctx.state.set('gone', undefined); },
+    });`,
   changedEvent: `
     import { defineHandlers } from 'HANDLER';
     export const handlers = defineHandlers({ async media_available(event) { event.media_id = 'other'; } });`,
@@ -79,6 +93,8 @@ describe('defineHandlers, as the compiler sees it,', () => {
     ['wrongOutcome', 'a handler returns what is no outcome', 'media_available'],
     ['sameKindTwice', 'a kind stands there twice', 'multiple properties with the same name'],
     ['unknownContext', 'the context does not have the member', 'retries'],
+    ['storedDate', 'a handler takes the stored result of a step for a Date', 'getTime'],
+    ['stateOfNothing', 'a handler sets a state to undefined', 'undefined'],
     ['changedEvent', 'a handler changes the event', 'read-only'],
   ] as const)('refuses %s, when %s, with an error that names %s', (name, _, text) => {
     expect(errorsIn(name)).toEqual([expect.stringContaining(text)]);

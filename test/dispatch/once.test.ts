@@ -1,23 +1,33 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { onceOf } from '../../src/dispatch/once.ts';
-import type { EventId } from '../../src/store/event-id.ts';
-
-const ID = 'event-1' as EventId;
 
 /** `ctx.once` of one event over steps in memory. */
 function onceInMemory() {
   const steps = new Map<string, string | null>();
+  const step = async (name: string) => {
+    const result = steps.get(name);
+    return result === undefined ? undefined : { result };
+  };
   const store = {
-    async step(_id: EventId, name: string) {
-      const result = steps.get(name);
-      return result === undefined ? undefined : { result };
-    },
-    async saveStep(_id: EventId, name: string, result: string | null) {
+    step,
+    holds: async () => true,
+    async saveStep(name: string, result: string | null) {
       if (!steps.has(name)) steps.set(name, result);
+      return step(name);
     },
   };
-  return { steps, once: () => onceOf(store, ID) };
+  const unstorable: string[] = [];
+  return {
+    steps,
+    unstorable,
+    once: () =>
+      onceOf({
+        store,
+        patiently: (request) => request(),
+        onUnstorable: (reason) => void unstorable.push(reason),
+      }).once,
+  };
 }
 
 describe('once', () => {
@@ -35,9 +45,49 @@ describe('once', () => {
         runs++;
         return value;
       };
-      await once()('announce', step);
-      expect(JSON.stringify(await once()('announce', step))).toBe(JSON.stringify(value));
+      const first = await once()('announce', step);
+      expect(await once()('announce', step)).toStrictEqual(first);
+      expect(JSON.stringify(first)).toBe(JSON.stringify(value));
       expect(runs).toBe(1);
+    });
+    await fc.assert(property);
+  });
+
+  test('gives the stored result or ends the event, when the step returns anything at all, and runs it once', async () => {
+    const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true });
+    const property = fc.asyncProperty(anything, async (value) => {
+      const { once, steps, unstorable } = onceInMemory();
+      let runs = 0;
+      const step = () => {
+        runs++;
+        return value;
+      };
+      const first = await once()('announce', step).catch((error: Error) => error);
+      if (unstorable.length > 0) {
+        expect(first).toMatchObject({ message: unstorable[0] });
+        return expect(steps.size).toBe(0);
+      }
+      expect(await once()('announce', step)).toStrictEqual(first);
+      expect(runs).toBe(1);
+    });
+    await fc.assert(property);
+  });
+
+  test('takes a name or refuses it before the step runs, when it is anything at all', async () => {
+    const name = fc.oneof(
+      fc.string({ maxLength: 250, unit: 'binary' }),
+      fc.string({ minLength: 195, maxLength: 205, unit: 'grapheme' }),
+      fc.anything(),
+    );
+    const property = fc.asyncProperty(name, async (given) => {
+      const { once, steps } = onceInMemory();
+      const taken =
+        typeof given === 'string' && given !== '' && [...given].length <= 200 && !given.includes('\0');
+      let runs = 0;
+      const asked = once()(given as string, () => ++runs);
+      if (taken) expect(await asked).toBe(1);
+      else await expect(asked).rejects.toThrow('the name of a step of ctx.once must be');
+      expect([runs, steps.size]).toEqual(taken ? [1, 1] : [0, 0]);
     });
     await fc.assert(property);
   });

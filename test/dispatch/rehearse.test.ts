@@ -16,6 +16,7 @@ const event = {
   attempts: 2,
   replays: 1,
   late: true,
+  state: [{ name: 'count', value: '1' }],
 };
 
 interface Given {
@@ -49,7 +50,7 @@ test.each<[string, MediaHandler, object]>([
     { type: 'error', reason: expect.stringContaining('Error: broken') },
   ],
 ])('tells how it ended, when the handler ends with %s', async (_, handler, run) => {
-  expect(await tried(handler)).toEqual({ run, ms: expect.any(Number), steps: [] });
+  expect(await tried(handler)).toEqual({ run, ms: expect.any(Number), steps: [], state: [] });
 });
 
 test('tells the handler of its attempt, of the replay, and that it is late', async () => {
@@ -123,4 +124,23 @@ test('aborts the handler, when the user aborts the trial', async () => {
     { signal: enough.signal },
   );
   expect(run).toMatchObject({ type: 'error' });
+});
+
+test('tells what the handler would change of the state, when it read what is stored, and nothing where it fails', async () => {
+  const change: MediaHandler = (_, { state }) => {
+    state.set('count', (state.get<number>('count') ?? 0) + 1);
+    state.set('new', { at: new Date(0) });
+  };
+  expect((await tried(change)).state).toEqual([
+    { name: 'count', value: '2' },
+    { name: 'new', value: '{"at":"1970-01-01T00:00:00.000Z"}' },
+  ]);
+  expect((await tried((_, { state }) => state.delete('count'))).state).toEqual([
+    { name: 'count', value: null },
+  ]);
+  const fails: MediaHandler = (event, ctx) => {
+    change(event, ctx);
+    throw new Error('broken');
+  };
+  expect((await tried(fails)).state).toEqual([]);
 });

@@ -15,7 +15,7 @@ import type { Claim } from '../../src/store/event-store.ts';
 import { logLines } from '../support/log-lines.ts';
 import { EVENT_TIME, verified, verifiedBody } from '../support/verified-notification.ts';
 
-const noSteps = { step: async () => undefined, saveStep: async () => {} };
+const noSteps = { step: async () => undefined, holds: async () => true, saveStep: async () => undefined };
 
 function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
   return {
@@ -33,6 +33,7 @@ function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
     handledAt: undefined,
     startedAt: EVENT_TIME,
     late: false,
+    state: [],
     ...given,
   };
 }

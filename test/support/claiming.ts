@@ -1,5 +1,5 @@
 import type { Claim, ClaimRequest, EventStore, Settlement } from '../../src/store/event-store.ts';
-import { only } from './only.ts';
+import { only, present } from './only.ts';
 
 export const LEASE_MS = 30_000;
 export const MAX_ATTEMPTS = 3;
@@ -39,4 +39,21 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
     await Promise.all(ready.map((claim) => store.settle(claim, 'settles all', settlement)));
     settled += ready.length;
   }
+}
+
+/**
+ * Has an attempt of a ready event store results of steps, JSON by name. Then all ready events end alike; by default, they
+ * are ready again.
+ */
+export async function doSteps(
+  store: EventStore,
+  id: string,
+  steps: Readonly<Record<string, string | null>>,
+  settlement = waiting(),
+): Promise<void> {
+  const owner = 'does steps';
+  const ready = await claims(store, { owner });
+  const claim = present(ready.find((one) => one.id === id));
+  for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, owner, { name, result });
+  for (const one of ready) await store.settle(one, owner, settlement);
 }

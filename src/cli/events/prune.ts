@@ -16,8 +16,8 @@ interface Flags extends FilterFlags {
 }
 
 const EXAMPLES = `
-Pruning removes bodies, attempts and the results of ctx.once. The events stay known, so that a repeat is still a duplicate; but
-they can no longer be replayed or exported. Pending, running and dead events stay as they are.
+Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
+still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run

@@ -1,14 +1,17 @@
 import { Command } from 'commander';
+import { cut } from '../../base/cut.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import { attemptJson, eventJson, iso } from '../../store/event-json.ts';
-import type { Attempt, StoredEvent } from '../../store/event-store.ts';
+import { attemptJson, eventJson, iso, stateJson } from '../../store/event-json.ts';
+import type { Attempt, StateValue, StoredEvent } from '../../store/event-store.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf, withDatabase } from './open-database.ts';
 
 /** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
 const LONGEST_ERROR = 160;
+/** In characters, of a value of the state; `hookkit state show` shows it as a whole. */
+const LONGEST_VALUE = 160;
 
 const EXAMPLES = `
 Examples:
@@ -17,9 +20,12 @@ Examples:
 
 export function showCommand(): Command {
   return new Command('show')
-    .description('Show one event with all its attempts and its payload.')
+    .description('Show one event with its payload, the state of its media or channel, and all its attempts.')
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it')
-    .option('--json', 'print a JSON object; its `history` has the attempts')
+    .option(
+      '--json',
+      'print a JSON object; its `history` has the attempts, its `state` the values of ctx.state by name',
+    )
     .addHelpText('after', EXAMPLES)
     .action(show);
 }
@@ -29,22 +35,42 @@ async function show(id: string, { json }: { json?: true }): Promise<void> {
   await withDatabase(loadConfig(), async (store) => {
     const event = await eventOf(store, id);
     const attempts = await store.attempts(id);
+    const state = await store.state(event.resource);
     if (json) {
-      const text = JSON.stringify({ ...eventJson(event), history: attempts.map(attemptJson) }, null, 2);
-      return write(`${text}\n`);
+      const shown = { ...eventJson(event), history: attempts.map(attemptJson), state: stateJson(state) };
+      return write(`${JSON.stringify(shown, null, 2)}\n`);
     }
-    return write(describe(event, attempts));
+    return write(describe(event, attempts, state));
   });
 }
 
-function describe(event: StoredEvent, attempts: readonly Attempt[]): string {
+function describe(event: StoredEvent, attempts: readonly Attempt[], state: readonly StateValue[]): string {
   const { body, last_error, ...members } = eventJson(event);
   const lines = Object.entries(members)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name.padEnd(17)} ${line(String(value))}`);
   const error = last_error === null ? [] : ['', 'last error', ...indented(last_error)];
   const payload = body === null ? ['  (removed by retention or `hookkit events prune`)'] : pretty(body);
-  return [...lines, ...error, '', 'payload', ...payload, '', history(attempts)].join('\n');
+  return [
+    ...lines,
+    ...error,
+    '',
+    'payload',
+    ...payload,
+    ...stateLines(event.resource, state),
+    '',
+    history(attempts),
+  ].join('\n');
+}
+
+/** Nothing where there is no state, as for most events. */
+function stateLines(resource: string, state: readonly StateValue[]): string[] {
+  if (state.length === 0) return [];
+  const lines = state.map(({ name, value }) => {
+    const rest = value.length > LONGEST_VALUE ? ' ...' : '';
+    return `  ${line(name)}: ${line(cut(value, LONGEST_VALUE))}${rest}`;
+  });
+  return ['', `state of ${line(resource)}`, ...lines];
 }
 
 function history(attempts: readonly Attempt[]): string {

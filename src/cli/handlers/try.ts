@@ -9,7 +9,8 @@ import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { readBody } from '../../replay/compose.ts';
 import { eventId } from '../../store/event-id.ts';
-import type { EventStore } from '../../store/event-store.ts';
+import { stateJson } from '../../store/event-json.ts';
+import type { EventStore, StateChange } from '../../store/event-store.ts';
 import { toVerified } from '../../store/verified.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
 import { checkEventId, eventOf, withDatabase } from '../events/open-database.ts';
@@ -27,8 +28,9 @@ interface Flags extends BodyFlags {
 }
 
 const EXAMPLES = `
-Nothing is recorded: no attempt, no step of ctx.once, no status. But what the handler does to other systems is real. A step
-that a stored event has already done returns its stored result, unless --reset-steps is given.
+Nothing is recorded: no attempt, no step of ctx.once, no change of ctx.state, no status. But what the handler does to other
+systems is real. A step that a stored event has already done returns its stored result, unless --reset-steps is given. The
+handler of a stored event reads the stored state of its media or channel.
 
 Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed.
 
@@ -74,7 +76,7 @@ async function madeUp(flags: Flags): Promise<Assignment> {
     throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
   const verified = toVerified(read.value, read.text);
   const id = eventId(verified.eventTime, verified.digest);
-  return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now() };
+  return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now(), state: [] };
 }
 
 async function stored(id: string, flags: Flags, store: EventStore): Promise<Assignment> {
@@ -82,7 +84,7 @@ async function stored(id: string, flags: Flags, store: EventStore): Promise<Assi
   const { body } = event;
   if (body === undefined)
     throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
-  return { ...event, ...circumstances(flags), body };
+  return { ...event, ...circumstances(flags), body, state: await store.state(event.resource) };
 }
 
 function circumstances({ attempt, replay, late }: Flags) {
@@ -125,18 +127,28 @@ const ENDS: Readonly<Record<Run['type'], { readonly words: string; readonly isFi
   timeout: { words: 'timed out, to run again', isFine: false },
 };
 
-function asJson({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal) {
+function asJson({ id, kind, resource }: Assignment, { run, ms, steps, state }: Rehearsal) {
   const reason = 'reason' in run ? run.reason : null;
   const after_ms = run.type === 'retry' ? (run.after ?? null) : null;
-  return { id, kind, resource, outcome: run.type, reason, after_ms, duration_ms: ms, steps };
+  const deleted = state.filter(({ value }) => value === null).map(({ name }) => name);
+  const changes = { set: stateJson(state.filter(isSet)), deleted };
+  return { id, kind, resource, outcome: run.type, reason, after_ms, duration_ms: ms, steps, state: changes };
 }
 
-function describe({ id, kind, resource }: Assignment, { run, ms, steps }: Rehearsal): string {
+function isSet(change: StateChange): change is StateChange & { readonly value: string } {
+  return change.value !== null;
+}
+
+function describe({ id, kind, resource }: Assignment, { run, ms, steps, state }: Rehearsal): string {
   const after = run.type === 'retry' && run.after !== undefined ? ` after ${run.after} ms` : '';
   const reason = 'reason' in run ? `: ${run.reason.split('\n').map(line).join('\n')}` : '';
   return [
     `${line(kind)} of ${line(resource)}, event ${id}`,
     ...steps.map(({ name, ran }) => `step ${line(name)}: ${ran ? 'ran' : 'its stored result was used'}`),
+    ...state.map(
+      ({ name, value }) =>
+        `state ${line(name)}: ${value === null ? 'would be deleted' : `would be ${line(value)}`}`,
+    ),
     `${ENDS[run.type].words}${after} (${ms} ms)${reason}`,
   ].join('\n');
 }

@@ -50,6 +50,9 @@ export const eventDetailAnswer = eventAnswer.extend({
   late: z.boolean().describe('a newer event of the same resource was handled before'),
   history: z.array(attemptAnswer),
   steps: z.array(z.object({ name: z.string(), result: z.unknown() })),
+  state: z
+    .record(z.string(), z.unknown())
+    .describe('the state of its media or channel now (ctx.state), by name'),
   timeline: z.array(
     z.object({ id: z.string(), kind: z.string(), event_time: time.nullable(), status: z.enum(statuses) }),
   ),

@@ -82,7 +82,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'get',
       path: '/events/:id',
-      summary: 'One event with its attempts, its finished steps, and the other events of its resource.',
+      summary:
+        'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
       input: oneEvent,
       answer: answers.eventDetailAnswer,
       errors: unknownEvent,

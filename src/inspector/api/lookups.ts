@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { AdminNeeds } from '../../observer.ts';
-import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull } from '../../store/event-json.ts';
+import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import { adviceFor } from '../watch/request-results.ts';
@@ -45,13 +45,18 @@ export async function event(
 ): Promise<z.input<typeof eventDetailAnswer>> {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
   if (!found || !timeline) throw new Refused(404, 'there is no such event');
-  const [attempts, steps] = await Promise.all([store.attempts(id), store.steps(id)]);
+  const [attempts, steps, state] = await Promise.all([
+    store.attempts(id),
+    store.steps(id),
+    store.state(found.resource),
+  ]);
   return {
     ...eventJson(found),
     digest: found.digest,
     late: timeline.late,
     history: attempts.map(attemptJson),
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
+    state: stateJson(state),
     timeline: timeline.events.map(neighbour),
   };
 }

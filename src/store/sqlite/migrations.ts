@@ -233,4 +233,14 @@ export const migrations: readonly string[] = [
     DELETE FROM quarantine_repeats WHERE id = OLD.id;
   END;
   `,
+
+  // The state of a resource (ctx.state). It has no reference to events: retention prunes them and leaves it.
+  `
+  CREATE TABLE state (
+    resource TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (resource, name)
+  ) WITHOUT ROWID;
+  `,
 ];

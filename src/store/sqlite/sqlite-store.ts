@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { EventId } from '../event-id.ts';
-import type { ChannelPage, Stretch } from '../event-search.ts';
+import type { ChannelPage, DoneStep, Stretch } from '../event-search.ts';
 import type {
   Claim,
   ClaimRequest,
@@ -18,6 +18,7 @@ import type {
   VerifiedNotification,
 } from '../event-store.ts';
 import type { Mode } from './connection.ts';
+import type { ClaimKey } from './operations/held.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
@@ -97,9 +98,9 @@ export class SqliteStore implements EventStore {
     return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs });
   }
 
-  settle({ id, resource, attempts, replays }: Claim, owner: string, settlement: Settlement) {
-    const claim = { id, resource, attempts, replays };
-    return this.#write.request('settle', { claim, owner, settlement, now: this.#clock.now() });
+  settle(claim: Claim, owner: string, settlement: Settlement) {
+    const input = { claim: keyOf(claim), owner, settlement, now: this.#clock.now() };
+    return this.#write.request('settle', input);
   }
 
   release(owner: string) {
@@ -110,8 +111,20 @@ export class SqliteStore implements EventStore {
     return this.#write.request('step', { id, name });
   }
 
-  saveStep(id: EventId, name: string, result: string | null) {
-    return this.#write.request('saveStep', { id, name, result });
+  holds(claim: Claim, owner: string) {
+    return this.#write.request('holds', { claim: keyOf(claim), owner });
+  }
+
+  saveStep(claim: Claim, owner: string, { name, result }: DoneStep) {
+    return this.#write.request('saveStep', { claim: keyOf(claim), owner, name, result });
+  }
+
+  state(resource: string) {
+    return this.#read.request('state', resource);
+  }
+
+  deleteState(resource: string) {
+    return this.#write.request('deleteState', resource);
   }
 
   event(id: string) {
@@ -258,6 +271,11 @@ export class SqliteStore implements EventStore {
     await this.#read.close();
     await this.#write.close();
   }
+}
+
+/** What tells a claim from every other, without the body of its event. */
+function keyOf({ id, resource, attempts, replays }: Claim): ClaimKey {
+  return { id, resource, attempts, replays };
 }
 
 function makeDirectory(path: string): void {

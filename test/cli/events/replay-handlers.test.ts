@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { HANDLED, settleAll } from '../../support/claiming.ts';
+import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { size } from '../../support/sizes.ts';
@@ -98,7 +98,8 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   const store = await desk().store();
   const [event] = await store.events({}, { limit: 1 });
   if (!event) throw new Error('there is an event');
-  await store.saveStep(event.id, 'announce', '1');
+  await store.replay({});
+  await doSteps(store, event.id, { announce: '1' }, HANDLED);
   await desk().events(['replay', '--id', event.id]);
   expect(await store.step(event.id, 'announce')).toEqual({ result: '1' });
   await settleAll(store, HANDLED);

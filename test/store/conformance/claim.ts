@@ -20,6 +20,7 @@ export function describeClaiming(fixture: CurrentFixture): void {
         body: notification.body,
         startedAt: clock.now(),
         late: false,
+        state: [],
       });
       expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 1 });
       expect(claimed.nextDueAt).toBe(clock.now() + LEASE_MS);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { claimOne, claims, HANDLED, LEASE_MS, settleAll, waiting } from '../../support/claiming.ts';
+import { claimOne, claims, doSteps, HANDLED, LEASE_MS, settleAll, waiting } from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -65,7 +65,7 @@ export function describeDurability(fixture: CurrentFixture): void {
     test('finds everything, when the database was closed in order, as it was', async () => {
       const { store, open, clock } = fixture();
       const done = await store.record(verified({ media_id: 'done' }));
-      await store.saveStep(done.id, 'announce', '1');
+      await doSteps(store, done.id, { announce: '1' });
       await settleAll(store, HANDLED);
       await store.record(verified({ media_id: 'waits' }));
       await store.settle(await claimOne(store), 'one', waiting(clock.now() + 1000));

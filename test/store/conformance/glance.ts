@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { claims, DEAD, HANDLED, SKIPPED, settleAll, waiting } from '../../support/claiming.ts';
+import { claims, DEAD, doSteps, HANDLED, SKIPPED, settleAll, waiting } from '../../support/claiming.ts';
 import { fill } from '../../support/filled-store.ts';
 import { only, present } from '../../support/only.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
@@ -184,8 +184,7 @@ export function describeGlance(fixture: CurrentFixture): void {
     test('are those that are done, when an event has some, with their results', async () => {
       const { store } = fixture();
       const { id } = await store.record(verified());
-      await store.saveStep(id, 'publish', '{"page":1}');
-      await store.saveStep(id, 'announce', null);
+      await doSteps(store, id, { publish: '{"page":1}', announce: null });
       expect(await store.steps(id)).toEqual([
         { name: 'announce', result: null },
         { name: 'publish', result: '{"page":1}' },

@@ -1,5 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { claimOne, claims, DEAD, HANDLED, SKIPPED, settleAll, waiting } from '../../support/claiming.ts';
+import {
+  claimOne,
+  claims,
+  DEAD,
+  doSteps,
+  HANDLED,
+  SKIPPED,
+  settleAll,
+  waiting,
+} from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -11,7 +20,7 @@ export function describePruning(fixture: CurrentFixture): void {
     ])('removes body, attempts and steps, when the event was %s before the time', async (status, end) => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified());
-      await store.saveStep(id, 'announce', '1');
+      await doSteps(store, id, { announce: '1' });
       await settleAll(store, end);
       const before = await store.event(id);
       await clock.advance(1);

@@ -3,6 +3,7 @@ import {
   claimOne,
   claims,
   DEAD,
+  doSteps,
   HANDLED,
   LEASE_MS,
   request,
@@ -110,7 +111,7 @@ export function describeReplay(fixture: CurrentFixture): void {
     test('keeps the steps, when nothing else is said, and forgets them with resetSteps', async () => {
       const { store } = fixture();
       const { id } = await store.record(verified());
-      await store.saveStep(id, 'announce', '1');
+      await doSteps(store, id, { announce: '1' });
       await settleAll(store, HANDLED);
       await store.replay({});
       expect(await store.step(id, 'announce')).toEqual({ result: '1' });
@@ -123,7 +124,7 @@ export function describeReplay(fixture: CurrentFixture): void {
       const { store } = fixture();
       const replayed = await store.record(verified());
       const other = await store.record(verified({ media_id: 'other' }));
-      await store.saveStep(other.id, 'announce', '1');
+      await doSteps(store, other.id, { announce: '1' });
       await settleAll(store, HANDLED);
       await store.replay({ ids: [replayed.id] }, { resetSteps: true });
       expect(await store.step(other.id, 'announce')).toEqual({ result: '1' });

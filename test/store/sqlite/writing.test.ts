@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import type { EventId } from '../../../src/store/event-id.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { claims, HANDLED } from '../../support/claiming.ts';
+import { claimOne, claims, HANDLED } from '../../support/claiming.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 
-const NO_EVENT = `0-${'0'.repeat(20)}` as EventId;
 /** A page and its frame header in the write-ahead log. */
 const FRAME_BYTES = 4096 + 24;
 
@@ -74,13 +72,14 @@ describe('while another process writes', () => {
 describe('a batch', () => {
   test('commits the others, when one call in it fails, each once and with its own answer', async () => {
     const known = await recordMedia(0);
+    const claim = await claimOne(store);
     const letGo = holdWriteLock(); // what comes from the second call on gathers into one batch
     const first = recordMedia(1);
     const calls = [
       recordMedia(2),
-      store.saveStep(NO_EVENT, 'announce', '1'),
+      store.record({ ...verified(), kind: null as unknown as string }),
       recordMedia(3),
-      store.saveStep(known.id, 'announce', '1'),
+      store.saveStep(claim, 'one', { name: 'announce', result: '1' }),
       recordMedia(3),
     ];
     letGo();
@@ -99,8 +98,14 @@ describe('a batch', () => {
 
   test('commits the others, when one call was given what no thread can take, which fails alone', async () => {
     const { id } = await recordMedia(0);
+    const claim = await claimOne(store);
     const notData = (() => {}) as unknown as string;
-    const calls = [recordMedia(1), store.saveStep(id, notData, '1'), store.step(id, notData), recordMedia(2)];
+    const calls = [
+      recordMedia(1),
+      store.saveStep(claim, 'one', { name: notData, result: '1' }),
+      store.step(id, notData),
+      recordMedia(2),
+    ];
     expect(await Promise.allSettled(calls)).toMatchObject([
       { value: { status: 'accepted' } },
       { reason: expect.objectContaining({ message: expect.stringMatching(/^saveStep got a value/) }) },

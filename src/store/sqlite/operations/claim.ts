@@ -3,6 +3,7 @@ import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
 import { type EventRow, toEvent } from './events-table.ts';
 import { recoverLost } from './leases.ts';
 import { resourceQueues } from './resource-queues.ts';
+import { state } from './resource-state.ts';
 
 type Request = ClaimRequest & { readonly now: number };
 
@@ -10,6 +11,7 @@ export function claim(db: Database): (request: Request) => Claimed {
   const queues = resourceQueues(db);
   const recover = recoverLost(db);
   const wake = wakeWaiting(db);
+  const stateOf = state(db);
   const freeQueues = db
     .prepare<[number], string>('SELECT resource FROM lanes WHERE event IS NULL ORDER BY head LIMIT +?')
     .pluck();
@@ -48,7 +50,7 @@ export function claim(db: Database): (request: Request) => Claimed {
       start.run(row.attempts, row.seq);
       lease.run(row.seq, owner, now + leaseMs, now, resource);
       const late = newerHandled.get(resource, row.event_time) === 1;
-      claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late });
+      claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late, state: stateOf(resource) });
     }
     return { claims, nextDueAt: nextDue.get(now) ?? undefined };
   };

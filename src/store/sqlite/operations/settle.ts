@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptOutcome, Claim, Settlement } from '../../event-store.ts';
-import { seqFinder } from './events-table.ts';
+import type { AttemptOutcome, Settlement } from '../../event-store.ts';
+import { type ClaimKey, heldFinder } from './held.ts';
 import { resourceQueues } from './resource-queues.ts';
+import { stateWriter } from './resource-state.ts';
 
 interface Input {
-  readonly claim: Pick<Claim, 'id' | 'resource' | 'attempts' | 'replays'>;
+  readonly claim: ClaimKey;
   readonly owner: string;
   readonly settlement: Settlement;
   readonly now: number;
@@ -13,30 +14,23 @@ interface Input {
 /** Ends the claim of an event, if its lease is still the owner's. */
 export function settle(db: Database): (input: Input) => boolean {
   const queues = resourceQueues(db);
-  const seqOf = seqFinder(db);
+  const held = heldFinder(db);
   const writeAttempt = attemptWriter(db);
-  const queueOf = db.prepare<[string], { event: number | null; owner: string | null; started_at: number }>(
-    'SELECT event, owner, started_at FROM lanes WHERE resource = ?',
-  );
-  const isCurrent = db
-    .prepare<[number, number, number], number>(
-      'SELECT 1 FROM events WHERE seq = ? AND attempts = ? AND replays = ?',
-    )
-    .pluck();
+  const writeState = stateWriter(db);
   const end = db.prepare(
     `UPDATE events SET status = :status, next_attempt_at = :nextAttemptAt, last_error = :error, handled_at = :handledAt
      WHERE seq = :seq`,
   );
-  return ({ claim: { id, resource, attempts, replays }, owner, settlement, now }) => {
-    const seq = seqOf(id);
-    const queue = queueOf.get(resource);
-    if (seq === undefined || queue?.event !== seq || queue.owner !== owner) return false;
-    // The owner may have lost the lease, and hold the event again in a later attempt.
-    if (!isCurrent.get(seq, attempts, replays)) return false;
+  return ({ claim, owner, settlement, now }) => {
+    const lease = held(claim, owner);
+    if (!lease) return false;
+    const { seq, startedAt } = lease;
+    const { resource, attempts, replays } = claim;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
-    writeAttempt({ seq, replays, attempts, startedAt: queue.started_at, now, outcome, error });
+    writeAttempt({ seq, replays, attempts, startedAt, now, outcome, error });
     end.run({ seq, status, error, nextAttemptAt, handledAt });
+    writeState(resource, settlement.state ?? []);
     queues.free(resource);
     return true;
   };

@@ -5,6 +5,7 @@ import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { record } from './record.ts';
 import { lastSeq, makeReady, resetEvents } from './reset.ts';
+import { deleteState } from './resource-state.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
   addSecret,
@@ -16,7 +17,7 @@ import {
   webhooksWithOwnSecret,
 } from './secret-rows.ts';
 import { settle } from './settle.ts';
-import { saveStep, step } from './steps.ts';
+import { holds, saveStep, step } from './steps.ts';
 
 /** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
@@ -26,7 +27,9 @@ export const writes = {
   settle,
   release,
   step,
+  holds,
   saveStep,
+  deleteState,
   resetEvents,
   makeReady,
   lastSeq,

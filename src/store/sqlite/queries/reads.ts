@@ -1,3 +1,4 @@
+import { state } from '../operations/resource-state.ts';
 import { channels } from './channel-states.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
 import {
@@ -32,5 +33,6 @@ export const reads = {
   timeline,
   channels,
   steps,
+  state,
   quarantineSummary,
 };

@@ -1,0 +1,33 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+
+/** How soon a request that failed is repeated. */
+const PAUSE_MS = 1000;
+/** How often it is repeated at a stop, which may take SHUTDOWN_GRACE_MS; the store is closed after that. */
+const TRIES_AT_STOP = 15;
+
+export interface PatienceOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** whether the run of the handler is over: nothing is repeated then */
+  readonly isOver: () => boolean;
+  /** whether the dispatcher is stopping */
+  readonly isStopping: () => boolean;
+}
+
+/** Repeats requests of `ctx.once` while the store is unavailable: a step whose result is not stored would run again. */
+export function patienceOf({ clock, log, isOver, isStopping }: PatienceOptions) {
+  return async <T>(request: () => Promise<T>): Promise<T> => {
+    for (let left = TRIES_AT_STOP; ; ) {
+      try {
+        return await request();
+      } catch (error) {
+        if (!(error instanceof KitError) || error.code !== 'STORE_UNAVAILABLE' || isOver()) throw error;
+        if (isStopping() && left-- === 0) throw error;
+        log.error({ error: error.message }, 'the store does not answer a step of ctx.once; trying again');
+        await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+      }
+    }
+  };
+}

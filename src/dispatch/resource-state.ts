@@ -1,0 +1,98 @@
+import type { StateChange, StateValue } from '../store/event-store.ts';
+import type { AsJson } from './as-json.ts';
+import { checkName, jsonOf } from './stored-json.ts';
+
+const MOST_BYTES = 64 * 1024;
+
+/**
+ * `ctx.state`: small JSON values by name, which the events of one media or channel leave for each other. What a handler sets
+ * and deletes is stored together with the end of its event: when the handler returns nothing, `skip` or `fail`. If it throws,
+ * asks for a retry or takes too long, or its process crashes or loses the lease, nothing of it is stored.
+ */
+export interface ResourceState {
+  /**
+   * The value under a name, as the events before left it and this run changed it; undefined if there is none.
+   * @typeParam T the type that was set: it is not checked
+   * @throws TypeError if the name is not a string of 1 to 200 characters
+   */
+  get<T = unknown>(name: string): AsJson<T> | undefined;
+  /**
+   * Sets the value under a name to a copy of `value`.
+   * @param value anything that JSON can hold; a Date becomes a string
+   * @throws TypeError if the name is not a string of 1 to 200 characters, or the value is not JSON; RangeError if names and
+   *   values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
+   */
+  set(name: string, value: string | number | boolean | object | null): void;
+  /**
+   * Deletes the value under a name, if there is one.
+   * @throws TypeError if the name is not a string of 1 to 200 characters; Error if the handler has ended
+   */
+  delete(name: string): void;
+}
+
+/** The state of a resource during one run of a handler. */
+export interface RunState {
+  readonly state: ResourceState;
+  /** Ends the run: the handler can change nothing any more. @returns what it has changed */
+  end(): readonly StateChange[];
+}
+
+/** @param before the state as the events before left it */
+export function runStateOf(resource: string, before: readonly StateValue[]): RunState {
+  const stored = new Map(before.map(({ name, value }) => [name, value]));
+  const values = new Map(stored);
+  let bytes = before.reduce((sum, { name, value }) => sum + sizeOf(name, value), 0);
+  let isOver = false;
+
+  const change = (name: string, json: string | undefined): void => {
+    if (isOver)
+      throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
+    const sum = bytes - sizeOf(name, values.get(name)) + sizeOf(name, json);
+    if (json !== undefined && sum > MOST_BYTES) throw tooLarge(resource, sum);
+    bytes = sum;
+    if (json === undefined) values.delete(name);
+    else values.set(name, json);
+  };
+  const state: ResourceState = {
+    get<T>(name: string) {
+      check(name);
+      const json = values.get(name);
+      return json === undefined ? undefined : (JSON.parse(json) as AsJson<T>);
+    },
+    set(name, value) {
+      check(name);
+      const json = jsonOf(value);
+      if ('problem' in json)
+        throw new TypeError(`the value "${name}" of ctx.state cannot be stored: ${json.problem}`);
+      change(name, json.text);
+    },
+    delete(name) {
+      check(name);
+      change(name, undefined);
+    },
+  };
+  return {
+    state,
+    end() {
+      isOver = true;
+      return [...new Set([...stored.keys(), ...values.keys()])]
+        .filter((name) => values.get(name) !== stored.get(name))
+        .map((name) => ({ name, value: values.get(name) ?? null }));
+    },
+  };
+}
+
+function check(name: unknown): void {
+  checkName('a value of ctx.state', name);
+}
+
+function sizeOf(name: string, json: string | undefined): number {
+  return json === undefined ? 0 : Buffer.byteLength(name) + Buffer.byteLength(json);
+}
+
+function tooLarge(resource: string, bytes: number): RangeError {
+  return new RangeError(
+    `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
+      'names that are no longer needed, or store less',
+  );
+}
