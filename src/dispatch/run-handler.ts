@@ -21,10 +21,10 @@ export interface RunOptions {
   readonly statuses?: StatusesClient | undefined;
 }
 
-/** The event of a run, and the number of its attempt. */
+/** The event of a run, and the number of its start. */
 export type Assignment = Pick<
   Claim,
-  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late'
+  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'starts' | 'replays' | 'late'
 >;
 
 /** How a handler's run ended. */
@@ -111,15 +111,15 @@ function contextOf(
   signal: AbortSignal,
   { store, log, statuses }: RunOptions,
 ): HandlerContext {
-  const { id, attempts, replays, late, receivedAt, kind, resource } = event;
+  const { id, starts, replays, late, receivedAt, kind, resource } = event;
   return {
     id,
-    attempt: attempts,
+    attempt: starts,
     replay: replays > 0,
     late,
     receivedAt: new Date(receivedAt),
     signal,
-    log: log.child({ event: id, kind, resource, attempt: attempts }),
+    log: log.child({ event: id, kind, resource, attempt: starts }),
     once: onceOf(store, id),
     statuses,
   };

@@ -14,6 +14,7 @@ import { describeReplayRounds } from './conformance/replay-rounds.ts';
 import { describeSearch } from './conformance/search.ts';
 import { describeSecrets } from './conformance/secrets.ts';
 import { describeSettling } from './conformance/settle.ts';
+import { describeStarts } from './conformance/starts.ts';
 import { describeSteps } from './conformance/steps.ts';
 
 /** What every EventStore promises, whatever database is behind it. */
@@ -24,6 +25,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeClaiming(fixture);
     describeLeases(fixture);
     describeSettling(fixture);
+    describeStarts(fixture);
     describeSteps(fixture);
     describeReplay(fixture);
     describeReplayRounds(fixture);

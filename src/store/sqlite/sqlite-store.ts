@@ -97,13 +97,9 @@ export class SqliteStore implements EventStore {
     return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs });
   }
 
-  settle({ id, resource, attempts, replays }: Claim, owner: string, settlement: Settlement) {
-    const claim = { id, resource, attempts, replays };
+  settle({ id, resource, starts, replays }: Claim, owner: string, settlement: Settlement) {
+    const claim = { id, resource, starts, replays };
     return this.#write.request('settle', { claim, owner, settlement, now: this.#clock.now() });
-  }
-
-  release(owner: string) {
-    return this.#write.request('release', { owner, now: this.#clock.now() });
   }
 
   step(id: EventId, name: string) {

@@ -4,7 +4,7 @@ import { seqFinder } from './events-table.ts';
 import { resourceQueues } from './resource-queues.ts';
 
 interface Input {
-  readonly claim: Pick<Claim, 'id' | 'resource' | 'attempts' | 'replays'>;
+  readonly claim: Pick<Claim, 'id' | 'resource' | 'starts' | 'replays'>;
   readonly owner: string;
   readonly settlement: Settlement;
   readonly now: number;
@@ -20,43 +20,50 @@ export function settle(db: Database): (input: Input) => boolean {
   );
   const isCurrent = db
     .prepare<[number, number, number], number>(
-      'SELECT 1 FROM events WHERE seq = ? AND attempts = ? AND replays = ?',
+      'SELECT 1 FROM events WHERE seq = ? AND attempts + interrupted = ? AND replays = ?',
     )
     .pluck();
   const end = db.prepare(
     `UPDATE events SET status = :status, next_attempt_at = :nextAttemptAt, last_error = :error, handled_at = :handledAt
      WHERE seq = :seq`,
   );
-  return ({ claim: { id, resource, attempts, replays }, owner, settlement, now }) => {
+  const release = db.prepare(
+    `UPDATE events SET status = 'pending', attempts = attempts - 1, interrupted = interrupted + 1 WHERE seq = ?`,
+  );
+  return ({ claim: { id, resource, starts, replays }, owner, settlement, now }) => {
     const seq = seqOf(id);
     const queue = queueOf.get(resource);
     if (seq === undefined || queue?.event !== seq || queue.owner !== owner) return false;
-    // The owner may have lost the lease, and hold the event again in a later attempt.
-    if (!isCurrent.get(seq, attempts, replays)) return false;
+    // The owner may have lost the lease, and hold the event again in a later start.
+    if (!isCurrent.get(seq, starts, replays)) return false;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
-    writeAttempt({ seq, replays, attempts, startedAt: queue.started_at, now, outcome, error });
-    end.run({ seq, status, error, nextAttemptAt, handledAt });
+    writeAttempt({ seq, replays, starts, startedAt: queue.started_at, now, outcome, error });
+    if (settlement.isUncounted) release.run(seq);
+    else end.run({ seq, status, error, nextAttemptAt, handledAt });
     queues.free(resource);
     return true;
   };
 }
 
-export interface EndedAttempt {
+export interface EndedStart {
   readonly seq: number;
   readonly replays: number;
-  readonly attempts: number;
+  readonly starts: number;
   readonly startedAt: number;
   readonly now: number;
   readonly outcome: AttemptOutcome;
   readonly error: string | null;
 }
 
-/** Records the end of the current attempt of an event. A released attempt is recorded again at its next end. */
-export function attemptWriter(db: Database): (attempt: EndedAttempt) => void {
+/**
+ * Records the end of the current start of an event. No two have the same number, unless a program of a former version
+ * works on the same database: it gives the number of a released start out again.
+ */
+export function attemptWriter(db: Database): (start: EndedStart) => void {
   const write = db.prepare(
     `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)
-     VALUES (:seq, :replays, :attempts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
+     VALUES (:seq, :replays, :starts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
   );
-  return (attempt) => void write.run(attempt);
+  return (start) => void write.run(start);
 }
