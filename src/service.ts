@@ -37,7 +37,7 @@ export interface Service {
   readonly dispatcher: Dispatcher;
   /** where the admin listener is, if there is one */
   readonly adminUrl?: string | undefined;
-  /** Answers requests under way, lets handlers end, releases the events of the others, and closes the store. */
+  /** Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store. */
   stop(): Promise<void>;
 }
 

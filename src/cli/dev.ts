@@ -1,16 +1,16 @@
 import { resolve } from 'node:path';
-import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { handlersFile, loadHandlers } from '../dispatch/load-handlers.ts';
-import { guardProcess, UNCAUGHT } from '../dispatch/process-guard.ts';
+import { guardProcess } from '../dispatch/process-guard.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
 import { say } from './print.ts';
+import { stopInOrder } from './stop-in-order.ts';
 
 const SITE = 'devSite1';
 
@@ -51,15 +51,16 @@ async function dev(config: Config): Promise<void> {
     },
   );
   const webhook = await register(mock, service, config);
-  const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  closeWithGrace({ delay, logger: false, skip: UNCAUGHT }, async () => {
-    guard.expectExit();
-    await mock.close();
-    // The next start has a webhook of its own.
+  // Each of these ends, whatever becomes of the others, the last first.
+  const ends = new AsyncDisposableStack();
+  ends.defer(() => service.stop());
+  // The next start has a webhook of its own.
+  ends.defer(async () => {
     await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
-    await service.stop();
-    await output.flush();
   });
+  ends.defer(() => mock.close());
+  const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
+  stopInOrder({ output, guard, delay, stop: () => ends.disposeAsync() });
   say(introduction({ mock, service, webhook, config }));
 }
 

@@ -16,15 +16,20 @@ export interface Terminal {
 interface Run {
   readonly terminal: Terminal;
   exitCode: number;
+  endsProcess: boolean;
 }
 
 /** The command that is running. Several may run in one process, so each has its own. */
 const runs = new AsyncLocalStorage<Run>();
 
-/** Runs a command on a terminal. Resolves with the exit code that the command set with `setExitCode`, or 0. */
+/**
+ * Runs a command on a terminal. Resolves with the exit code that the command set with `setExitCode`, or 0; or ends the
+ * process with it, as `endProcess` asked.
+ */
 export async function onTerminal(terminal: Terminal, command: () => Promise<void>): Promise<number> {
-  const run: Run = { terminal, exitCode: 0 };
+  const run: Run = { terminal, exitCode: 0, endsProcess: false };
   await runs.run(run, command);
+  if (run.endsProcess) process.exit(run.exitCode);
   return run.exitCode;
 }
 
@@ -55,6 +60,12 @@ export function ownsProcess(): boolean {
 export function setExitCode(code: number): void {
   const run = runs.getStore();
   if (run) run.exitCode = code;
+}
+
+/** Ends the process once the running command is done, whatever still runs in it; but not a process that it shares. */
+export function endProcess(): void {
+  const run = runs.getStore();
+  if (run && ownsProcess()) run.endsProcess = true;
 }
 
 /** A path that an option gives, as this process opens it. */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Claim } from '../store/event-store.ts';
 
 /** The event whose handler something belongs to. */
-export type EventAtWork = Pick<Claim, 'id' | 'kind' | 'resource' | 'attempts'>;
+export type EventAtWork = Pick<Claim, 'id' | 'kind' | 'resource' | 'starts'>;
 
 /**
  * Follows all that a handler sets off, however late it runs: timers, promises, connections. There is one for the process, as

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { EventId } from '../store/event-id.ts';
-import type { Claim, EventStore } from '../store/event-store.ts';
+import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { runStoreOf } from './run-store.ts';
-import { type RetryPolicy, settlementOf } from './settlement.ts';
+import { type RetryPolicy, releaseOf, settlementOf } from './settlement.ts';
 import { Takeover } from './takeover.ts';
 
 export interface DispatcherOptions {
@@ -28,10 +28,13 @@ export interface DispatcherOptions {
   readonly observer?: Observer | undefined;
 }
 
+/** An event that is leased, from its claim until its result is stored. */
 interface Running {
   readonly claim: Claim;
   readonly abort: AbortController;
-  readonly done: Promise<void>;
+  /** whether the handler still runs; if not, only its result is to be stored */
+  isAtWork: boolean;
+  done: Promise<void>;
 }
 
 /** How soon events that another process recorded or replayed are noticed. */
@@ -52,8 +55,8 @@ function endOfTurn(): Promise<void> {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #owner = randomUUID();
-  /** the leased events: their handlers run, or their results are being stored */
-  readonly #running = new Map<EventId, Running>();
+  /** one event may be here twice: in a run whose lease was lost and that goes on, and in a later one */
+  readonly #running = new Set<Running>();
   /** how many handlers run */
   #busy = 0;
   readonly #takeover: Takeover;
@@ -62,6 +65,8 @@ export class Dispatcher {
   #endGathering = () => {};
   #wokenMeanwhile = false;
   #stopped = true;
+  /** aborted when a stop is over: from then on nothing waits for the store */
+  #over = new AbortController();
   #cancelPoll = () => {};
   #cancelRenewal = () => {};
 
@@ -72,6 +77,7 @@ export class Dispatcher {
 
   start(): void {
     this.#stopped = false;
+    this.#over = new AbortController();
     this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
     this.wake();
@@ -113,26 +119,39 @@ export class Dispatcher {
     while (this.#gathering || this.#claiming || this.#running.size > 0) {
       await this.#gathering;
       await this.#claiming;
-      await Promise.all([...this.#running.values()].map(({ done }) => done));
+      await Promise.all([...this.#running].map(({ done }) => done));
     }
   }
 
-  /** Stops claiming, lets handlers end for so many milliseconds, aborts the others, and releases the events that are left. */
-  async stop(graceMs: number): Promise<void> {
+  /**
+   * Stops claiming, lets handlers end for so many milliseconds, and aborts the others. The event of a handler that ends at
+   * the abort is released. A handler that ignores the abort keeps its lease: if it were released, another process would
+   * run the event beside it.
+   * @returns how many handlers still run: the caller should end the process, as nothing renews their leases any more
+   */
+  async stop(graceMs: number): Promise<number> {
     this.#stopped = true;
     this.#endGathering();
     this.#cancelPoll();
     this.#takeover.stop();
     await this.#claiming;
     await this.#endWithin(graceMs);
-    for (const { claim, abort } of this.#running.values()) {
-      giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
+    for (const { claim, abort, isAtWork } of this.#running) {
+      if (isAtWork) giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
     }
     await this.#endWithin(ABORT_GRACE_MS);
+    this.#over.abort();
+    const left = [...this.#running].filter(({ isAtWork }) => isAtWork);
+    // What waits for the store is tried once more.
+    await Promise.all([...this.#running].filter((one) => !left.includes(one)).map(({ done }) => done));
     this.#cancelRenewal();
-    const released = await this.#options.store.release(this.#owner);
-    if (released > 0)
-      this.#options.log.warn({ released }, 'handlers did not end in time; their events were released');
+    for (const { claim } of left) {
+      this.#options.log.warn(
+        lineOf(claim),
+        'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out',
+      );
+    }
+    return left.length;
   }
 
   #hasRoom(): boolean {
@@ -141,7 +160,7 @@ export class Dispatcher {
 
   async #endWithin(ms: number): Promise<void> {
     if (this.#running.size === 0) return;
-    const all = Promise.all([...this.#running.values()].map(({ done }) => done));
+    const all = Promise.all([...this.#running].map(({ done }) => done));
     let cancel = () => {};
     const elapsed = new Promise<void>((resolve) => {
       cancel = this.#options.clock.after(ms, resolve);
@@ -174,16 +193,19 @@ export class Dispatcher {
   }
 
   #start(claim: Claim): void {
-    const abort = new AbortController();
+    const running: Running = {
+      claim,
+      abort: new AbortController(),
+      isAtWork: true,
+      done: Promise.resolve(),
+    };
     this.#busy++;
-    const done = this.#handle(claim, abort).finally(() => {
-      // After a lost lease, a later attempt may have claimed the event again before its first run has ended.
-      if (this.#running.get(claim.id)?.abort === abort) this.#running.delete(claim.id);
-    });
-    this.#running.set(claim.id, { claim, abort, done });
+    this.#running.add(running);
+    running.done = this.#handle(running).finally(() => this.#running.delete(running));
   }
 
-  async #handle(claim: Claim, abort: AbortController): Promise<void> {
+  async #handle(running: Running): Promise<void> {
+    const { claim, abort } = running;
     const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
     const run = await runHandler(claim, abort, {
       handlers,
@@ -194,34 +216,47 @@ export class Dispatcher {
       statuses,
       isStopping: () => this.#stopped,
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
+    running.isAtWork = false;
     this.#busy--;
-    // The stop cut this attempt short: its lease is released, and it does not count as a failure.
-    if (this.#stopped && abort.signal.aborted && run.type === 'error') return;
-    const settlement = settlementOf(run, claim.attempts, clock.now(), retry);
-    report(log, claim, run, settlement.status);
-    const { status, outcome } = settlement;
+    const isCutShort = this.#stopped && abort.signal.aborted && run.type === 'error';
+    const settlement = isCutShort
+      ? releaseOf(claim, retry)
+      : settlementOf(run, claim.attempts, clock.now(), retry);
+    report(log, claim, run, settlement);
+    const { status, outcome, isUncounted } = settlement;
     const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - claim.startedAt };
-    const stored = this.#untilStored(async () => {
-      if (await store.settle(claim, this.#owner, settlement)) return this.#options.observer?.ran(ended);
-      log.error(
-        { event: claim.id },
-        'the lease was lost while the handler ran; another process has the event',
-      );
+    const stored = this.#untilStored(claim, settlement).then((isStored) => {
+      if (isStored && !isUncounted) this.#options.observer?.ran(ended);
     });
     this.wake();
     await stored;
   }
 
-  /** Keeps a result until the store takes it. If that never happens, the lease runs out and the event runs again. */
-  async #untilStored(write: () => Promise<void>): Promise<void> {
-    const { clock, log } = this.#options;
+  /**
+   * Keeps a result until the store takes it, or a stop is over: then the lease runs out and the event runs again.
+   * @returns whether the store has it
+   */
+  async #untilStored(claim: Claim, settlement: Settlement): Promise<boolean> {
+    const { store, clock, log } = this.#options;
+    const { status, outcome } = settlement;
     for (;;) {
+      const over = this.#over.signal;
+      const isLastTry = over.aborted;
       try {
-        return await write();
-      } catch (error) {
-        log.error({ error: messageOf(error) }, 'cannot store a result; trying again');
-        if (this.#stopped) return;
-        await new Promise<void>((resolve) => clock.after(STORE_RETRY_MS, resolve));
+        if (await store.settle(claim, this.#owner, settlement)) return true;
+        log.error(lineOf(claim), 'the lease was lost while the handler ran; another process has the event');
+        return false;
+      } catch (thrown) {
+        const line = { ...lineOf(claim), outcome, status, error: messageOf(thrown) };
+        if (isLastTry) {
+          log.error(
+            line,
+            'cannot store a result before the stop; the event runs again once its lease has run out',
+          );
+          return false;
+        }
+        log.error(line, 'cannot store a result; trying again');
+        await pauseUntilAborted(clock, STORE_RETRY_MS, over);
       }
     }
   }
@@ -246,8 +281,9 @@ export class Dispatcher {
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs));
       this.#takeover.reached(askedAt);
-      for (const [id, { claim, abort }] of before) {
-        if (held.has(id) || !this.#running.has(id)) continue;
+      for (const running of before) {
+        const { claim, abort } = running;
+        if (held.has(claim.id) || !this.#running.has(running)) continue;
         giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
       }
     } catch (error) {
@@ -256,9 +292,16 @@ export class Dispatcher {
   }
 }
 
-function report(log: Logger, { id, kind, attempts, resource }: Claim, run: Run, status: string): void {
-  const line = { event: id, kind, resource, attempt: attempts, status };
-  if (run.type === 'handled') log.debug(line, 'event handled');
+/** The members by which log lines name a start. */
+function lineOf({ id, kind, resource, starts }: Claim) {
+  return { event: id, kind, resource, attempt: starts };
+}
+
+function report(log: Logger, claim: Claim, run: Run, { status, outcome, error }: Settlement): void {
+  const line = { ...lineOf(claim), status };
+  if (outcome === 'interrupted' && status === 'dead') log.error({ ...line, reason: error }, 'event given up');
+  else if (outcome === 'interrupted') log.info(line, 'the stop interrupted a handler; its event runs again');
+  else if (run.type === 'handled') log.debug(line, 'event handled');
   else if (run.type === 'skip' || run.type === 'retry')
     log.info({ ...line, reason: run.reason }, `event ${status}`);
   else log.error({ ...line, reason: run.reason }, status === 'dead' ? 'event given up' : 'handler failed');

@@ -14,11 +14,14 @@ export type { ResourceState } from './resource-state.ts';
 export interface HandlerContext {
   /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
   readonly id: string;
-  /** 1 at first, and 1 again after a replay. */
+  /** How often this event was started, this run included: 1 at first, and 1 again after a replay. A stop takes none back. */
   readonly attempt: number;
   /** Whether the event runs because it was replayed. */
   readonly replay: boolean;
-  /** Whether a newer event of the same media or channel was handled before: do not undo what its handler did. */
+  /**
+   * Whether a newer event of the same media or channel was handled before this one first ran: do not undo what its handler
+   * did. It stays the same at every attempt.
+   */
   readonly late: boolean;
   readonly receivedAt: Date;
   /** Aborted when the handler's time is over or the service stops; pass it on to everything that waits. */

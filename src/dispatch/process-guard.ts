@@ -51,6 +51,6 @@ function ownerOf(thrown: unknown): object | undefined {
   const owner = atWork();
   if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;
   if (owner === 'a handler file') return {};
-  const { id, kind, resource, attempts } = owner;
-  return { event: id, kind, resource, attempt: attempts };
+  const { id, kind, resource, starts } = owner;
+  return { event: id, kind, resource, attempt: starts };
 }

@@ -26,10 +26,10 @@ export interface RunOptions {
   readonly isStopping?: (() => boolean) | undefined;
 }
 
-/** The event of a run, and the number of its attempt. */
+/** The event of a run, and the number of its start. */
 export type Assignment = Pick<
   Claim,
-  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'attempts' | 'replays' | 'late' | 'state'
+  'id' | 'kind' | 'resource' | 'body' | 'receivedAt' | 'starts' | 'replays' | 'late' | 'state'
 >;
 
 /** How a handler's run ended. */
@@ -159,15 +159,15 @@ function contextOf(
   { log, statuses }: RunOptions,
   { once, state }: Memory,
 ): HandlerContext {
-  const { id, attempts, replays, late, receivedAt, kind, resource } = event;
+  const { id, starts, replays, late, receivedAt, kind, resource } = event;
   return {
     id,
-    attempt: attempts,
+    attempt: starts,
     replay: replays > 0,
     late,
     receivedAt: new Date(receivedAt),
     signal,
-    log: log.child({ event: id, kind, resource, attempt: attempts }),
+    log: log.child({ event: id, kind, resource, attempt: starts }),
     once,
     state,
     statuses,

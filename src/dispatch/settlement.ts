@@ -1,4 +1,4 @@
-import type { Settlement } from '../store/event-store.ts';
+import type { Settlement, StoredEvent } from '../store/event-store.ts';
 import type { Run } from './run-handler.ts';
 
 export interface RetryPolicy {
@@ -29,6 +29,22 @@ export function settlementOf(run: Run, attempt: number, now: number, policy: Ret
       return { status: 'pending', outcome, error, nextAttemptAt: now + Math.ceil(after) };
     }
   }
+}
+
+/**
+ * The next state of an event whose run a stop cut short: pending, with the attempt taken back. A handler may be what stops
+ * its process, in order and at every start, so a life takes back as many attempts as it has, and no more.
+ */
+export function releaseOf(
+  { starts, attempts }: Pick<StoredEvent, 'starts' | 'attempts'>,
+  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
+): Settlement {
+  const taken = starts - attempts;
+  if (taken < maxAttempts) return { status: 'pending', outcome: 'interrupted', isUncounted: true };
+  const error =
+    `stops of its process interrupted it more than ${maxAttempts} times, ${starts} starts in all: look whether the handler ` +
+    'causes the stops, or set SHUTDOWN_GRACE_MS longer than it takes';
+  return { status: attempts >= maxAttempts ? 'dead' : 'pending', outcome: 'interrupted', error };
 }
 
 /**

@@ -13,6 +13,7 @@ export function eventJson(event: StoredEvent) {
     deliveries: event.deliveries,
     last_delivery_at: iso(event.lastDeliveryAt),
     status: event.status,
+    starts: event.starts,
     attempts: event.attempts,
     replays: event.replays,
     next_attempt_at: isoOrNull(event.nextAttemptAt),

@@ -27,7 +27,7 @@ export interface Recorded {
 export interface Claim extends StoredEvent {
   readonly body: string;
   readonly startedAt: number;
-  /** a newer event of this resource was handled before */
+  /** a newer event of this resource was handled before this one first ran, since it was recorded or last replayed */
   readonly late: boolean;
   /** the state of its resource, in the order of names */
   readonly state: readonly StateValue[];
@@ -60,6 +60,8 @@ export interface Settlement {
   readonly nextAttemptAt?: number | undefined;
   /** changes the state of the resource in the same commit */
   readonly state?: readonly StateChange[] | undefined;
+  /** with `pending`: a release. The attempt does not count, and the event is ready at once with its former error */
+  readonly isUncounted?: boolean | undefined;
 }
 
 export interface ReplayOptions {
@@ -126,10 +128,8 @@ export interface EventStore extends EventSearch {
   claim(request: ClaimRequest): Promise<Claimed>;
   /** Renews all leases of an owner. @returns the events that it still holds */
   renew(owner: string, leaseMs: number): Promise<readonly EventId[]>;
-  /** Ends a claim; false if the owner had lost its lease, and then nothing is changed but the attempt's record. */
+  /** Ends a claim and records its start. False if the owner had lost the lease: then nothing is changed. */
   settle(claim: Claim, owner: string, settlement: Settlement): Promise<boolean>;
-  /** Releases the leases that the owner still holds, and does not count their attempts: a stop cut them short. */
-  release(owner: string): Promise<number>;
 
   /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
   step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;

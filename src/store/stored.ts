@@ -29,7 +29,9 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body
   readonly deliveries: number;
   readonly lastDeliveryAt: number;
   readonly status: Status;
-  /** how many claims it had since it was recorded or last replayed */
+  /** how often a handler's run began since it was recorded or last replayed; never goes back */
+  readonly starts: number;
+  /** how many of the starts count against the budget of retries: all but those that a stop cut short */
   readonly attempts: number;
   /** how often it was replayed */
   readonly replays: number;
@@ -49,9 +51,11 @@ export type AttemptOutcome =
   | 'interrupted'
   | 'lost';
 
+/** The record of one start. */
 export interface Attempt {
   /** the replay it belongs to; 0 is before the first replay */
   readonly replay: number;
+  /** the number of the start, from 1 in each replay */
   readonly attempt: number;
   readonly startedAt: number;
   readonly durationMs: number;

@@ -13,7 +13,7 @@ const event = {
   ...notification,
   id: eventId(notification.eventTime, notification.digest),
   receivedAt: Date.UTC(2026, 2, 1),
-  attempts: 2,
+  starts: 2,
   replays: 1,
   late: true,
   state: [{ name: 'count', value: '1' }],

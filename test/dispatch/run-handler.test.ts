@@ -26,6 +26,7 @@ function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
     deliveries: 1,
     lastDeliveryAt: EVENT_TIME,
     status: 'running',
+    starts: 1,
     attempts: 1,
     replays: 0,
     nextAttemptAt: undefined,

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../../src/base/seeded-random.ts';
 import { fail, retry, skip } from '../../src/dispatch/handler.ts';
-import { backoffMs, type RetryPolicy, settlementOf } from '../../src/dispatch/settlement.ts';
+import { backoffMs, type RetryPolicy, releaseOf, settlementOf } from '../../src/dispatch/settlement.ts';
 import { runs } from '../support/sizes.ts';
 
 const NOW = 1_000_000;
@@ -100,5 +100,36 @@ describe('backoffMs', () => {
     );
     for (const { length } of quarters) expect(length).toBeGreaterThan(800);
     expect(new Set(waits).size).toBeGreaterThan(2000);
+  });
+});
+
+describe('releaseOf', () => {
+  /** What ends each start of an event, in turn: a stop, or a failure of its handler. */
+  const ends = fc.array(fc.constantFrom('stop' as const, 'failure' as const), {
+    minLength: 1,
+    maxLength: 12,
+  });
+
+  test('lets an event have all its attempts, when stops and failures take turns in any order, and as many starts more at most', () => {
+    const property = fc.property(fc.integer({ min: 1, max: 20 }), ends, (maxAttempts, turns) => {
+      let [starts, attempts] = [0, 0];
+      for (;;) {
+        const end = turns[starts % turns.length];
+        starts++;
+        attempts++;
+        const settlement =
+          end === 'stop'
+            ? releaseOf({ starts, attempts }, { maxAttempts })
+            : settlementOf({ type: 'error', reason: 'down' }, attempts, NOW, { ...policy, maxAttempts });
+        if (settlement.isUncounted) attempts--;
+        expect(attempts).toBeLessThanOrEqual(maxAttempts);
+        expect(starts).toBeLessThanOrEqual(2 * maxAttempts);
+        if (settlement.status === 'dead') break;
+        expect(settlement.status).toBe('pending');
+      }
+      const stops = starts - attempts;
+      expect([attempts, stops <= maxAttempts]).toEqual([maxAttempts, true]);
+    });
+    fc.assert(property, { numRuns: runs(100) });
   });
 });

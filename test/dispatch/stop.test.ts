@@ -66,33 +66,15 @@ describe('stop', () => {
     expect(await store.attempts(id)).toMatchObject([{ attempt: 1, outcome: 'interrupted' }]);
   });
 
-  test('releases an event, when its handler ignores the abort, and does not wait for ever', async () => {
-    const { logged, record, start, pass, event } = stage();
+  test('does not wait for ever, when a handler ignores the abort, and leaves its event leased', async () => {
+    const { record, start, pass, event } = stage();
     const id = await record();
     const held = new HeldHandler();
     const { dispatcher } = await start({ media_available: held.handle });
     const isStopped = settling(dispatcher.stop(GRACE_MS));
     await pass(GRACE_MS + ABORTED_MS);
     expect(isStopped()).toBe(true);
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
-    const message = 'handlers did not end in time; their events were released';
-    expect(logged(message)).toMatchObject([{ released: 1 }]);
-  });
-
-  test('keeps a released event pending, when its handler ends after the store is closed', async () => {
-    const { store, record, start, pass, quiet } = stage();
-    const id = await record();
-    const held = new HeldHandler();
-    const { dispatcher, intercept } = await start({ media_available: held.handle });
-    const stopped = dispatcher.stop(0);
-    await pass(ABORTED_MS);
-    await stopped;
-    intercept('settle', () => {
-      throw new Error('the store is closed');
-    });
-    held.last.end();
-    await quiet();
-    expect(await store.event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
   });
 
   test('stores the result, when a handler ends well or decides after it was aborted', async () => {
@@ -129,23 +111,29 @@ describe('stop', () => {
     expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
   });
 
-  test('releases the claimed events, when the claim was under way and the handler does not end', async () => {
+  test('waits for the claimed events, when the claim was under way as it began, and releases them after the grace', async () => {
     const { store, record, start, pass, event } = stage();
     const held = new HeldHandler();
     const { dispatcher, intercept } = await start({ media_available: held.handle });
-    const claim = Promise.withResolvers<void>();
-    intercept('claim', () => claim.promise);
+    const [claim, isAsked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    intercept('claim', () => {
+      isAsked.resolve();
+      return claim.promise;
+    });
     const id = await record();
     dispatcher.wake();
+    await isAsked.promise;
     const stopped = dispatcher.stop(GRACE_MS);
     for (let turn = 0; turn < 3; turn++) await store.ping(); // time enough to stop too early
     claim.resolve();
+    await pass(0);
+    held.last.ctx.signal.addEventListener('abort', () => held.last.fail(held.last.ctx.signal.reason));
     await pass(GRACE_MS + ABORTED_MS);
     await stopped;
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await event(id)).toMatchObject({ status: 'pending', starts: 1, attempts: 0 });
   });
 
-  test('releases an event, when the store does not take its result any more, and does not try for ever', async () => {
+  test('does not try for ever, when the store does not take a result any more, and leaves its event leased', async () => {
     const { clock, record, start, pass, quiet, event } = stage();
     const id = await record();
     const held = new HeldHandler();
@@ -158,7 +146,7 @@ describe('stop', () => {
     const stopped = dispatcher.stop(0);
     await pass(ABORTED_MS);
     await stopped;
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
     expect(clock.nextDue()).toBeUndefined();
   });
 
@@ -179,18 +167,19 @@ describe('stop', () => {
     expect(clock.nextDue()).toBeUndefined();
   });
 
-  test('leaves its events to the next process, when that starts, from the same attempt on', async () => {
+  test('leaves its events to the next process, when that starts, in the next start of the same attempt', async () => {
     const { record, start, pass, event } = stage();
     const id = await record();
     const held = new HeldHandler();
     const { dispatcher } = await start({ media_available: held.handle });
     const stopped = dispatcher.stop(0);
-    await pass(ABORTED_MS);
+    await pass(0);
+    held.last.fail(held.last.ctx.signal.reason);
     await stopped;
     const attempts: number[] = [];
     await start(defineHandlers({ media_available: (_event, { attempt }) => void attempts.push(attempt) }));
-    expect(attempts).toEqual([1]);
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    expect(attempts).toEqual([2]);
+    expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 1 });
   });
 });
 

@@ -16,6 +16,7 @@ import { describeReplayRounds } from './conformance/replay-rounds.ts';
 import { describeSearch } from './conformance/search.ts';
 import { describeSecrets } from './conformance/secrets.ts';
 import { describeSettling } from './conformance/settle.ts';
+import { describeStarts } from './conformance/starts.ts';
 import { describeState } from './conformance/state.ts';
 import { describeSteps } from './conformance/steps.ts';
 
@@ -27,6 +28,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeClaiming(fixture);
     describeLeases(fixture);
     describeSettling(fixture);
+    describeStarts(fixture);
     describeSteps(fixture);
     describeState(fixture);
     describeReplay(fixture);

@@ -8,6 +8,9 @@ export const HANDLED: Settlement = { status: 'handled', outcome: 'handled' };
 export const DEAD: Settlement = { status: 'dead', outcome: 'failed', error: 'never' };
 export const SKIPPED: Settlement = { status: 'skipped', outcome: 'skipped', error: 'not for us' };
 
+/** What a stop makes of a run that it cut short. */
+export const RELEASED: Settlement = { status: 'pending', outcome: 'interrupted', isUncounted: true };
+
 /** A settlement that waits for the next attempt until a time; without one, none. */
 export function waiting(nextAttemptAt?: number): Settlement {
   return { status: 'pending', outcome: 'error', error: 'not yet', nextAttemptAt };

@@ -4,6 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { keepHeapSmall } from '../../base/small-heap.ts';
 import { type Config, loadConfig } from '../../config.ts';
+import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
@@ -19,7 +20,7 @@ import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, say, write } from '../print.ts';
 import { table } from '../table.ts';
-import { ownsProcess, pathOf, terminal } from '../terminal.ts';
+import { endProcess, ownsProcess, pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
@@ -269,17 +270,23 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
   return write(countTable(['status', 'events'], rows));
 }
 
-/** A dispatcher that runs the handlers in this process. */
-async function dispatcherHere(config: Config, store: EventStore) {
+/**
+ * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command:
+ * the handler would go on beside a run of the same event in another process, once its lease has run out.
+ */
+async function dispatcherHere(
+  config: Config,
+  store: EventStore,
+): Promise<Pick<Dispatcher, 'start' | 'stop'>> {
   const { loadHandlers } = await import('../../dispatch/load-handlers.ts');
   const { configuredDispatcher } = await import('../../dispatch/configured.ts');
   const { stderrLog } = await import('../stderr-log.ts');
   const { guardProcess } = await import('../../dispatch/process-guard.ts');
   const handlers = await loadHandlers(config);
   const log = stderrLog(config);
-  if (ownsProcess()) guardProcess(log);
+  const guard = ownsProcess() ? guardProcess(log) : undefined;
   const collect = keepHeapSmall(COLLECT_EVERY_RUN);
-  return configuredDispatcher(config, {
+  const dispatcher = configuredDispatcher(config, {
     store,
     handlers,
     clock: systemClock,
@@ -287,6 +294,16 @@ async function dispatcherHere(config: Config, store: EventStore) {
     random: Math.random,
     observer: { answered() {}, committed() {}, ran: () => collect(1) },
   });
+  return {
+    start: () => dispatcher.start(),
+    async stop(graceMs) {
+      const left = await dispatcher.stop(graceMs);
+      if (left === 0) return left;
+      guard?.expectExit();
+      endProcess();
+      return left;
+    },
+  };
 }
 
 interface Sending extends Matching {

@@ -88,7 +88,7 @@ async function stored(id: string, flags: Flags, store: EventStore): Promise<Assi
 }
 
 function circumstances({ attempt, replay, late }: Flags) {
-  return { attempts: attempt, replays: replay ? 1 : 0, late: late === true };
+  return { starts: attempt, replays: replay ? 1 : 0, late: late === true };
 }
 
 async function tryEvent(

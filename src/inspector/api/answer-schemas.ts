@@ -17,7 +17,10 @@ export const eventAnswer = z.object({
   deliveries: count,
   last_delivery_at: time,
   status: z.enum(statuses),
-  attempts: count,
+  starts: count.describe('how often a handler began since the event was recorded or last replayed'),
+  attempts: count.describe(
+    'starts that count against RETRY_MAX_ATTEMPTS: all but those that a stop cut short',
+  ),
   replays: count,
   next_attempt_at: time.nullable(),
   handled_at: time.nullable(),
@@ -27,7 +30,7 @@ export const eventAnswer = z.object({
 
 export const attemptAnswer = z.object({
   replay: count,
-  attempt: count,
+  attempt: count.describe('the number of the start'),
   started_at: time,
   duration_ms: number,
   outcome: z.enum(['handled', 'skipped', 'failed', 'retry', 'error', 'timeout', 'interrupted', 'lost']),
@@ -47,7 +50,7 @@ export const eventsAnswer = z.object({
 
 export const eventDetailAnswer = eventAnswer.extend({
   digest: z.string(),
-  late: z.boolean().describe('a newer event of the same resource was handled before'),
+  late: z.boolean().describe('a newer event of the same resource was handled before this one first ran'),
   history: z.array(attemptAnswer),
   steps: z.array(z.object({ name: z.string(), result: z.unknown() })),
   state: z

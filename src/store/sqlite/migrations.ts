@@ -243,4 +243,18 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (resource, name)
   ) WITHOUT ROWID;
   `,
+
+  // A stop takes the attempt of a start back, but the start keeps its number and record: `interrupted` counts the starts
+  // that `attempts` does not. `late` is what the handler was told when the event first ran. Both leave the rows that are there
+  // as they are. Where a former version released an event, the next start gets the number after the released one.
+  `
+  ALTER TABLE events ADD COLUMN interrupted INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE events ADD COLUMN late INTEGER;
+  UPDATE events SET interrupted = 1
+  WHERE status = 'pending' AND status <> 'handled' AND EXISTS
+    (SELECT 1 FROM attempts WHERE event = events.seq AND replay = events.replays AND attempt = events.attempts + 1);
+  UPDATE events SET interrupted = 1
+  WHERE status = 'running' AND status <> 'handled' AND EXISTS
+    (SELECT 1 FROM attempts WHERE event = events.seq AND replay = events.replays AND attempt = events.attempts);
+  `,
 ];

@@ -41,7 +41,7 @@ export const urgent: ReadonlySet<string> = new Set(['record']);
  * Requests that a power cut may undo: an event that was claimed or settled then runs again, and its handler can tell. A
  * commit of these alone does not wait for the disk. A crash of the process undoes none of them.
  */
-export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'release', 'step', 'holds']);
+export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'step', 'holds']);
 
 /** Requests that SQLite allows only outside of transactions, so that they share no commit. */
 export const alone: ReadonlySet<string> = new Set(['emptyLog', 'rewrite']);

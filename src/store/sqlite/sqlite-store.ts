@@ -103,10 +103,6 @@ export class SqliteStore implements EventStore {
     return this.#write.request('settle', input);
   }
 
-  release(owner: string) {
-    return this.#write.request('release', { owner, now: this.#clock.now() });
-  }
-
   step(id: EventId, name: string) {
     return this.#write.request('step', { id, name });
   }
@@ -274,8 +270,8 @@ export class SqliteStore implements EventStore {
 }
 
 /** What tells a claim from every other, without the body of its event. */
-function keyOf({ id, resource, attempts, replays }: Claim): ClaimKey {
-  return { id, resource, attempts, replays };
+function keyOf({ id, resource, starts, replays }: Claim): ClaimKey {
+  return { id, resource, starts, replays };
 }
 
 function makeDirectory(path: string): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { claimOne, claims, HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import { claimOne, claims, HANDLED, LEASE_MS, request } from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -129,46 +129,6 @@ export function describeLeases(fixture: CurrentFixture): void {
       await store.settle(claim, 'one', HANDLED);
       expect(await store.renew('one', LEASE_MS)).toEqual([]);
       expect(await store.renew('nobody', LEASE_MS)).toEqual([]);
-    });
-  });
-
-  describe('release', () => {
-    test('releases the events of an owner, when it stops, with the attempts unused and no events of others', async () => {
-      const { store, clock } = fixture();
-      const mine = await store.record(verified({ media_id: 'mine' }));
-      const startedAt = clock.now();
-      await claimOne(store);
-      const theirs = await store.record(verified({ media_id: 'theirs' }));
-      await claimOne(store, { owner: 'two' });
-      await clock.advance(700);
-      expect(await store.release('one')).toBe(1);
-      expect(await store.event(mine.id)).toMatchObject({ status: 'pending', attempts: 0 });
-      expect(await store.event(theirs.id)).toMatchObject({ status: 'running', attempts: 1 });
-      expect(await store.attempts(mine.id)).toEqual([
-        { replay: 0, attempt: 1, startedAt, durationMs: 700, outcome: 'interrupted', error: undefined },
-      ]);
-    });
-
-    test('makes an event ready at once, when its lease was released, for the same attempt again', async () => {
-      const { store, clock } = fixture();
-      const { id } = await store.record(verified());
-      await store.settle(await claimOne(store), 'one', waiting(clock.now()));
-      await claimOne(store);
-      await store.release('one');
-      const again = await claimOne(store, { owner: 'two' });
-      expect(again).toMatchObject({ id, attempts: 2 });
-      await store.settle(again, 'two', HANDLED);
-      const outcomes = (await store.attempts(id)).map(({ attempt, outcome }) => [attempt, outcome]);
-      expect(outcomes).toEqual([
-        [1, 'error'],
-        [2, 'handled'],
-      ]);
-    });
-
-    test('releases nothing, when the owner holds nothing', async () => {
-      const { store } = fixture();
-      await store.record(verified());
-      expect(await store.release('one')).toBe(0);
     });
   });
 }

@@ -9,12 +9,16 @@ export interface ModelEvent {
   status: Status;
   deliveries: number;
   attempts: number;
+  /** starts that were released, and so do not count as attempts */
+  released: number;
+  /** what the event was told when it first ran in this replay */
+  late: boolean | undefined;
   replays: number;
   nextAttemptAt: number | undefined;
   handledAt: number | undefined;
   pruned: boolean;
   lease: { readonly owner: string; readonly startedAt: number; until: number } | undefined;
-  /** outcome by replay and attempt */
+  /** outcome by replay and start */
   readonly outcomes: Map<string, string>;
 }
 
@@ -26,6 +30,8 @@ export function newEvent(id: string, resource: string, eventTime: number): Model
     status: 'pending',
     deliveries: 1,
     attempts: 0,
+    released: 0,
+    late: undefined,
     replays: 0,
     nextAttemptAt: undefined,
     handledAt: undefined,
@@ -45,6 +51,7 @@ export function visible(event: ModelEvent): Partial<StoredEvent> & { pruned: boo
     eventTime,
     status,
     deliveries,
+    starts: startsOf(event),
     attempts,
     replays,
     nextAttemptAt,
@@ -55,14 +62,15 @@ export function visible(event: ModelEvent): Partial<StoredEvent> & { pruned: boo
 
 /** The same of an event as stored. */
 export function visibleOf(event: StoredEvent): ReturnType<typeof visible> {
-  const { id, resource, eventTime, status, deliveries, attempts, replays, nextAttemptAt, handledAt, body } =
-    event;
+  const { id, resource, eventTime, status, deliveries, starts, attempts, replays } = event;
+  const { nextAttemptAt, handledAt, body } = event;
   return {
     id,
     resource,
     eventTime,
     status,
     deliveries,
+    starts,
     attempts,
     replays,
     nextAttemptAt,
@@ -71,8 +79,13 @@ export function visibleOf(event: StoredEvent): ReturnType<typeof visible> {
   };
 }
 
+/** How often it was started since it was recorded or last replayed. */
+export function startsOf({ attempts, released }: ModelEvent): number {
+  return attempts + released;
+}
+
 export function note(event: ModelEvent, outcome: string): void {
-  event.outcomes.set(`${event.replays}/${event.attempts}`, outcome);
+  event.outcomes.set(`${event.replays}/${startsOf(event)}`, outcome);
 }
 
 /** Takes back leases that ran out, one after the other over the length of a lease, and makes ready what waited until now. */
@@ -111,11 +124,11 @@ export function isLate(events: readonly ModelEvent[], { resource, eventTime }: M
 
 /** Whether a claim is the one that an event is leased under now. */
 export function holds(event: ModelEvent, claim: Claim, owner: string): boolean {
-  const { lease, attempts, replays } = event;
+  const { lease, replays } = event;
   return (
     lease?.owner === owner &&
     lease.startedAt === claim.startedAt &&
-    attempts === claim.attempts &&
+    startsOf(event) === claim.starts &&
     replays === claim.replays
   );
 }

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim, EventStore, Settlement, Status } from '../../../src/store/event-store.ts';
-import { HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import { HANDLED, LEASE_MS, RELEASED, request, waiting } from '../../support/claiming.ts';
 import { present } from '../../support/only.ts';
 import { verified } from '../../support/verified-notification.ts';
 import {
@@ -116,10 +116,8 @@ export class ModelRun {
     expect(claims.map(({ eventTime }) => eventTime)).toEqual(oldest);
     for (const claim of claims) {
       const event = this.#event(claim.id);
-      expect(claim).toMatchObject({
-        eventTime: ready.get(event.resource),
-        late: isLate(this.#events, event),
-      });
+      event.late ??= isLate(this.#events, event);
+      expect(claim).toMatchObject({ eventTime: ready.get(event.resource), late: event.late });
       this.#start(event, claim, owner);
     }
     const due = this.#events.flatMap(({ nextAttemptAt, lease }) => nextAttemptAt ?? lease?.until ?? []);
@@ -169,12 +167,16 @@ export class ModelRun {
   }
 
   async #release(owner: Owner): Promise<void> {
-    const held = this.#events.filter(({ lease }) => lease?.owner === nameOf(owner));
-    expect(await this.#stores[owner].release(nameOf(owner))).toBe(held.length);
-    for (const event of held) {
+    const held = this.#claims.filter(
+      (one) => one.owner === owner && holds(this.#event(one.claim.id), one.claim, nameOf(owner)),
+    );
+    for (const { claim } of held) {
+      expect(await this.#stores[owner].settle(claim, nameOf(owner), RELEASED)).toBe(true);
+      const event = this.#event(claim.id);
       note(event, 'interrupted');
       event.status = 'pending';
       event.attempts--;
+      event.released++;
       event.lease = undefined;
     }
   }
@@ -191,6 +193,8 @@ export class ModelRun {
       Object.assign(event, {
         status: 'pending',
         attempts: 0,
+        released: 0,
+        late: undefined,
         nextAttemptAt: undefined,
         handledAt: undefined,
       });

@@ -22,6 +22,7 @@ export function describeRecording(fixture: CurrentFixture): void {
         deliveries: 1,
         lastDeliveryAt: clock.now(),
         status: 'pending',
+        starts: 0,
         attempts: 0,
         replays: 0,
         nextAttemptAt: undefined,

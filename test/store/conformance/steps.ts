@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Claim } from '../../../src/store/event-store.ts';
-import { claimOne, claims, doSteps, HANDLED, LEASE_MS, waiting } from '../../support/claiming.ts';
+import { claimOne, claims, doSteps, HANDLED, LEASE_MS, RELEASED, waiting } from '../../support/claiming.ts';
 import { present } from '../../support/only.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -50,7 +50,7 @@ export function describeSteps(fixture: CurrentFixture): void {
     type Loss = (current: ReturnType<CurrentFixture>, claim: Claim) => Promise<unknown>;
     const lose: Readonly<Record<string, Loss>> = {
       'was settled': ({ store }, claim) => store.settle(claim, 'one', HANDLED),
-      'was released': ({ store }) => store.release('one'),
+      'was released': ({ store }, claim) => store.settle(claim, 'one', RELEASED),
       'was taken over': async ({ store, clock }) => {
         await clock.advance(LEASE_MS);
         return claimOne(store, { owner: 'two' });

@@ -16,6 +16,8 @@ const row = {
   last_delivery_at: 1_700_000_000_000,
   status: 'handled',
   attempts: 1,
+  interrupted: 0,
+  late: null,
   replays: 0,
   next_attempt_at: null,
   handled_at: 1_700_000_000_000,

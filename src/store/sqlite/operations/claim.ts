@@ -19,12 +19,12 @@ export function claim(db: Database): (request: Request) => Claimed {
     `SELECT * FROM events INDEXED BY events_ready
      WHERE resource = +? AND status = 'pending' AND next_attempt_at IS NULL ORDER BY event_time, seq LIMIT 1`,
   );
-  const start = db.prepare(`UPDATE events SET status = 'running', attempts = ? WHERE seq = ?`);
+  const start = db.prepare(`UPDATE events SET status = 'running', attempts = ?, late = ? WHERE seq = ?`);
   const lease = db.prepare(
     'UPDATE lanes SET event = ?, owner = ?, lease_until = ?, started_at = ? WHERE resource = ?',
   );
   const newerHandled = db
-    .prepare<[string, number], number>(
+    .prepare<[string, number], 1>(
       `SELECT 1 FROM events WHERE resource = ? AND event_time > ? AND status = 'handled' LIMIT 1`,
     )
     .pluck();
@@ -46,11 +46,17 @@ export function claim(db: Database): (request: Request) => Claimed {
         queues.free(resource); // the database was changed by hand; this corrects the queue
         continue;
       }
-      const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1 };
-      start.run(row.attempts, row.seq);
+      const late = ready.late ?? newerHandled.get(resource, ready.event_time) ?? 0;
+      const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1, late };
+      start.run(row.attempts, late, row.seq);
       lease.run(row.seq, owner, now + leaseMs, now, resource);
-      const late = newerHandled.get(resource, row.event_time) === 1;
-      claims.push({ ...toEvent(row), body: row.body ?? '', startedAt: now, late, state: stateOf(resource) });
+      claims.push({
+        ...toEvent(row),
+        body: row.body ?? '',
+        startedAt: now,
+        late: late === 1,
+        state: stateOf(resource),
+      });
     }
     return { claims, nextDueAt: nextDue.get(now) ?? undefined };
   };

@@ -22,6 +22,10 @@ export interface EventRow {
   /** a Buffer only from a former version, which stored any value of a handler */
   last_error: string | Buffer | null;
   body: string | null;
+  /** how many starts `attempts` does not count, as a stop cut them short */
+  interrupted: number;
+  /** what its handler was told when it first ran; null before, and in rows of a former version */
+  late: 0 | 1 | null;
 }
 
 /** Reads a row with any content: SQLite keeps any type in any column, and one bad row must not break a list. */
@@ -39,6 +43,7 @@ export function toEvent(row: EventRow): StoredEvent {
     deliveries: row.deliveries,
     lastDeliveryAt: timeOf(row.last_delivery_at) ?? 0,
     status: row.status,
+    starts: row.attempts + row.interrupted,
     attempts: row.attempts,
     replays: row.replays,
     nextAttemptAt: timeOf(row.next_attempt_at),

@@ -3,7 +3,7 @@ import type { Claim } from '../../event-store.ts';
 import { seqFinder } from './events-table.ts';
 
 /** What tells a claim from every other. */
-export type ClaimKey = Pick<Claim, 'id' | 'resource' | 'attempts' | 'replays'>;
+export type ClaimKey = Pick<Claim, 'id' | 'resource' | 'starts' | 'replays'>;
 
 /** The lease that a claim still has. */
 export interface HeldLease {
@@ -19,14 +19,14 @@ export function heldFinder(db: Database): (claim: ClaimKey, owner: string) => He
   );
   const isCurrent = db
     .prepare<[number, number, number], number>(
-      'SELECT 1 FROM events WHERE seq = ? AND attempts = ? AND replays = ?',
+      'SELECT 1 FROM events WHERE seq = ? AND attempts + interrupted = ? AND replays = ?',
     )
     .pluck();
-  return ({ id, resource, attempts, replays }, owner) => {
+  return ({ id, resource, starts, replays }, owner) => {
     const seq = seqOf(id);
     const queue = queueOf.get(resource);
     if (seq === undefined || queue?.event !== seq || queue.owner !== owner) return undefined;
-    // The owner may have lost the lease, and hold the event again in a later attempt.
-    return isCurrent.get(seq, attempts, replays) ? { seq, startedAt: queue.started_at } : undefined;
+    // The owner may have lost the lease, and hold the event again in a later start.
+    return isCurrent.get(seq, starts, replays) ? { seq, startedAt: queue.started_at } : undefined;
   };
 }

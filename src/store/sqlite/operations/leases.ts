@@ -4,11 +4,12 @@ import type { ClaimRequest } from '../../event-store.ts';
 import { resourceQueues } from './resource-queues.ts';
 import { attemptWriter } from './settle.ts';
 
-/** A lease, and the attempt that runs under it. */
+/** A lease, and the start that runs under it. */
 interface Lease {
   resource: string;
   event: number;
   started_at: number;
+  starts: number;
   attempts: number;
   replays: number;
 }
@@ -21,26 +22,6 @@ export function renew(db: Database): (input: { owner: string; until: number }) =
   return ({ owner, until }) => {
     extend.run(until, owner);
     return held.all(owner).map((row) => eventId(row.event_time, row.digest));
-  };
-}
-
-/** Releases the leases of an owner and takes their attempts off the count: a stop cut them short, not a failure. */
-export function release(db: Database): (input: { owner: string; now: number }) => number {
-  const queues = resourceQueues(db);
-  const writeAttempt = attemptWriter(db);
-  const held = db.prepare<[string], Lease>(
-    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts, events.replays
-     FROM lanes JOIN events ON events.seq = lanes.event WHERE lanes.owner = ?`,
-  );
-  const reset = db.prepare(`UPDATE events SET status = 'pending', attempts = attempts - 1 WHERE seq = ?`);
-  return ({ owner, now }) => {
-    const leases = held.all(owner);
-    for (const { resource, event: seq, started_at: startedAt, attempts, replays } of leases) {
-      writeAttempt({ seq, replays, attempts, startedAt, now, outcome: 'interrupted', error: null });
-      reset.run(seq);
-      queues.free(resource);
-    }
-    return leases.length;
   };
 }
 
@@ -60,7 +41,8 @@ export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'>
      WHERE event IS NOT NULL AND lease_until > +:until AND started_at > +:now AND owner <> :owner`,
   );
   const lost = db.prepare<{ now: number; owner: string }, Lease>(
-    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts, events.replays
+    `SELECT lanes.resource, lanes.event, lanes.started_at, events.attempts + events.interrupted AS starts,
+       events.attempts, events.replays
      FROM lanes JOIN events ON events.seq = lanes.event
      WHERE lanes.event IS NOT NULL AND lanes.lease_until <= +:now AND lanes.owner <> :owner
      ORDER BY events.event_time, events.seq`,
@@ -71,11 +53,9 @@ export function recoverLost(db: Database): (request: Omit<ClaimRequest, 'limit'>
   return ({ now, owner, leaseMs, maxAttempts }) => {
     shorten.run({ until: now + leaseMs, now, owner });
     const leases = lost.all({ now, owner });
-    for (const [
-      index,
-      { resource, event: seq, started_at: startedAt, attempts, replays },
-    ] of leases.entries()) {
-      writeAttempt({ seq, replays, attempts, startedAt, now, outcome: 'lost', error: LOST });
+    for (const [index, lease] of leases.entries()) {
+      const { resource, event: seq, started_at: startedAt, starts, attempts, replays } = lease;
+      writeAttempt({ seq, replays, starts, startedAt, now, outcome: 'lost', error: LOST });
       const status = attempts >= maxAttempts ? 'dead' : 'pending';
       const waits = status === 'pending' && index > 0;
       const nextAttemptAt = waits ? now + Math.floor((index * leaseMs) / leases.length) : null;

@@ -36,8 +36,8 @@ interface Reset {
 export function resetEvents(db: Database): (input: Reset) => EventId[] {
   const forget = db.prepare('DELETE FROM steps WHERE event = ?');
   const hold = db.prepare(
-    `UPDATE events SET status = 'pending', replays = replays + iif(${HELD}, 0, 1), attempts = 0, handled_at = NULL,
-       next_attempt_at = :at, last_error = :note
+    `UPDATE events SET status = 'pending', replays = replays + iif(${HELD}, 0, 1), attempts = 0, interrupted = 0, late = NULL,
+       handled_at = NULL, next_attempt_at = :at, last_error = :note
      WHERE seq = :seq`,
   );
   return ({ holder, ids, status, resetSteps, held }) => {

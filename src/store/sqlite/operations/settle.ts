@@ -21,36 +21,43 @@ export function settle(db: Database): (input: Input) => boolean {
     `UPDATE events SET status = :status, next_attempt_at = :nextAttemptAt, last_error = :error, handled_at = :handledAt
      WHERE seq = :seq`,
   );
+  const release = db.prepare(
+    `UPDATE events SET status = 'pending', attempts = attempts - 1, interrupted = interrupted + 1 WHERE seq = ?`,
+  );
   return ({ claim, owner, settlement, now }) => {
     const lease = held(claim, owner);
     if (!lease) return false;
     const { seq, startedAt } = lease;
-    const { resource, attempts, replays } = claim;
+    const { resource, starts, replays } = claim;
     const { status, outcome, error = null, nextAttemptAt = null } = settlement;
     const handledAt = status === 'handled' || status === 'skipped' ? now : null;
-    writeAttempt({ seq, replays, attempts, startedAt, now, outcome, error });
-    end.run({ seq, status, error, nextAttemptAt, handledAt });
+    writeAttempt({ seq, replays, starts, startedAt, now, outcome, error });
+    if (settlement.isUncounted) release.run(seq);
+    else end.run({ seq, status, error, nextAttemptAt, handledAt });
     writeState(resource, settlement.state ?? []);
     queues.free(resource);
     return true;
   };
 }
 
-export interface EndedAttempt {
+export interface EndedStart {
   readonly seq: number;
   readonly replays: number;
-  readonly attempts: number;
+  readonly starts: number;
   readonly startedAt: number;
   readonly now: number;
   readonly outcome: AttemptOutcome;
   readonly error: string | null;
 }
 
-/** Records the end of the current attempt of an event. A released attempt is recorded again at its next end. */
-export function attemptWriter(db: Database): (attempt: EndedAttempt) => void {
+/**
+ * Records the end of the current start of an event. No two have the same number, unless a program of a former version
+ * works on the same database: it gives the number of a released start out again.
+ */
+export function attemptWriter(db: Database): (start: EndedStart) => void {
   const write = db.prepare(
     `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)
-     VALUES (:seq, :replays, :attempts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
+     VALUES (:seq, :replays, :starts, :startedAt, max(0, :now - :startedAt), :outcome, :error)`,
   );
-  return (attempt) => void write.run(attempt);
+  return (start) => void write.run(start);
 }

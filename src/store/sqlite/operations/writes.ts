@@ -1,5 +1,5 @@
 import { claim } from './claim.ts';
-import { release, renew } from './leases.ts';
+import { renew } from './leases.ts';
 import { meta, metaOrSet, ping, settings } from './meta.ts';
 import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
@@ -25,7 +25,6 @@ export const writes = {
   claim,
   renew,
   settle,
-  release,
   step,
   holds,
   saveStep,

@@ -27,8 +27,9 @@ export function timeline(db: Database): (query: Query) => Timeline | undefined {
     const query = { resource: row.resource, time: row.event_time, seq: row.seq, reach: each };
     const rows = [...newer.all(query).reverse(), row, ...older.all(query)];
     const ended = row.handled_at ?? Number.MAX_SAFE_INTEGER;
-    const late = handledBefore.get(row.resource, row.event_time, ended) === 1;
-    return { events: rows.map(toEvent), late };
+    // Null: it has not run yet, or a former version ran it, which did not store what it told the handler.
+    const late = row.late ?? handledBefore.get(row.resource, row.event_time, ended);
+    return { events: rows.map(toEvent), late: late === 1 };
   };
 }
 

@@ -1,0 +1,46 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { present } from '../support/only.ts';
+import { startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+jest.setTimeout(120_000); // processes on a busy machine
+const MAX_ATTEMPTS = 2;
+const stopping = new URL('../support/stopping-handlers.ts', import.meta.url);
+
+let directory: string;
+let store: SqliteStore;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock: systemClock });
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+test('an event whose handler stops its process in order, at every start, ends as dead with a record of each start', async () => {
+  const { id } = await store.record(verified());
+  const env = {
+    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+    SHUTDOWN_GRACE_MS: '0',
+  };
+  let rounds = 0;
+  while (present(await store.event(id)).status === 'pending' && rounds < 3 * MAX_ATTEMPTS) {
+    rounds++;
+    const service = await startProcess(env, stopping);
+    expect(await service.exited).toBe(0);
+  }
+  expect(rounds).toBe(2 * MAX_ATTEMPTS);
+  const starts = 2 * MAX_ATTEMPTS;
+  expect(await store.event(id)).toMatchObject({ status: 'dead', starts, attempts: MAX_ATTEMPTS });
+  const records = (await store.attempts(id)).map(({ attempt, outcome }) => [attempt, outcome]);
+  expect(records).toEqual([1, 2, 3, 4].map((attempt) => [attempt, 'interrupted']));
+});
