@@ -37,6 +37,8 @@ export interface ClaimRequest {
   /** the id of the claiming dispatcher, unique to it */
   readonly owner: string;
   readonly limit: number;
+  /** so many of the limit, the last ones, go to the resources whose oldest ready event is the newest; 0 without it */
+  readonly newest?: number | undefined;
   readonly leaseMs: number;
   /** an event whose lease expires in its last attempt becomes `dead` */
   readonly maxAttempts: number;
@@ -122,7 +124,7 @@ export interface EventStore extends EventSearch {
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 
   /**
-   * Leases ready events, oldest event time first, never two of one resource. Ends expired leases of other owners; events
+   * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other owners; events
    * that were lost together become ready one after the other, over the length of a lease.
    */
   claim(request: ClaimRequest): Promise<Claimed>;

@@ -10,8 +10,8 @@ export interface StoreRequest {
 
 /** With more requests, a commit takes so long that the first of them wait for the last without gain. */
 const MAX_BATCH = 512;
-/** How many other requests go along with waiting acks: enough to make progress, too few to delay an ack noticeably. */
-const MAX_BESIDE_ACKS = 8;
+/** So many other requests go along with waiting acks, or half as many as there are acks: so handlers keep a third of all. */
+const BESIDE_FEW_ACKS = 8;
 
 /** Requests that wait for a connection: acks first, then the others in their order. */
 export class RequestQueue {
@@ -29,7 +29,7 @@ export class RequestQueue {
   /** Takes out the requests of the next commit. */
   next(): StoreRequest[] {
     const first = this.#urgent.splice(0, MAX_BATCH);
-    const room = first.length > 0 ? MAX_BESIDE_ACKS : MAX_BATCH;
+    const room = first.length > 0 ? Math.max(BESIDE_FEW_ACKS, Math.ceil(first.length / 2)) : MAX_BATCH;
     return first.concat(this.#others.splice(0, room));
   }
 

@@ -38,6 +38,28 @@ export function describeClaiming(fixture: CurrentFixture): void {
       );
     });
 
+    test('takes the newest last, as many as are asked for, when there are both old and new', async () => {
+      const { store } = fixture();
+      for (let hours = 0; hours < 6; hours++) {
+        await store.record(verified({ media_id: `media-${hours}`, at: EVENT_TIME + hours * 3_600_000 }));
+      }
+      const hoursOf = async (limit: number, newest: number) =>
+        (await claims(store, { limit, newest })).map(({ resource }) => Number(resource.slice(-1)));
+      expect(await hoursOf(3, 1)).toEqual([0, 1, 5]);
+      expect(await hoursOf(1, 1)).toEqual([4]);
+      expect(await hoursOf(4, 2)).toEqual([2, 3]);
+    });
+
+    test('takes the oldest event of a resource first, when its resource is taken for its newest', async () => {
+      const { store } = fixture();
+      for (const hours of [1, 2, 3]) {
+        await store.record(verified({ media_id: 'busy', at: EVENT_TIME + hours * 3_600_000 }));
+      }
+      await store.record(verified({ media_id: 'old', at: EVENT_TIME }));
+      const claim = only(await claims(store, { limit: 1, newest: 1 }));
+      expect(claim).toMatchObject({ resource: 'media:busy', eventTime: EVENT_TIME + 3_600_000 });
+    });
+
     test('gives no more than the limit, when more is ready', async () => {
       const { store } = fixture();
       for (let number = 0; number < 5; number++) {

@@ -20,7 +20,7 @@ type Owner = 0 | 1;
 
 export type Operation =
   | { readonly do: 'record'; readonly owner: Owner; readonly media: number; readonly at: number }
-  | { readonly do: 'claim'; readonly owner: Owner; readonly limit: number }
+  | { readonly do: 'claim'; readonly owner: Owner; readonly limit: number; readonly newest: number }
   | {
       readonly do: 'settle';
       readonly which: number;
@@ -52,7 +52,7 @@ export class ModelRun {
       case 'record':
         return this.#record(operation.owner, operation.media, operation.at);
       case 'claim':
-        return this.#claim(operation.owner, operation.limit);
+        return this.#claim(operation);
       case 'settle':
         return this.#settle(operation.which, operation.status, operation.after);
       case 'renew':
@@ -81,7 +81,7 @@ export class ModelRun {
     for (const owner of [0, 1] as const) await this.#release(owner);
     await this.#clock.advance(LEASE_MS);
     for (let left = 1000; left > 0 && heads(this.#due()).size > 0; left--) {
-      await this.#claim(0, 4);
+      await this.#claim({ do: 'claim', owner: 0, limit: 4, newest: 1 });
       for (const { claim, owner } of this.#claims.splice(0)) await this.#end(claim, owner, HANDLED);
     }
     await this.compare();
@@ -107,13 +107,15 @@ export class ModelRun {
     else this.#events.push(newEvent(id, notification.resource, at));
   }
 
-  async #claim(owner: Owner, limit: number): Promise<void> {
+  async #claim({ owner, limit, newest }: Operation & { do: 'claim' }): Promise<void> {
     await this.#renew(owner); // an owner that claims is alive, and keeps its leases
     fallDue(this.#events, this.#now());
     const ready = heads(this.#events);
-    const oldest = [...ready.values()].sort((a, b) => a - b).slice(0, limit);
-    const { claims, nextDueAt } = await this.#stores[owner].claim(request({ owner: nameOf(owner), limit }));
-    expect(claims.map(({ eventTime }) => eventTime)).toEqual(oldest);
+    const times = [...ready.values()].sort((a, b) => a - b);
+    const expected = times.splice(0, limit - newest).concat(times.toReversed().slice(0, newest));
+    const asked = request({ owner: nameOf(owner), limit, newest });
+    const { claims, nextDueAt } = await this.#stores[owner].claim(asked);
+    expect(claims.map(({ eventTime }) => eventTime)).toEqual(expected);
     for (const claim of claims) {
       const event = this.#event(claim.id);
       event.late ??= isLate(this.#events, event);

@@ -21,7 +21,9 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   {
     weight: 5,
-    arbitrary: fc.record({ do: fc.constant('claim'), owner, limit: fc.integer({ min: 1, max: 4 }) }),
+    arbitrary: fc
+      .record({ do: fc.constant('claim'), owner, limit: fc.integer({ min: 1, max: 4 }), newest: fc.nat(4) })
+      .map((claim) => ({ ...claim, newest: Math.min(claim.newest, claim.limit) })),
   },
   {
     weight: 6,

@@ -12,9 +12,8 @@ export function claim(db: Database): (request: Request) => Claimed {
   const recover = recoverLost(db);
   const wake = wakeWaiting(db);
   const stateOf = state(db);
-  const freeQueues = db
-    .prepare<[number], string>('SELECT resource FROM lanes WHERE event IS NULL ORDER BY head LIMIT +?')
-    .pluck();
+  const oldestQueues = freeQueues(db, 'ASC');
+  const newestQueues = freeQueues(db, 'DESC');
   const oldestReady = db.prepare<[string], EventRow>(
     `SELECT * FROM events INDEXED BY events_ready
      WHERE resource = +? AND status = 'pending' AND next_attempt_at IS NULL ORDER BY event_time, seq LIMIT 1`,
@@ -36,15 +35,15 @@ export function claim(db: Database): (request: Request) => Claimed {
     )
     .pluck();
 
-  return ({ owner, limit, leaseMs, maxAttempts, spareLost, now }) => {
+  return ({ owner, limit, newest = 0, leaseMs, maxAttempts, spareLost, now }) => {
     if (!spareLost) recover({ owner, leaseMs, maxAttempts, now });
     wake(now);
     const claims: Claim[] = [];
-    for (const resource of freeQueues.all(limit)) {
+    const take = (resource: string): void => {
       const ready = oldestReady.get(resource);
       if (!ready) {
         queues.free(resource); // the database was changed by hand; this corrects the queue
-        continue;
+        return;
       }
       const late = ready.late ?? newerHandled.get(resource, ready.event_time) ?? 0;
       const row: EventRow = { ...ready, status: 'running', attempts: ready.attempts + 1, late };
@@ -57,9 +56,20 @@ export function claim(db: Database): (request: Request) => Claimed {
         late: late === 1,
         state: stateOf(resource),
       });
-    }
+    };
+    oldestQueues.all(limit - newest).forEach(take);
+    if (newest > 0) newestQueues.all(newest).forEach(take); // those that are still free
     return { claims, nextDueAt: nextDue.get(now) ?? undefined };
   };
+}
+
+/** The resource queues that have something ready and nothing running, by the event time of their oldest ready event. */
+function freeQueues(db: Database, order: 'ASC' | 'DESC') {
+  return db
+    .prepare<[number], string>(
+      `SELECT resource FROM lanes WHERE event IS NULL ORDER BY head ${order} LIMIT +?`,
+    )
+    .pluck();
 }
 
 const WAVE = 1000;
