@@ -2,7 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
-import { type StoreLink, unavailable, unopened } from './store-link.ts';
+import {
+  errorOf,
+  type StoreLink,
+  unavailable,
+  unopened,
+  unstorableInput,
+  unstorableOutput,
+} from './store-link.ts';
 
 /** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;
@@ -16,7 +23,7 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  private constructor(connection: Connection) {
+  constructor(connection: Connection) {
     this.#connection = connection;
   }
 
@@ -38,13 +45,30 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
 
   async #run<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
     await setImmediate(); // signals and timers come through between long series of requests
-    const [reply] = this.#connection.run([{ name, input }]);
-    if (reply && 'output' in reply) return reply.output as OutputOf<O, N>;
-    throw unavailable(reply?.error.message ?? 'no reply');
+    const [reply] = this.#connection.run([{ name, input: copyOf(name, input) }]);
+    if (reply && 'output' in reply) return copyBack(reply.output) as OutputOf<O, N>;
+    throw errorOf(reply);
   }
 
   close(): Promise<void> {
     this.#closed ??= Promise.allSettled(this.#underWay).then(() => this.#connection.close());
     return this.#closed;
+  }
+}
+
+/** A copy, as a thread gets: what no thread could take is refused here too. */
+function copyOf(name: string, input: unknown): unknown {
+  try {
+    return structuredClone(input);
+  } catch (cause) {
+    throw unstorableInput(name, cause);
+  }
+}
+
+function copyBack(output: unknown): unknown {
+  try {
+    return structuredClone(output);
+  } catch (cause) {
+    throw errorOf(unstorableOutput(cause));
   }
 }
