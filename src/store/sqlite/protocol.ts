@@ -52,5 +52,5 @@ export const urgent: ReadonlySet<string> = new Set(['record']);
  */
 export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'release', 'step']);
 
-/** Requests that SQLite allows only outside of transactions, so that they share no commit. */
-export const alone: ReadonlySet<string> = new Set(['emptyLog', 'rewrite']);
+/** Requests that SQLite allows only outside of transactions, so that they share no commit and no batch. */
+export const alone: ReadonlySet<string> = new Set(['resetLog', 'emptyLog', 'rewrite']);

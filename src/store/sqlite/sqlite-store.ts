@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -21,6 +21,7 @@ import type { Mode } from './connection.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
+import { ReadGate } from './read-gate.ts';
 import { replayAll } from './replay-all.ts';
 import { LazyLink, type StoreLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
@@ -75,8 +76,14 @@ export class SqliteStore implements EventStore {
       return LocalLink.open<O>(path, mode);
     };
     const write: Writer = await openLink('write');
-    const read: Reader = new LazyLink<typeof reads>(() => openLink('read'));
     try {
+      const read: Reader = new ReadGate<typeof reads>(
+        new LazyLink<typeof reads>(() => openLink<typeof reads>('read')),
+        {
+          path: `${realpathSync(path)}-wal`,
+          reset: () => write.request('resetLog', undefined),
+        },
+      );
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
       return new SqliteStore(write, read, vault, clock);
     } catch (error) {
