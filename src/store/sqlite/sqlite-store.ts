@@ -129,20 +129,33 @@ export class SqliteStore implements EventStore {
     return this.#read.request('attempts', id);
   }
 
-  events(filter: EventFilter, page: Page) {
-    return this.#read.request('events', { filter, page });
+  events(filter: EventFilter, { before, limit }: Page) {
+    return inSteps(limit, (at, left) =>
+      this.#read.request('events', { filter, from: before, at, limit: left }),
+    );
   }
 
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
-    return this.#read.request('eventsAfter', { filter, after, limit });
+    return inSteps(limit, (at, left) =>
+      this.#read.request('eventsAfter', { filter, from: after, at, limit: left }),
+    );
   }
 
   receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
-    return this.#read.request('receivedAfter', { filter, after, limit });
+    return inSteps(limit, (at, left) =>
+      this.#read.request('receivedAfter', { filter, from: after, at, limit: left }),
+    );
   }
 
-  count(filter: EventFilter) {
-    return this.#read.request('count', filter);
+  async count(filter: EventFilter) {
+    let total = 0;
+    let at: number | undefined;
+    do {
+      const { events, next } = await this.#read.request('count', { filter, at });
+      total += events;
+      at = next;
+    } while (at !== undefined);
+    return total;
   }
 
   overview() {
@@ -261,6 +274,26 @@ export class SqliteStore implements EventStore {
     await this.#read.close();
     await this.#write.close();
   }
+}
+
+interface Step<T> {
+  readonly found: readonly T[];
+  readonly next: number | undefined;
+}
+
+/** Lists in short steps, since no query may read for long. */
+async function inSteps<T>(
+  limit: number,
+  step: (at: number | undefined, left: number) => Promise<Step<T>>,
+): Promise<readonly T[]> {
+  const first = await step(undefined, limit);
+  const all = [...first.found];
+  for (let at = first.next; at !== undefined; ) {
+    const { found, next } = await step(at, limit - all.length);
+    all.push(...found);
+    at = next;
+  }
+  return all;
 }
 
 function makeDirectory(path: string): void {
