@@ -4,6 +4,8 @@ export type ErrorCode =
   | 'CONFIG_INVALID'
   /** The store cannot read or commit now; trying again later may help. */
   | 'STORE_UNAVAILABLE'
+  /** A value cannot be passed to the store, or from it: it has a function in it, a symbol, a getter that throws, or the like. */
+  | 'VALUE_UNSTORABLE'
   /** The database cannot be used at all by this version or with this key. */
   | 'STORE_UNUSABLE'
   /** The address is taken, or not to be had. */

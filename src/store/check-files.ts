@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inspectDatabase } from './sqlite/inspect-database.ts';
+import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
@@ -10,6 +11,8 @@ const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
 const SCARCE = 1024 * MIB;
 const TOO_LITTLE = 64 * MIB;
+/** The kit's own queries never make the log as long as this. */
+const VERY_LONG_LOG = 4 * LONGEST_LOG;
 /** The mode bits of everybody but the owner. */
 const NOT_OWNER = 0o077;
 
@@ -37,7 +40,7 @@ function nearest(directory: string): string {
 
 /** Checks the database without changing it. The store would bring an older one up to date. */
 export function checkDatabase(path: string): { readonly finding: Finding; readonly isUsable: boolean } {
-  const { ok, warn, fail } = findingsOf('database');
+  const { warn, fail } = findingsOf('database');
   const unusable = (finding: Finding) => ({ finding, isUsable: false });
   if (!existsSync(path)) {
     return unusable(
@@ -45,6 +48,7 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     );
   }
   try {
+    const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0; // before this check reads for long itself
     const { version, known, problems } = inspectDatabase(path);
     if (version > known) {
       return unusable(
@@ -63,19 +67,36 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
         ),
       );
     }
-    const open = openTo(path);
-    const finding =
-      open === undefined
-        ? ok(`${path}, schema version ${version}, intact`)
-        : (open.isEverybody ? fail : warn)(
-            `${open.who} may read ${open.file} (mode ${open.mode}): chmod 600 ${open.file}, unless this is meant`,
-          );
-    return { finding, isUsable: true };
+    return { finding: access(path) ?? log(path, logBytes) ?? intact(path, version), isUsable: true };
   } catch (error) {
     return unusable(
       fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
     );
   }
+}
+
+function intact(path: string, version: number): Finding {
+  return findingsOf('database').ok(`${path}, schema version ${version}, intact`);
+}
+
+/** The finding for a log that grows without end; undefined if it does not. */
+function log(path: string, bytes: number): Finding | undefined {
+  if (bytes <= VERY_LONG_LOG) return undefined;
+  return findingsOf('database').warn(
+    `its log ${path}-wal has ${Math.floor(bytes / MIB)} MiB, as a program keeps a read transaction open: end that program; fuser ${path} lists those that have it open`,
+  );
+}
+
+/** The finding for a database that others may read; undefined if only its owner may. */
+function access(path: string): Finding | undefined {
+  const { warn, fail } = findingsOf('database');
+  const open = openTo(path);
+  return (
+    open &&
+    (open.isEverybody ? fail : warn)(
+      `${open.who} may read ${open.file} (mode ${open.mode}): chmod 600 ${open.file}, unless this is meant`,
+    )
+  );
 }
 
 /** Finds out who beside the owner may read the database or its log; undefined if only the owner may. */

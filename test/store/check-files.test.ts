@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { checkDatabase, checkDisk, checkKeyFile } from '../../src/store/check-files.ts';
+import { LONGEST_LOG } from '../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -80,5 +81,19 @@ describe('the key file', () => {
 
   test('is not needed, when SECRETS_KEY is set', () => {
     expect(checkKeyFile(`${path}.key`, { SECRETS_KEY: Buffer.alloc(32) }).result).toBe('ok');
+  });
+});
+
+describe('the log', () => {
+  test('is warned of, when it is very long, with who may keep it so, and not once it is short again', async () => {
+    const store = await SqliteStore.open({ path, clock: new VirtualClock() });
+    await store.ping();
+    const length = statSync(`${path}-wal`).size;
+    truncateSync(`${path}-wal`, 5 * LONGEST_LOG);
+    expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result: 'warn' } });
+    expect(checkDatabase(path).finding.detail).toMatch(/ has \d+ MiB, as a program keeps .* fuser /);
+    truncateSync(`${path}-wal`, length);
+    expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result: 'ok' } });
+    await store.close();
   });
 });

@@ -1,8 +1,15 @@
 import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
-import type { InputOf, Operations, OutputOf } from './protocol.ts';
+import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
 import { RequestQueue } from './request-queue.ts';
-import { type StoreLink, unavailable, unopened } from './store-link.ts';
+import {
+  errorOf,
+  type StoreLink,
+  unavailable,
+  unopened,
+  unstorableInput,
+  unstorableOutput,
+} from './store-link.ts';
 
 /** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;
@@ -17,7 +24,7 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   #idle = () => {};
   #closed: Promise<void> | undefined;
 
-  private constructor(connection: Connection) {
+  constructor(connection: Connection) {
     this.#connection = connection;
   }
 
@@ -33,8 +40,9 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
     return new Promise<unknown>((resolve, reject) => {
       if (this.#closed) return reject(unavailable('the store is closed'));
+      const copy = copyOf(name, input);
       if (this.#waiting.length === 0) this.#runSoon();
-      this.#waiting.push({ name, input, resolve, reject });
+      this.#waiting.push({ name, input: copy, resolve, reject });
     }) as Promise<OutputOf<O, N>>;
   }
 
@@ -57,11 +65,28 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
     const requests = this.#waiting.next();
     const replies = this.#connection.run(requests.map(({ name, input }) => ({ name, input })));
     for (const [index, request] of requests.entries()) {
-      const reply = replies[index];
+      const reply = copyOfReply(replies[index]);
       if (reply && 'output' in reply) request.resolve(reply.output);
-      else request.reject(unavailable(reply?.error.message ?? 'no reply'));
+      else request.reject(errorOf(reply));
     }
     if (this.#waiting.length > 0) this.#runSoon();
     else this.#idle();
+  }
+}
+
+/** A copy, as a thread gets: what no thread could take is refused here too. */
+function copyOf(name: string, input: unknown): unknown {
+  try {
+    return structuredClone(input);
+  } catch (cause) {
+    throw unstorableInput(name, cause);
+  }
+}
+
+function copyOfReply(reply: Replies[number] | undefined): Replies[number] | undefined {
+  try {
+    return structuredClone(reply);
+  } catch (cause) {
+    return unstorableOutput(cause);
   }
 }

@@ -13,6 +13,13 @@ const BUSY_TIMEOUT_MS = 5000;
  * and again, and a checkpoint moves each only once. Four times the default of SQLite.
  */
 const LOG_PAGES = 4000;
+/** The same in bytes: a page has a header of 24 bytes there. */
+export const LOG_BYTES = LOG_PAGES * (4096 + 24);
+/**
+ * A longer log should have begun anew: something reads from it all the time. The commits after a checkpoint make the log no
+ * longer than this by themselves, and a longer file is cut to it: a log that writes into the blocks that it has is faster.
+ */
+export const LONGEST_LOG = 1.5 * LOG_BYTES;
 
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
@@ -27,6 +34,7 @@ export function openWriter(path: string): Database.Database {
   db.pragma('fullfsync = ON');
   db.pragma('checkpoint_fullfsync = ON');
   db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
+  db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
   migrate(db, path);
   return db;
 }

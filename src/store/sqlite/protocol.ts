@@ -18,6 +18,15 @@ export type Replies = readonly (
 /** The first message of a thread: whether its database could be opened. */
 export type Opened = { readonly opened: true } | { readonly opened: false; readonly message: string };
 
+/**
+ * To a store thread: requests; `close`; or `singly`, when the replies could not be read together: it posts each of them
+ * again, alone.
+ */
+export type ToThread = Batch | 'close' | 'singly';
+
+/** From a store thread: the replies to a batch; or `unreadable`, when it could not read the batch, and has done nothing of it. */
+export type FromThread = Replies | 'unreadable';
+
 const TAG = 'hookkit';
 
 /**
@@ -43,5 +52,5 @@ export const urgent: ReadonlySet<string> = new Set(['record']);
  */
 export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'step', 'holds']);
 
-/** Requests that SQLite allows only outside of transactions, so that they share no commit. */
-export const alone: ReadonlySet<string> = new Set(['emptyLog', 'rewrite']);
+/** Requests that SQLite allows only outside of transactions, so that they share no commit and no batch. */
+export const alone: ReadonlySet<string> = new Set(['resetLog', 'emptyLog', 'rewrite']);

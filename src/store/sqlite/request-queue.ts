@@ -1,4 +1,4 @@
-import { urgent } from './protocol.ts';
+import { alone, urgent } from './protocol.ts';
 
 /** A request that waits for its reply. */
 export interface StoreRequest {
@@ -13,21 +13,29 @@ const MAX_BATCH = 512;
 /** So many other requests go along with waiting acks, or half as many as there are acks: so handlers keep a third of all. */
 const BESIDE_FEW_ACKS = 8;
 
-/** Requests that wait for a connection: acks first, then the others in their order. */
+/** Requests that wait for a connection: those that go alone first, then acks, then the others in their order. */
 export class RequestQueue {
+  #alone: StoreRequest[] = [];
   #urgent: StoreRequest[] = [];
   #others: StoreRequest[] = [];
 
   get length(): number {
-    return this.#urgent.length + this.#others.length;
+    return this.#alone.length + this.#urgent.length + this.#others.length;
   }
 
   push(request: StoreRequest): void {
-    (urgent.has(request.name) ? this.#urgent : this.#others).push(request);
+    this.#queueOf(request).push(request);
   }
 
-  /** Takes out the requests of the next commit. */
+  #queueOf({ name }: StoreRequest): StoreRequest[] {
+    if (alone.has(name)) return this.#alone;
+    return urgent.has(name) ? this.#urgent : this.#others;
+  }
+
+  /** Takes out the requests of the next batch. */
   next(): StoreRequest[] {
+    const one = this.#alone.shift();
+    if (one) return [one]; // with acks in its batch, each of them would have a commit of its own
     const first = this.#urgent.splice(0, MAX_BATCH);
     const room = first.length > 0 ? Math.max(BESIDE_FEW_ACKS, Math.ceil(first.length / 2)) : MAX_BATCH;
     return first.concat(this.#others.splice(0, room));
@@ -35,6 +43,6 @@ export class RequestQueue {
 
   /** Takes out all requests. */
   clear(): StoreRequest[] {
-    return [...this.#urgent.splice(0), ...this.#others.splice(0)];
+    return [...this.#alone.splice(0), ...this.#urgent.splice(0), ...this.#others.splice(0)];
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -22,6 +22,7 @@ import type { ClaimKey } from './operations/held.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
+import { ReadGate } from './read-gate.ts';
 import { replayAll } from './replay-all.ts';
 import { LazyLink, type StoreLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
@@ -76,8 +77,14 @@ export class SqliteStore implements EventStore {
       return LocalLink.open<O>(path, mode);
     };
     const write: Writer = await openLink('write');
-    const read: Reader = new LazyLink<typeof reads>(() => openLink('read'));
     try {
+      const read: Reader = new ReadGate<typeof reads>(
+        new LazyLink<typeof reads>(() => openLink<typeof reads>('read')),
+        {
+          path: `${realpathSync(path)}-wal`,
+          reset: () => write.request('resetLog', undefined),
+        },
+      );
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
       return new SqliteStore(write, read, vault, clock);
     } catch (error) {
@@ -131,20 +138,33 @@ export class SqliteStore implements EventStore {
     return this.#read.request('attempts', id);
   }
 
-  events(filter: EventFilter, page: Page) {
-    return this.#read.request('events', { filter, page });
+  events(filter: EventFilter, { before, limit }: Page) {
+    return inSteps(limit, (at, left) =>
+      this.#read.request('events', { filter, from: before, at, limit: left }),
+    );
   }
 
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
-    return this.#read.request('eventsAfter', { filter, after, limit });
+    return inSteps(limit, (at, left) =>
+      this.#read.request('eventsAfter', { filter, from: after, at, limit: left }),
+    );
   }
 
   receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
-    return this.#read.request('receivedAfter', { filter, after, limit });
+    return inSteps(limit, (at, left) =>
+      this.#read.request('receivedAfter', { filter, from: after, at, limit: left }),
+    );
   }
 
-  count(filter: EventFilter) {
-    return this.#read.request('count', filter);
+  async count(filter: EventFilter) {
+    let total = 0;
+    let at: number | undefined;
+    do {
+      const { events, next } = await this.#read.request('count', { filter, at });
+      total += events;
+      at = next;
+    } while (at !== undefined);
+    return total;
   }
 
   overview() {
@@ -272,6 +292,26 @@ export class SqliteStore implements EventStore {
 /** What tells a claim from every other, without the body of its event. */
 function keyOf({ id, resource, starts, replays }: Claim): ClaimKey {
   return { id, resource, starts, replays };
+}
+
+interface Step<T> {
+  readonly found: readonly T[];
+  readonly next: number | undefined;
+}
+
+/** Lists in short steps, since no query may read for long. */
+async function inSteps<T>(
+  limit: number,
+  step: (at: number | undefined, left: number) => Promise<Step<T>>,
+): Promise<readonly T[]> {
+  const first = await step(undefined, limit);
+  const all = [...first.found];
+  for (let at = first.next; at !== undefined; ) {
+    const { found, next } = await step(at, limit - all.length);
+    all.push(...found);
+    at = next;
+  }
+  return all;
 }
 
 function makeDirectory(path: string): void {

@@ -1,5 +1,6 @@
 import { KitError } from '../../base/errors.ts';
-import type { InputOf, Operations, OutputOf } from './protocol.ts';
+import { shown } from '../../base/thrown.ts';
+import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
 
 /** The way to a connection, which does one operation a request. */
 export interface StoreLink<O extends Operations> {
@@ -40,6 +41,32 @@ export function unopened(path: string, message: string): KitError {
 
 export function unavailable(message: string): KitError {
   return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
+}
+
+/** The error of a request whose input cannot be passed to its connection. Nothing of it was done. */
+export function unstorableInput(name: string, cause: unknown): KitError {
+  return new KitError(
+    UNSTORABLE,
+    `${name} got a value that the store cannot take (${shown(cause)}): give it plain data, without functions or symbols`,
+    { cause },
+  );
+}
+
+/** The reply in place of an output that cannot be passed back. What the request had to write is written. */
+export function unstorableOutput(cause: unknown): Failed {
+  return {
+    error: { message: `the store cannot give back what it found (${shown(cause)})`, code: UNSTORABLE },
+  };
+}
+
+const UNSTORABLE = 'VALUE_UNSTORABLE';
+
+type Failed = Extract<Replies[number], { readonly error: object }>;
+
+/** The error of a request, by the reply to it. */
+export function errorOf(reply: Failed | undefined): KitError {
+  if (reply?.error.code === UNSTORABLE) return new KitError(UNSTORABLE, reply.error.message);
+  return unavailable(reply?.error.message ?? 'no reply');
 }
 
 /** Advice for the user, by the message of SQLite. */

@@ -2,7 +2,8 @@ import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
-import { type Batch, contentOf, type Opened, tagged } from './protocol.ts';
+import { type Opened, tagged } from './protocol.ts';
+import { serveBatches } from './serve-batches.ts';
 
 /** Runs on a worker thread: one connection, one batch at a time. */
 const { path, mode } = workerData as { path: string; mode: Mode };
@@ -38,13 +39,7 @@ async function serve(): Promise<void> {
     return;
   }
   port.postMessage(tagged<Opened>({ opened: true }));
-  port.on('message', (message: unknown) => {
-    const batch = contentOf<Batch | 'close'>(message);
-    if (batch === undefined) return;
-    if (batch !== 'close') return port.postMessage(tagged(connection.run(batch)));
-    connection.close();
-    return port.close();
-  });
+  serveBatches(port, connection);
 }
 
 await serve();

@@ -1,19 +1,26 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
 import {
-  type Batch,
   contentOf,
+  type FromThread,
   type InputOf,
   type Opened,
   type Operations,
   type OutputOf,
   type Replies,
+  type ToThread,
   tagged,
 } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
-import { type StoreLink, unavailable, unopened } from './store-link.ts';
+import {
+  errorOf,
+  type StoreLink,
+  unavailable,
+  unopened,
+  unstorableInput,
+  unstorableOutput,
+} from './store-link.ts';
 
 /**
  * The link to one store thread. Requests of one turn of the event loop, or made while the thread works on a batch, share
@@ -23,7 +30,11 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   readonly #worker: Worker;
   readonly #onBatch: ((ms: number) => void) | undefined;
   readonly #waiting = new RequestQueue();
+  /** requests that could not be posted together: each goes alone, so that only those fail that no thread can take */
+  readonly #apart: StoreRequest[] = [];
   #underWay: StoreRequest[] | undefined;
+  /** the replies so far that the thread gives again, one by one; undefined while they come together */
+  #again: Replies[number][] | undefined;
   #isSendingSoon = false;
   #sentAt = 0;
   #failure: Error | undefined;
@@ -34,9 +45,11 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     this.#worker = worker;
     this.#onBatch = onBatch;
     worker.on('message', (message: unknown) => {
-      const replies = contentOf<Replies>(message);
-      if (replies) this.#receive(replies);
+      const content = contentOf<FromThread>(message);
+      if (content === 'unreadable') this.#onUnreadBatch();
+      else if (content) this.#onReplies(content);
     });
+    worker.on('messageerror', (cause) => this.#onUnreadableReplies(cause));
     worker.on('error', (error) => {
       this.#fail(error);
       // Without its thread the store is gone for good: the process ends, and its supervisor starts it again.
@@ -57,6 +70,15 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     onBatch?: (ms: number) => void,
   ): Promise<ThreadLink<O>> {
     const worker = new Worker(new URL('./store-thread.ts', import.meta.url), { workerData: { path, mode } });
+    return ThreadLink.over(worker, path, onBatch);
+  }
+
+  /** The same with a thread that was started already. */
+  static async over<O extends Operations>(
+    worker: Worker,
+    path: string,
+    onBatch?: (ms: number) => void,
+  ): Promise<ThreadLink<O>> {
     const opened = await openedBy(worker);
     if (opened.opened) return new ThreadLink<O>(worker, onBatch);
     await worker.terminate();
@@ -65,7 +87,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
 
   /** How many requests have no reply yet. */
   get pending(): number {
-    return this.#waiting.length + (this.#underWay?.length ?? 0);
+    return this.#apart.length + this.#waiting.length + (this.#underWay?.length ?? 0);
   }
 
   request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
@@ -85,7 +107,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     if (this.#failure) return;
     if (this.pending > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     const exited = once(this.#worker, 'exit');
-    this.#worker.postMessage(tagged('close'));
+    this.#worker.postMessage(tagged<ToThread>('close'));
     await exited;
   }
 
@@ -99,23 +121,55 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   }
 
   #send(): void {
-    if (this.#underWay || this.#waiting.length === 0 || this.#failure) return;
-    const requests = this.#waiting.next();
-    try {
-      this.#post(requests);
-    } catch {
-      // Some input cannot be posted to a thread. Only its request fails; the others are posted as copies.
-      const copies = requests.flatMap(copied);
-      if (copies.length > 0) this.#post(copies);
-      else if (this.pending === 0) this.#idle();
-      else this.#sendSoon();
-    }
+    if (this.#underWay || this.#failure) return;
+    while (!this.#underWay && this.pending > 0) this.#post(this.#next());
+    if (this.pending === 0) this.#idle();
+  }
+
+  #next(): StoreRequest[] {
+    const alone = this.#apart.shift();
+    return alone ? [alone] : this.#waiting.next();
   }
 
   #post(requests: StoreRequest[]): void {
-    this.#worker.postMessage(tagged<Batch>(requests.map(({ name, input }) => ({ name, input }))));
-    this.#underWay = requests;
-    this.#sentAt = systemClock.monotonic();
+    try {
+      this.#worker.postMessage(tagged<ToThread>(requests.map(({ name, input }) => ({ name, input }))));
+      this.#underWay = requests;
+      this.#sentAt = systemClock.monotonic();
+    } catch (cause) {
+      this.#separate(requests, cause);
+    }
+  }
+
+  /** Some input cannot be passed to a thread, such as a function. Alone, only its own request fails. */
+  #separate(requests: readonly StoreRequest[], cause: unknown): void {
+    const [first] = requests;
+    if (first && requests.length === 1) first.reject(unstorableInput(first.name, cause));
+    else this.#apart.push(...requests);
+  }
+
+  #onUnreadBatch(): void {
+    const requests = this.#underWay ?? [];
+    this.#underWay = undefined;
+    this.#separate(requests, new Error('the store thread could not read it'));
+    this.#send();
+  }
+
+  #onReplies(replies: Replies): void {
+    const all = [...(this.#again ?? []), ...replies];
+    this.#again = this.#again && all.length < (this.#underWay?.length ?? 0) ? all : undefined;
+    if (!this.#again) this.#receive(all);
+  }
+
+  /** Node could not make values of a message again. Of several replies, the thread posts each again, alone. */
+  #onUnreadableReplies(cause: Error): void {
+    if (!this.#underWay) return;
+    if (this.#again || this.#underWay.length === 1) {
+      this.#onReplies([unstorableOutput(cause)]);
+    } else {
+      this.#again = [];
+      this.#worker.postMessage(tagged<ToThread>('singly'));
+    }
   }
 
   #receive(replies: Replies): void {
@@ -124,12 +178,12 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     this.#onBatch?.(systemClock.monotonic() - this.#sentAt);
     // A lock refuses the waiting requests too: tried batch after batch, the last would wait for minutes.
     const isLocked = replies.some((reply) => 'error' in reply && reply.error.code?.startsWith('SQLITE_BUSY'));
-    const refused = isLocked ? this.#waiting.clear() : [];
-    this.#send();
+    const refused = isLocked ? this.#clear() : [];
+    if (this.pending > 0) this.#send();
     for (const [index, request] of requests.entries()) {
       const reply = replies[index];
       if (reply && 'output' in reply) request.resolve(reply.output);
-      else request.reject(unavailable(reply?.error.message ?? 'no reply'));
+      else request.reject(errorOf(reply));
     }
     for (const request of refused) request.reject(unavailable('the database is locked'));
     if (this.pending === 0) this.#idle();
@@ -137,22 +191,16 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
 
   #fail(error: Error): void {
     this.#failure ??= error;
-    for (const request of [...(this.#underWay ?? []), ...this.#waiting.clear()]) {
+    for (const request of [...(this.#underWay ?? []), ...this.#clear()]) {
       request.reject(unavailable(this.#failure.message));
     }
     this.#underWay = undefined;
     this.#idle();
   }
-}
 
-/** A request with a copy of its input. If the input cannot be copied, the request is rejected and left out. */
-function copied(request: StoreRequest): StoreRequest[] {
-  try {
-    return [{ ...request, input: structuredClone(request.input) }];
-  } catch (cause) {
-    const problem = `${request.name} got a value that the store cannot take: ${messageOf(cause)}`;
-    request.reject(new TypeError(problem, { cause }));
-    return [];
+  /** Takes out the requests that were not posted. */
+  #clear(): StoreRequest[] {
+    return [...this.#apart.splice(0), ...this.#waiting.clear()];
   }
 }
 

@@ -109,7 +109,7 @@ describe('a batch', () => {
     expect(await Promise.allSettled(calls)).toMatchObject([
       { value: { status: 'accepted' } },
       { reason: expect.objectContaining({ message: expect.stringMatching(/^saveStep got a value/) }) },
-      { reason: expect.any(TypeError) },
+      { reason: { code: 'VALUE_UNSTORABLE' } },
       { value: { status: 'accepted' } },
     ]);
     // Alone in its batch, with a close that waits for it.

@@ -15,10 +15,13 @@ export function meta(db: Database): (name: string) => Uint8Array | undefined {
   return (name) => get.get(name);
 }
 
-/** Writes a page, since an empty commit succeeds even on a full disk. */
+/**
+ * Writes a page, since an empty commit succeeds even on a full disk. The value is another one each time: SQLite writes no
+ * page for a row that gets the value that it has.
+ */
 export function ping(db: Database): () => void {
   const write = db.prepare(
-    "INSERT INTO meta VALUES ('ping', '') ON CONFLICT (name) DO UPDATE SET value = ''",
+    "INSERT INTO meta VALUES ('ping', randomblob(16)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   );
   return () => void write.run();
 }

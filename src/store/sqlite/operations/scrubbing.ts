@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { checkpoint } from './checkpoint.ts';
 import { meta, metaOrSet } from './meta.ts';
 
 /** Set if every freed page was zeroed, from the first write on or since the last VACUUM. */
@@ -15,15 +16,7 @@ export function markZeroed(db: Database): () => void {
 
 /** Moves the log into the file and empties it; false if another process still reads an older state from the log. */
 export function emptyLog(db: Database): () => boolean {
-  return () => {
-    const before = Number(db.pragma('busy_timeout', { simple: true }));
-    db.pragma(`busy_timeout = ${TRY_MS}`);
-    try {
-      return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
-    } finally {
-      db.pragma(`busy_timeout = ${before}`);
-    }
-  };
+  return () => checkpoint(db, 'TRUNCATE', TRY_MS);
 }
 
 /** How many bytes have to be rewritten because deleted content may still be between them; 0: none. */

@@ -1,3 +1,4 @@
+import { resetLog } from './checkpoint.ts';
 import { claim } from './claim.ts';
 import { renew } from './leases.ts';
 import { meta, metaOrSet, ping, settings } from './meta.ts';
@@ -39,6 +40,7 @@ export const writes = {
   dropSecrets,
   rekey,
   bindToRows,
+  resetLog,
   emptyLog,
   unzeroedBytes,
   rewrite,

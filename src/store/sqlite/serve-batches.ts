@@ -1,0 +1,39 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Connection } from './connection.ts';
+import { contentOf, type FromThread, type Replies, type ToThread, tagged } from './protocol.ts';
+import { unstorableOutput } from './store-link.ts';
+
+/** Does the batches that come through a port, until `close`. What cannot be passed on fails its own request only. */
+export function serveBatches(port: MessagePort, connection: Connection): void {
+  let last: Replies = [];
+  const post = (content: FromThread) => port.postMessage(tagged<FromThread>(content));
+  const run = (batch: Exclude<ToThread, string>): void => {
+    last = connection.run(batch);
+    try {
+      post(last);
+    } catch {
+      last = last.map(orError);
+      post(last);
+    }
+  };
+  port.on('message', (message: unknown) => {
+    const content = contentOf<ToThread>(message);
+    if (content === undefined) return;
+    if (content === 'singly') return last.forEach((reply) => void post([reply]));
+    if (content !== 'close') return run(content);
+    connection.close();
+    return port.close();
+  });
+  // Node could not make values of the message again, as where they are nested too deeply for the stack of this thread.
+  port.on('messageerror', () => post('unreadable'));
+}
+
+/** The reply, or an error in its place if it cannot be posted. */
+function orError(reply: Replies[number]): Replies[number] {
+  try {
+    structuredClone(reply);
+    return reply;
+  } catch (cause) {
+    return unstorableOutput(cause);
+  }
+}

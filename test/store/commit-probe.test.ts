@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { Probe } from '../../src/store/commit-probe.ts';
+
+test('a flood of questions whether the store commits, however long it lasts, costs at most twenty commits a second', async () => {
+  const clock = new VirtualClock();
+  const probe = new Probe(clock);
+  let commits = 0;
+  const store = { ping: async () => void commits++ };
+  const answers: boolean[] = [];
+  let isOver = false;
+  const ask = async () => {
+    while (!isOver) answers.push(await probe.commits(store));
+  };
+  const askers = Array.from({ length: 5 }, ask);
+  for (let ms = 0; ms < 1000; ms += 10) await clock.advance(10);
+  isOver = true;
+  await clock.advance(100);
+  await Promise.all(askers);
+  expect(commits).toBeGreaterThan(10);
+  expect(commits).toBeLessThanOrEqual(22);
+  expect(answers).toEqual(answers.map(() => true));
+});
+
+test('a question after the rest gets an answer of its own, when the store has failed since the last', async () => {
+  const clock = new VirtualClock();
+  const probe = new Probe(clock);
+  expect(await probe.canRecord({ ping: async () => {} })).toBe(true);
+  const next = probe.canRecord({ ping: () => Promise.reject(new Error('full')) });
+  await clock.advance(50);
+  expect(await next).toBe(false);
+});

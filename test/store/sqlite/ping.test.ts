@@ -1,0 +1,23 @@
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+test.each([true, false])(
+  'every probe of several writes to the log, also when the one before it has (threads: %s)',
+  async (threads) => {
+    const directory = await temporaryDirectory();
+    const path = join(directory, 'receiver.db');
+    const store = await SqliteStore.open({ path, clock: new VirtualClock(), threads });
+    const sizes = [];
+    for (let probe = 0; probe < 6; probe++) {
+      await store.ping();
+      sizes.push(statSync(`${path}-wal`).size);
+    }
+    await store.close();
+    rmSync(directory, { recursive: true });
+    expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => a - b));
+  },
+);
