@@ -58,6 +58,8 @@ test('stores the secret first, when interrupted between the creation and the sto
   here.provider.intercept = async (_asked, forward) => {
     const answer = await forward();
     interrupt();
+    // The command has nothing else to do than to take the signal, long before this is answered.
+    for (let count = 0; count < 5; count++) await fetch(here.mock.url);
     return answer;
   };
   const { code, stderr } = await here.spawnCli([...CREATE, '--json'], {
