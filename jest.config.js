@@ -30,7 +30,7 @@ export default {
   testEnvironment: '<rootDir>/test/jest/environment.ts',
   testRunner: '<rootDir>/test/jest/runner.ts',
   transform: {},
-  // One more than there are cores: tests wait for processes and timers a fifth of their time.
-  maxWorkers: availableParallelism() + 1,
+  // More than there are cores: tests wait for processes and timers a third of their time.
+  maxWorkers: 2 * availableParallelism(),
   testTimeout: 120_000,
 };

@@ -48,7 +48,7 @@ const SIDE_BY_SIDE = [
 const sideBySide = SIDE_BY_SIDE.map((name) => `<rootDir>/test/faults/${name}.test.ts`);
 const { testTimeout: _, maxWorkers, ...suites } = config;
 
-/** The long ones: attacks, faults and loads at full size. First those that measure, one at a time; then all others. */
+/** The long ones: attacks, faults and loads at full size. Those that measure run one at a time, apart from all others. */
 export default {
   maxWorkers,
   testTimeout: 900_000,

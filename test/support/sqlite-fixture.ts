@@ -7,6 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { unavailable } from '../../src/store/sqlite/store-link.ts';
+import { size } from './sizes.ts';
 import type { StoreFactory } from './store-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -16,7 +17,7 @@ type Kind = 'threads' | 'no threads';
  * SQLite stores on a real file: with threads as the service opens them, without as commands do. To start two threads takes
  * longer than most tests, so the stores of a suite stay open, and each test finds their one database as a new one is.
  */
-export function sqliteFixture(kind: Kind = 'threads'): StoreFactory {
+export function sqliteFixture(kind = size<Kind>({ small: 'no threads', full: 'threads' })): StoreFactory {
   let database: KeptDatabase | undefined;
   afterAll(() => database?.close());
   return async (clock) => {

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { LONGEST_LOG } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../../support/eventually.ts';
+import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -63,7 +64,7 @@ describe('the log', () => {
       };
       const loops = [loop(), loop(), loop()];
       // However slow the machine is: the queries of a loop never stop, and each sees only a little written.
-      const longest = await write(4 * LONGEST_LOG, () => {
+      const longest = await write(size({ small: 2.5, full: 4 }) * LONGEST_LOG, () => {
         const before = queries;
         return eventually('another query has ended', () => queries > before);
       });
@@ -80,8 +81,8 @@ describe('the log', () => {
     const other = new Database(path, { readonly: true });
     other.exec('BEGIN');
     other.prepare('SELECT count(*) FROM events').get();
-    const longest = await write(2 * LONGEST_LOG);
-    expect(longest).toBeGreaterThan(2 * LONGEST_LOG);
+    const most = size({ small: 1.3, full: 2 }) * LONGEST_LOG;
+    expect(await write(most)).toBeGreaterThan(most);
     expect(await store.count({})).toBe(count);
     other.exec('COMMIT');
     other.close();

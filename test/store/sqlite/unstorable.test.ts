@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KitError } from '../../../src/base/errors.ts';
 import { LocalLink } from '../../../src/store/sqlite/local-link.ts';
@@ -71,13 +71,13 @@ describe.each(Object.entries(kinds))('a link with %s', (_kind, open) => {
   let link: StoreLink<typeof writes>;
   let odd: StoreLink<OddOperations>;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     directory = await temporaryDirectory();
     link = await open.real(join(directory, 'receiver.db'));
     odd = await open.odd();
   });
 
-  afterEach(async () => {
+  afterAll(async () => {
     await link.close();
     await odd.close();
     rmSync(directory, { recursive: true });
