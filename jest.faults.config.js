@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -46,11 +46,12 @@ const SIDE_BY_SIDE = [
 ];
 
 const sideBySide = SIDE_BY_SIDE.map((name) => `<rootDir>/test/faults/${name}.test.ts`);
-const { testTimeout: _, maxWorkers, ...suites } = config;
+const { testTimeout: _, maxWorkers: __, ...suites } = config;
 
 /** The long ones: attacks, faults and loads at full size. Those that measure run one at a time, apart from all others. */
 export default {
-  maxWorkers,
+  // At full size a suite waits less than in npm test.
+  maxWorkers: availableParallelism() + 1,
   testTimeout: 900_000,
   // What a failed test has left running must not keep its report from whoever waits for it.
   forceExit: true,
