@@ -30,12 +30,20 @@ async function happen(count: number): Promise<void> {
   await here.mock.settled();
 }
 
+/** Refused notifications are kept behind their answers. */
+function kept(count: number): Promise<void> {
+  const db = new Database(here.path, { readonly: true });
+  const entries = db.prepare<[], number>('SELECT count(*) FROM quarantine').pluck();
+  return eventually(`${count} are kept`, () => entries.get() === count).finally(() => db.close());
+}
+
 test('admits and handles everything that came meanwhile, when the right secret is imported after a wrong one', async () => {
   const service = await here.serve();
   const { id, secret } = here.foreignWebhook(hookOf(service));
   await here.cli(['webhooks', 'import', '--id', id], { stdin: WRONG });
   await happen(COUNT);
   expect(refusals(here.mock).map(({ answer }) => answer?.status)).toEqual(Array(COUNT).fill(401));
+  await kept(COUNT);
   expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(COUNT);
   const imported = await here.json(['webhooks', 'import', '--id', id, '--replace'], { stdin: secret });
   expect(imported).toMatchObject({ id, stored: true, retired: 1 });
@@ -49,6 +57,7 @@ test('shows what waits and from whom, when it is listed, without a token', async
   const service = await here.serveHere();
   const { id } = here.foreignWebhook(hookOf(service));
   await happen(1);
+  await kept(1);
   const [delivery] = here.mock.deliveries();
   const [entry] = await here.json(['quarantine', 'list']);
   expect(entry).toMatchObject({
@@ -72,6 +81,7 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
   const known = here.foreignWebhook(hookOf(service), 'known');
   const unknown = here.foreignWebhook(hookOf(service), 'unknown');
   await happen(3);
+  await kept(6);
   await service.stop();
   // A secret that serves all: with it, what is signed with `known` verifies, and the rest stays.
   const env = { WEBHOOK_SECRET: known.secret };
