@@ -9,9 +9,9 @@ import { SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const CASES = 200_000;
+const CASES = 100_000;
 const SEED = 1_000_003;
-const SAMPLE = 20_000;
+const SAMPLE = 10_000;
 /** It may grow by so many MiB after it has warmed up: the database's cache and what V8 leaves lying. */
 const GROWTH_MIB = 64;
 
