@@ -1,6 +1,6 @@
 import type { AsJson } from './as-json.ts';
 import type { RunStore, StepResult } from './run-store.ts';
-import { checkName, jsonOf } from './stored-json.ts';
+import { checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
 
@@ -63,7 +63,7 @@ function storableOf(
   result: unknown,
 ): { readonly json: string | null } | { readonly problem: string } {
   if (result === undefined) return { json: null };
-  const json = jsonOf(result);
+  const json = jsonTextOf(result);
   if ('text' in json && json.bytes <= MOST_BYTES) return { json: json.text };
   const problem =
     'text' in json

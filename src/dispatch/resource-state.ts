@@ -1,6 +1,6 @@
 import type { StateChange, StateValue } from '../store/event-store.ts';
 import type { AsJson } from './as-json.ts';
-import { checkName, jsonOf } from './stored-json.ts';
+import { checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
 
@@ -61,7 +61,7 @@ export function runStateOf(resource: string, before: readonly StateValue[]): Run
     },
     set(name, value) {
       check(name);
-      const json = jsonOf(value);
+      const json = jsonTextOf(value);
       if ('problem' in json)
         throw new TypeError(`the value "${name}" of ctx.state cannot be stored: ${json.problem}`);
       change(name, json.text);

@@ -23,7 +23,7 @@ function isName(name: unknown): name is string {
 }
 
 /** A value as JSON text, or why it has none. */
-export function jsonOf(
+export function jsonTextOf(
   value: unknown,
 ): { readonly text: string; readonly bytes: number } | { readonly problem: string } {
   try {

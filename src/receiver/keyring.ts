@@ -115,8 +115,12 @@ export class Keyring {
     const before = this.#held;
     const held = new Map<string, Map<string, Held>>();
     const added = new Set<string>();
-    const environment = await EnvironmentSecret.read(this.#store, { WEBHOOK_SECRET: this.#secret });
-    for (const { webhookId, secret, retireAt } of await this.#store.secrets()) {
+    // Asked for in this order and answered in it, with one wait: every refusal waits for this.
+    const [environment, stored] = await Promise.all([
+      EnvironmentSecret.read(this.#store, { WEBHOOK_SECRET: this.#secret }),
+      this.#store.secrets(),
+    ]);
+    for (const { webhookId, secret, retireAt } of stored) {
       if (secret === '') continue; // every sender could sign with it
       const known = before.get(webhookId)?.get(secret);
       if (known === undefined) added.add(webhookId);

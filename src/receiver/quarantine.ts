@@ -47,8 +47,8 @@ const MOST_TOGETHER = 32;
 const LONGEST_CLAIMS = 8192;
 
 /**
- * Keeps refused notifications that may be genuine, until the right secret is known. It examines them after their answer and
- * one in a turn of the event loop. So the time of an answer does not tell whether a notification is kept, and a flood takes no more time.
+ * Keeps refused notifications that may be genuine, until the right secret is known. It examines them after their answer, one in
+ * a turn of the event loop. So the time of an answer does not tell whether a notification is kept, and a flood takes no more time.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;

@@ -137,7 +137,7 @@ export function verdictOn(
 /** @throws SyntaxError if the body is not one unmistakable JSON object in UTF-8 */
 function verdictOnContent(token: string, bytes: Uint8Array, keys: Keys): Verdict {
   const outline = outlineOf(bytes);
-  const content = outline.pieces > FEW_PIECES ? undefined : contentOf(bytes, outline);
+  const content = contentIfFew(bytes, outline);
   const webhookId = label(outline.webhookId);
   const live = keys.keysFor(webhookId);
   const signer = signerOf(token, live, keys.mostKeys);
@@ -152,6 +152,11 @@ function verdictOnContent(token: string, bytes: Uint8Array, keys: Keys): Verdict
 
 /** The provider's bodies have eight pieces; making a value of very many takes longer than an unsigned request may cost. */
 const FEW_PIECES = 500;
+
+/** Undefined if it has too many pieces to be read before it is verified. */
+function contentIfFew(bytes: Uint8Array, outline: Outline): Content | undefined {
+  return outline.pieces > FEW_PIECES ? undefined : contentOf(bytes, outline);
+}
 
 function contentOf(bytes: Uint8Array, outline: Outline): Content {
   const text = decode(bytes);
@@ -195,19 +200,18 @@ function isSigned(token: string, keys: Keys): boolean {
 
 /** The webhook that claims name, as they stand in a token; empty if they name none. */
 export function claimedWebhook(claims: string): string {
-  try {
-    return label(outlineOf(Buffer.from(claims, 'base64url')).webhookId);
-  } catch (error) {
-    if (error instanceof SyntaxError) return '';
-    throw error;
-  }
+  return ifJson(() => label(outlineOf(Buffer.from(claims, 'base64url')).webhookId)) ?? '';
 }
 
 /** The content of a body that is not verified yet; undefined if it is no JSON object, or has too many pieces. */
 export function unverifiedContent(bytes: Uint8Array): Content | undefined {
+  return ifJson(() => contentIfFew(bytes, outlineOf(bytes)));
+}
+
+/** Undefined if what is read is no JSON object. */
+function ifJson<T>(read: () => T): T | undefined {
   try {
-    const outline = outlineOf(bytes);
-    return outline.pieces > FEW_PIECES ? undefined : contentOf(bytes, outline);
+    return read();
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -215,7 +219,7 @@ export function unverifiedContent(bytes: Uint8Array): Content | undefined {
 }
 
 /** No provider compresses a few hundred bytes, and a hundred compressed bytes may become the largest body. */
-export function isCompressed({ contentEncoding }: Pick<Head, 'contentEncoding'>): boolean {
+export function isCompressed({ contentEncoding }: Head): boolean {
   return contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity';
 }
 

@@ -18,23 +18,17 @@ const NONE: Standing = { live: 0, retiring: [] };
 export class Standings {
   readonly #byWebhook: ReadonlyMap<string, Standing>;
   readonly #environment: EnvironmentSecret;
-  readonly #own: ReadonlySet<string>;
 
-  private constructor(
-    byWebhook: ReadonlyMap<string, Standing>,
-    environment: EnvironmentSecret,
-    own: ReadonlySet<string>,
-  ) {
+  private constructor(byWebhook: ReadonlyMap<string, Standing>, environment: EnvironmentSecret) {
     this.#byWebhook = byWebhook;
     this.#environment = environment;
-    this.#own = own;
   }
 
   static async read(
     store: EventStore,
     config: { readonly WEBHOOK_SECRET?: string | undefined },
   ): Promise<Standings> {
-    const own = new Set(await store.webhooksWithOwnSecret());
+    const own = await store.webhooksWithOwnSecret();
     const byWebhook = new Map<string, Standing>();
     for (const { webhookId, retireAt } of await store.secrets()) {
       const { live, retiring } = byWebhook.get(webhookId) ?? NONE;
@@ -42,7 +36,7 @@ export class Standings {
         retireAt === undefined ? { live: live + 1, retiring } : { live, retiring: [...retiring, retireAt] };
       byWebhook.set(webhookId, next);
     }
-    return new Standings(byWebhook, new EnvironmentSecret(config.WEBHOOK_SECRET, own), own);
+    return new Standings(byWebhook, new EnvironmentSecret(config.WEBHOOK_SECRET, own));
   }
 
   /** The webhooks for which something is stored. */
@@ -56,7 +50,7 @@ export class Standings {
 
   /** Whether a secret of the webhook was ever stored, live or not. */
   hadOwn(webhookId: string): boolean {
-    return this.#own.has(webhookId);
+    return this.#environment.hadOwn(webhookId);
   }
 
   stateOf(webhookId: string): SecretState {

@@ -23,6 +23,11 @@ export class EnvironmentSecret {
     return new EnvironmentSecret(secret, secret === undefined ? [] : await store.webhooksWithOwnSecret());
   }
 
+  /** Whether a webhook ever had a stored secret, if that was read. */
+  hadOwn(webhookId: string): boolean {
+    return this.#own.has(webhookId);
+  }
+
   /** Whether it verifies notifications of a webhook. */
   serves(webhookId: string): boolean {
     return this.secret !== undefined && !this.#own.has(webhookId);

@@ -124,8 +124,8 @@ export interface EventStore extends EventSearch {
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 
   /**
-   * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other owners; events
-   * that were lost together become ready one after the other, over the length of a lease.
+   * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
+   * owners; events that were lost together become ready one after the other, over the length of a lease.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /** Renews all leases of an owner. @returns the events that it still holds */

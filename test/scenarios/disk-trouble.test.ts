@@ -80,6 +80,22 @@ describe('a full disk', () => {
       `full disk: ${acknowledged.length} acknowledged and kept, ${refused.length} refused\n`,
     );
   });
+
+  test('is told by a service that was ready, with 503, and 200 once there is room, without a notification in between', async () => {
+    disk = mountSmallDisk('size=8m');
+    if (!disk) return;
+    service = await runService({}, { DATABASE_URL: `sqlite:${disk.path}/receiver.db` });
+    const { url } = service;
+    const readiness = async () => (await fetch(`${url}/readyz`)).status;
+    expect([await readiness(), await readiness()]).toEqual([200, 200]);
+    for (let round = 0; round < 2; round++) {
+      disk.fill();
+      expect([await readiness(), await readiness()]).toEqual([503, 503]);
+      disk.clear();
+      expect([await readiness(), await readiness()]).toEqual([200, 200]);
+    }
+    expect((await deliver(url, bodyOf(1))).status).toBe(200);
+  });
 });
 
 describe('a database that is moved away', () => {

@@ -19,7 +19,7 @@ export function hasDatabase({ DATABASE_URL: url }: Config): boolean {
 export async function withDatabase<T>(
   config: Config,
   work: (store: EventStore) => Promise<T>,
-  threads: { readonly threads?: boolean } = {},
+  options: { readonly threads?: boolean } = {},
 ): Promise<T> {
   if (!hasDatabase(config)) {
     throw new KitError(
@@ -27,7 +27,7 @@ export async function withDatabase<T>(
       `there is no database at ${config.DATABASE_URL.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
     );
   }
-  return withStore(config, work, threads);
+  return withStore(config, work, options);
 }
 
 /** Checks an id before any database is opened. @throws KitError INPUT_INVALID if it is not the id of an event */

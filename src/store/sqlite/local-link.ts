@@ -1,14 +1,14 @@
 import { messageOf } from '../../base/errors.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
-import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
+import type { InputOf, Operations, OutputOf } from './protocol.ts';
 import { RequestQueue } from './request-queue.ts';
 import {
-  errorOf,
+  answerAll,
+  copyOfReply,
   type StoreLink,
   unavailable,
   unopened,
   unstorableInput,
-  unstorableOutput,
 } from './store-link.ts';
 
 /** Commands read events once, so a large cache would only use memory. */
@@ -64,11 +64,7 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   #run(): void {
     const requests = this.#waiting.next();
     const replies = this.#connection.run(requests.map(({ name, input }) => ({ name, input })));
-    for (const [index, request] of requests.entries()) {
-      const reply = copyOfReply(replies[index]);
-      if (reply && 'output' in reply) request.resolve(reply.output);
-      else request.reject(errorOf(reply));
-    }
+    answerAll(requests, replies.map(copyOfReply));
     if (this.#waiting.length > 0) this.#runSoon();
     else this.#idle();
   }
@@ -80,13 +76,5 @@ function copyOf(name: string, input: unknown): unknown {
     return structuredClone(input);
   } catch (cause) {
     throw unstorableInput(name, cause);
-  }
-}
-
-function copyOfReply(reply: Replies[number] | undefined): Replies[number] | undefined {
-  try {
-    return structuredClone(reply);
-  } catch (cause) {
-    return unstorableOutput(cause);
   }
 }

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Connection } from './connection.ts';
 import { contentOf, type FromThread, type Replies, type ToThread, tagged } from './protocol.ts';
-import { unstorableOutput } from './store-link.ts';
+import { copyOfReply } from './store-link.ts';
 
 /** Does the batches that come through a port, until `close`. What cannot be passed on fails its own request only. */
 export function serveBatches(port: MessagePort, connection: Connection): void {
@@ -12,7 +12,7 @@ export function serveBatches(port: MessagePort, connection: Connection): void {
     try {
       post(last);
     } catch {
-      last = last.map(orError);
+      last = last.map(copyOfReply);
       post(last);
     }
   };
@@ -26,14 +26,4 @@ export function serveBatches(port: MessagePort, connection: Connection): void {
   });
   // Node could not make values of the message again, as where they are nested too deeply for the stack of this thread.
   port.on('messageerror', () => post('unreadable'));
-}
-
-/** The reply, or an error in its place if it cannot be posted. */
-function orError(reply: Replies[number]): Replies[number] {
-  try {
-    structuredClone(reply);
-    return reply;
-  } catch (cause) {
-    return unstorableOutput(cause);
-  }
 }

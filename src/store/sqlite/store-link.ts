@@ -1,6 +1,7 @@
 import { KitError } from '../../base/errors.ts';
 import { shown } from '../../base/thrown.ts';
 import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
+import type { StoreRequest } from './request-queue.ts';
 
 /** The way to a connection, which does one operation a request. */
 export interface StoreLink<O extends Operations> {
@@ -64,9 +65,27 @@ const UNSTORABLE = 'VALUE_UNSTORABLE';
 type Failed = Extract<Replies[number], { readonly error: object }>;
 
 /** The error of a request, by the reply to it. */
-export function errorOf(reply: Failed | undefined): KitError {
+function errorOf(reply: Failed | undefined): KitError {
   if (reply?.error.code === UNSTORABLE) return new KitError(UNSTORABLE, reply.error.message);
   return unavailable(reply?.error.message ?? 'no reply');
+}
+
+/** Answers each request by the reply in its place. */
+export function answerAll(requests: readonly StoreRequest[], replies: Replies): void {
+  for (const [index, request] of requests.entries()) {
+    const reply = replies[index];
+    if (reply && 'output' in reply) request.resolve(reply.output);
+    else request.reject(errorOf(reply));
+  }
+}
+
+/** A copy of a reply, as a message holds it; an error in its place if it cannot be copied. */
+export function copyOfReply(reply: Replies[number]): Replies[number] {
+  try {
+    return structuredClone(reply);
+  } catch (cause) {
+    return unstorableOutput(cause);
+  }
 }
 
 /** Advice for the user, by the message of SQLite. */

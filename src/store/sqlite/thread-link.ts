@@ -14,7 +14,7 @@ import {
 } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
 import {
-  errorOf,
+  answerAll,
   type StoreLink,
   unavailable,
   unopened,
@@ -180,11 +180,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     const isLocked = replies.some((reply) => 'error' in reply && reply.error.code?.startsWith('SQLITE_BUSY'));
     const refused = isLocked ? this.#clear() : [];
     if (this.pending > 0) this.#send();
-    for (const [index, request] of requests.entries()) {
-      const reply = replies[index];
-      if (reply && 'output' in reply) request.resolve(reply.output);
-      else request.reject(errorOf(reply));
-    }
+    answerAll(requests, replies);
     for (const request of refused) request.reject(unavailable('the database is locked'));
     if (this.pending === 0) this.#idle();
   }

@@ -3,7 +3,7 @@ import type { Claim, Claimed, ClaimRequest } from '../../event-store.ts';
 import { type EventRow, toEvent } from './events-table.ts';
 import { recoverLost } from './leases.ts';
 import { resourceQueues } from './resource-queues.ts';
-import { state } from './resource-state.ts';
+import { state } from './state-rows.ts';
 
 type Request = ClaimRequest & { readonly now: number };
 

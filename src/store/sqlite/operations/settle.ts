@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { AttemptOutcome, Settlement } from '../../event-store.ts';
 import { type ClaimKey, heldFinder } from './held.ts';
 import { resourceQueues } from './resource-queues.ts';
-import { stateWriter } from './resource-state.ts';
+import { stateWriter } from './state-rows.ts';
 
 interface Input {
   readonly claim: ClaimKey;

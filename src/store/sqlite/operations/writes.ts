@@ -6,7 +6,6 @@ import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { record } from './record.ts';
 import { lastSeq, makeReady, resetEvents } from './reset.ts';
-import { deleteState } from './resource-state.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
   addSecret,
@@ -18,6 +17,7 @@ import {
   webhooksWithOwnSecret,
 } from './secret-rows.ts';
 import { settle } from './settle.ts';
+import { deleteState } from './state-rows.ts';
 import { holds, saveStep, step } from './steps.ts';
 
 /** The operations of the writing connection. Each is made once, with its statements prepared. */

@@ -1,4 +1,4 @@
-import { state } from '../operations/resource-state.ts';
+import { state } from '../operations/state-rows.ts';
 import { channels } from './channel-states.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
 import {
