@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { EventFilter } from '../../../src/store/event-store.ts';
 import { openReader, openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
-import { conditionOf } from '../../../src/store/sqlite/operations/filter-sql.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { conditionOf } from '../../../src/store/sqlite/tables/filter-sql.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 // More events than one query looks at. What goes through them in steps has to find what one query would.
