@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { migrations } from '../src/store/sqlite/migrations.ts';
+import { SCHEMA_VERSION } from '../src/store/sqlite/schema.ts';
 import { fill } from './fill.ts';
 import { say } from './measure.ts';
 import { BENCH_DIR } from './scratch.ts';
@@ -13,7 +13,7 @@ export function filledDatabase(events: number): string {
   const directory = directoryOf(events);
   const path = join(directory, 'receiver.db');
   given.add(directory);
-  if (existsSync(path) && versionOf(path) === migrations.length) return path;
+  if (existsSync(path) && versionOf(path) === SCHEMA_VERSION) return path;
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   say(`filling ${path} with ${events} events`);

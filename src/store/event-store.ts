@@ -25,6 +25,8 @@ export interface Recorded {
 
 /** An event leased to one owner, to be handled now. */
 export interface Claim extends StoredEvent {
+  /** its place in the order in which events were received */
+  readonly place: number;
   readonly body: string;
   readonly startedAt: number;
   /** a newer event of this resource was handled before this one first ran, since it was recorded or last replayed */

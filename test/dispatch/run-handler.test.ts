@@ -32,6 +32,7 @@ function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
     nextAttemptAt: undefined,
     lastError: undefined,
     handledAt: undefined,
+    place: 1,
     startedAt: EVENT_TIME,
     late: false,
     state: [],

@@ -163,6 +163,7 @@ describe('stop', () => {
     await stopped;
     renewal.resolve();
     await advancing;
+    await clock.advance(1000); // the store takes in what was recorded
     await quiet();
     expect(clock.nextDue()).toBeUndefined();
   });

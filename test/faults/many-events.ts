@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { insertEvents } from '../support/insert-events.ts';
 
 const STEP = 250_000;
 const MEDIA = 200_000;
@@ -19,23 +20,17 @@ export async function makeManyEvents({ path, events, status }: ManyEvents): Prom
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -400000');
   const handledAt = status === 'handled' ? 'event_time + 60000' : 'NULL';
-  const insert = db.prepare(
-    `WITH RECURSIVE numbers (n) AS (SELECT :from UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :to)
-     INSERT INTO events (event_time, digest, kind, webhook_id, site_id, resource, received_at, last_delivery_at,
-       status, attempts, handled_at, body)
-     SELECT event_time, randomblob(32), 'media_available', 'hook0001', 'site0001', 'media:' || media, event_time,
-       event_time, '${status}', ${status === 'handled' ? 1 : 0}, ${handledAt},
-       '{"event":"media_available","media_id":"' || media || '","webhook_id":"hook0001","site_id":"site0001",'
-         || '"event_time":"2020-01-01T00:00:00+00:00"}'
-     FROM (SELECT 1577836800000 + n * 1000 AS event_time, 'old' || (n % ${MEDIA}) AS media FROM numbers)`,
-  );
-  for (let from = 0; from < events; from += STEP) insert.run({ from, to: Math.min(events, from + STEP) });
-  if (status === 'pending') {
-    db.exec(
-      'INSERT INTO lanes (resource, head) SELECT resource, min(event_time) FROM events GROUP BY resource',
+  for (let from = 0; from < events; from += STEP) {
+    insertEvents(
+      db,
+      `SELECT n + 1 AS seq, event_time, 'media_available' AS kind, 'media:' || media AS resource, 'site0001' AS site_id,
+         event_time AS received_at, '${status}' AS status, ${handledAt} AS handled_at, NULL AS last_error,
+         '{"event":"media_available","media_id":"' || media || '","webhook_id":"hook0001","site_id":"site0001",'
+           || '"event_time":"2020-01-01T00:00:00+00:00"}' AS body
+       FROM (SELECT n, 1577836800000 + n * 1000 AS event_time, 'old' || (n % ${MEDIA}) AS media FROM (
+         WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${Math.min(events, from + STEP)})
+         SELECT n FROM numbers))`,
     );
-  } else {
-    db.exec(`INSERT INTO attempts SELECT seq, 0, 1, received_at, 5, 'handled', NULL FROM events`);
   }
   db.close();
 }

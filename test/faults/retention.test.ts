@@ -51,7 +51,9 @@ test(`pruning ${EVENTS} events lets acks through all the time, and an old notifi
   );
   expect(await stop(first)).toBe(0);
   inDatabase(path, (db) =>
-    db.exec(`UPDATE events SET handled_at = 1 WHERE event_time > ${Date.UTC(2025, 0, 1)}`),
+    db.exec(
+      `UPDATE results SET handled_at = 1 WHERE event IN (SELECT seq FROM ledger WHERE event_time > ${Date.UTC(2025, 0, 1)})`,
+    ),
   );
 
   const without: Seen[] = [];

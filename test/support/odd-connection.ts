@@ -24,7 +24,7 @@ export type OddOperations = {
 
 /** A connection that remembers nothing: `echo` gives back its input, `odd` one of the odd outputs. */
 export class OddConnection implements Connection {
-  run(batch: Batch): Replies {
+  async run(batch: Batch): Promise<Replies> {
     return batch.map(({ name, input }) => ({
       output: name === 'odd' ? ODD_OUTPUTS[input as keyof typeof ODD_OUTPUTS]() : input,
     }));

@@ -75,6 +75,10 @@ class KeptDatabase {
     const written = async () => {
       for (const one of used) await one.renew('nobody', 0);
     };
+    const listed = async () => {
+      await clock.advance(1000);
+      await written();
+    };
     const filled = async (name: string, fill: () => Promise<unknown>) => {
       if (this.#copies.has(name)) return this.#makeAs(name);
       await fill();
@@ -85,12 +89,12 @@ class KeptDatabase {
     const cleanUp = async () => {
       isOver = true;
       // What is under way is written before the database is made as new.
-      await written();
+      await listed();
       this.#idle.push(...used);
       this.#makeAs('new');
       copyFileSync(`${this.#path}.new.key`, `${this.#path}.key`);
     };
-    return { clock, store, open, filled, cleanUp };
+    return { clock, store, open, listed, filled, cleanUp };
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,8 @@ export interface StoreFixture {
   readonly store: EventStore;
   /** One more instance on the same database: what another process sees and does. */
   open(): Promise<EventStore>;
+  /** Lets the second pass by which lists may lag behind what was recorded. */
+  listed(): Promise<void>;
   /** Has the new database as `fill` leaves it. Only the first test that asks for this name fills it; the others get a copy. */
   filled(name: string, fill: () => Promise<unknown>): Promise<void>;
   /** Closes every instance and removes the database. */

@@ -1,13 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import { openReader, openWriter } from './open-sqlite.ts';
 import type { Batch, Operations, Replies } from './protocol.ts';
-import { attempt, batchWriter } from './write-batch.ts';
+import { attempt, batchWriter, type Operate } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
 /** One connection to a database. It does one batch at a time. */
 export interface Connection {
-  run(batch: Batch): Replies;
+  run(batch: Batch): Promise<Replies>;
   close(): void;
 }
 
@@ -24,20 +24,34 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
   const operate = bind(db, operations);
-  return {
-    run:
-      mode === 'write'
-        ? batchWriter(db, path, operate)
-        : (batch) => batch.flatMap((one) => attempt(() => [{ output: operate(one) }])),
-    close: () => void db.close(),
+  const each = async (batch: Batch): Promise<Replies> => {
+    const replies: Replies[number][] = [];
+    for (const one of batch) replies.push(...(await attempt(() => operate([one]))));
+    return replies;
   };
+  return { run: mode === 'write' ? batchWriter(db, path, operate) : each, close: () => void db.close() };
 }
 
-function bind(db: Database, operations: Operations): (request: Batch[number]) => unknown {
-  const bound = new Map(Object.entries(operations).map(([name, make]) => [name, make(db)]));
-  return ({ name, input }) => {
-    const operation = bound.get(name);
-    if (!operation) throw new Error(`no operation ${name}`);
-    return operation(input as never);
+/** Requests of one name that follow each other are done together, where the operation can do that. */
+function bind(db: Database, operations: Operations): Operate {
+  const bound = new Map(
+    Object.entries(operations).map(([name, operation]) => [
+      name,
+      { one: operation(db), many: operation.many?.(db) },
+    ]),
+  );
+  return async (batch) => {
+    const outputs: unknown[] = [];
+    for (let index = 0; index < batch.length; ) {
+      const name = batch[index]?.name ?? '';
+      const operation = bound.get(name);
+      if (!operation) throw new Error(`no operation ${name}`);
+      const inputs: never[] = [];
+      do inputs.push(batch[index++]?.input as never);
+      while (operation.many && batch[index]?.name === name);
+      if (operation.many) outputs.push(...(await operation.many(inputs)));
+      else outputs.push(await operation.one(inputs[0] as never));
+    }
+    return outputs;
   };
 }

@@ -1,5 +1,5 @@
-import { migrations } from './migrations.ts';
 import { openReader } from './open-sqlite.ts';
+import { SCHEMA_VERSION } from './schema.ts';
 
 /** The state of a database file. */
 export interface Inspection {
@@ -23,7 +23,7 @@ export function inspectDatabase(path: string): Inspection {
   try {
     const version = Number(db.pragma('user_version', { simple: true }));
     const found = db.prepare<[], string>(`PRAGMA quick_check(${MOST_PROBLEMS})`).pluck().all();
-    return { version, known: migrations.length, problems: found.filter((text) => text !== 'ok') };
+    return { version, known: SCHEMA_VERSION, problems: found.filter((text) => text !== 'ok') };
   } finally {
     db.close();
   }

@@ -21,6 +21,7 @@ const CACHE_KIB = 2048;
 export class LocalLink<O extends Operations> implements StoreLink<O> {
   readonly #connection: Connection;
   readonly #waiting = new RequestQueue();
+  #isRunning = false;
   #idle = () => {};
   #closed: Promise<void> | undefined;
 
@@ -41,8 +42,8 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
     return new Promise<unknown>((resolve, reject) => {
       if (this.#closed) return reject(unavailable('the store is closed'));
       const copy = copyOf(name, input);
-      if (this.#waiting.length === 0) this.#runSoon();
       this.#waiting.push({ name, input: copy, resolve, reject });
+      if (!this.#isRunning) this.#runSoon();
     }) as Promise<OutputOf<O, N>>;
   }
 
@@ -52,21 +53,23 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   }
 
   async #close(): Promise<void> {
-    if (this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    if (this.#isRunning) await new Promise<void>((resolve) => (this.#idle = resolve));
     this.#connection.close();
   }
 
   /** Signals and timers come through between long series of requests. */
   #runSoon(): void {
+    this.#isRunning = true;
     setImmediate(() => this.#run());
   }
 
-  #run(): void {
+  async #run(): Promise<void> {
     const requests = this.#waiting.next();
-    const replies = this.#connection.run(requests.map(({ name, input }) => ({ name, input })));
-    answerAll(requests, replies.map(copyOfReply));
+    const replies = await this.#connection.run(requests.map(({ name, input }) => ({ name, input })));
+    this.#isRunning = false;
     if (this.#waiting.length > 0) this.#runSoon();
-    else this.#idle();
+    answerAll(requests, replies.map(copyOfReply));
+    if (!this.#isRunning) this.#idle();
   }
 }
 

@@ -1,9 +1,8 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { networkOf, tokenDigest } from '../quarantine-keys.ts';
-import { migrations } from './migrations.ts';
 import { markZeroed } from './operations/scrubbing.ts';
+import { SCHEMA_VERSION, schema } from './schema.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -73,19 +72,18 @@ function tighten(path: string): void {
 }
 
 function migrate(db: Database.Database, path: string): void {
-  // A migration computes columns of the quarantine with these functions.
-  db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
-  db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
   db.transaction(() => {
     const version = db.pragma('user_version', { simple: true }) as number;
-    if (version > migrations.length) {
+    if (version > SCHEMA_VERSION) {
       throw new KitError(
         'STORE_UNUSABLE',
-        `${path} has schema version ${version} and this program knows ${migrations.length}: run the newer program`,
+        `${path} has schema version ${version} and this program knows ${SCHEMA_VERSION}: run the newer program`,
       );
     }
-    for (const sql of migrations.slice(version)) db.exec(sql);
-    if (version === 0) markZeroed(db)();
-    db.pragma(`user_version = ${migrations.length}`);
+    if (version === SCHEMA_VERSION) return;
+    if (version > 0) throw new KitError('STORE_UNUSABLE', `${path} has schema version ${version}`);
+    db.exec(schema);
+    markZeroed(db)();
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
   }).immediate();
 }

@@ -1,10 +1,17 @@
 import type { Database } from 'better-sqlite3';
 
-/** Operations by name. Each is made once for a connection, and then takes one argument. */
-export type Operations = Readonly<Record<string, (db: Database) => (input: never) => unknown>>;
+/** An operation. It is made once for a connection, and then takes one argument; its output may be a promise. */
+export interface Operation {
+  (db: Database): (input: never) => unknown;
+  /** The same for several inputs at once, if that takes less time than one after the other. */
+  readonly many?: (db: Database) => (inputs: readonly never[]) => Promise<readonly unknown[]>;
+}
+
+/** Operations by name. */
+export type Operations = Readonly<Record<string, Operation>>;
 
 export type InputOf<O extends Operations, N extends keyof O> = Parameters<ReturnType<O[N]>>[0];
-export type OutputOf<O extends Operations, N extends keyof O> = ReturnType<ReturnType<O[N]>>;
+export type OutputOf<O extends Operations, N extends keyof O> = Awaited<ReturnType<ReturnType<O[N]>>>;
 
 /** A message to a store thread: requests that share one commit. */
 export type Batch = readonly { readonly name: string; readonly input: unknown }[];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { EventId } from '../event-id.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
-import type { Holder } from './operations/reset.ts';
+import type { Holder } from '../semantics/replaying.ts';
 import type { writes } from './operations/writes.ts';
 import type { reads } from './queries/reads.ts';
 import type { StoreLink } from './store-link.ts';
@@ -62,7 +62,7 @@ async function* resetting(
   filter: EventFilter,
   { resetSteps = false, signal, after }: ReplayOptions,
 ): AsyncGenerator<readonly EventId[]> {
-  const upTo = await write.request('lastSeq', undefined);
+  const upTo = await write.request('lastPlace', undefined);
   const { status } = filter;
   let held = 0;
   let before = after;

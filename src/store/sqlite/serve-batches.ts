@@ -7,8 +7,8 @@ import { copyOfReply } from './store-link.ts';
 export function serveBatches(port: MessagePort, connection: Connection): void {
   let last: Replies = [];
   const post = (content: FromThread) => port.postMessage(tagged<FromThread>(content));
-  const run = (batch: Exclude<ToThread, string>): void => {
-    last = connection.run(batch);
+  const run = async (batch: Exclude<ToThread, string>): Promise<void> => {
+    last = await connection.run(batch);
     try {
       post(last);
     } catch {
@@ -20,7 +20,7 @@ export function serveBatches(port: MessagePort, connection: Connection): void {
     const content = contentOf<ToThread>(message);
     if (content === undefined) return;
     if (content === 'singly') return last.forEach((reply) => void post([reply]));
-    if (content !== 'close') return run(content);
+    if (content !== 'close') return void run(content);
     connection.close();
     return port.close();
   });

@@ -17,8 +17,8 @@ import type {
   ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
+import type { ClaimKey } from '../semantics/settling.ts';
 import type { Mode } from './connection.ts';
-import type { ClaimKey } from './operations/held.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
@@ -45,6 +45,9 @@ const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
 const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
+/** How long lists may lag behind the ledger. */
+const TAKEN_WITHIN_MS = 250;
+
 type Writer = StoreLink<typeof writes>;
 type Reader = StoreLink<typeof reads>;
 
@@ -54,6 +57,8 @@ export class SqliteStore implements EventStore {
   readonly #read: Reader;
   readonly #vault: Vault;
   readonly #clock: Clock;
+  #cancelTaking: (() => void) | undefined;
+  #isClosed = false;
 
   private constructor(write: Writer, read: Reader, vault: Vault, clock: Clock) {
     this.#write = write;
@@ -94,7 +99,17 @@ export class SqliteStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
+    this.#takeSoon();
     return this.#write.request('record', { ...notification, receivedAt });
+  }
+
+  /** What a claim does not take in before, since nothing claims now. */
+  #takeSoon(): void {
+    this.#cancelTaking ??= this.#clock.after(TAKEN_WITHIN_MS, async () => {
+      const isAll = await this.#write.request('take', undefined).catch(() => false);
+      this.#cancelTaking = undefined;
+      if (!isAll && !this.#isClosed) this.#takeSoon();
+    });
   }
 
   claim(request: ClaimRequest) {
@@ -266,6 +281,7 @@ export class SqliteStore implements EventStore {
   }
 
   admit(token: string) {
+    this.#takeSoon();
     return this.#write.request('admit', token);
   }
 
@@ -283,6 +299,8 @@ export class SqliteStore implements EventStore {
   }
 
   async close() {
+    this.#isClosed = true;
+    this.#cancelTaking?.();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();
@@ -290,8 +308,8 @@ export class SqliteStore implements EventStore {
 }
 
 /** What tells a claim from every other, without the body of its event. */
-function keyOf({ id, resource, starts, replays }: Claim): ClaimKey {
-  return { id, resource, starts, replays };
+function keyOf({ place, resource, starts, replays }: Claim): ClaimKey {
+  return { place, resource, starts, replays };
 }
 
 interface Step<T> {

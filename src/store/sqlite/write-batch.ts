@@ -3,33 +3,60 @@ import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import { alone, type Batch, type Replies, relaxed } from './protocol.ts';
 
-type Operate = (request: Batch[number]) => unknown;
+/** Does requests in their order, within a transaction or, for those that go alone, without one. */
+export type Operate = (batch: Batch) => Promise<readonly unknown[]>;
 
 /**
  * Does batches: all requests in one commit; if that fails, each in a commit of its own, so that one cannot spoil the
  * others. An error of the whole database fails them all: if each waited for a lock in turn, say, they would hold the
  * thread for minutes.
  */
-export function batchWriter(db: Database, path: string, operate: Operate): (batch: Batch) => Replies {
+export function batchWriter(
+  db: Database,
+  path: string,
+  operate: Operate,
+): (batch: Batch) => Promise<Replies> {
   const guard = fileGuard(path);
   const setDurability = durabilityOf(db);
-  const inOneCommit = db.transaction((batch: Batch) => batch.map((one) => ({ output: operate(one) })));
-  const separately = (one: Batch[number]): Replies => {
+  const transact = transactionOf(db);
+  const inOneCommit = (batch: Batch) => transact(() => operate(batch));
+  const separately = (one: Batch[number]): Promise<Replies> => {
     setDurability('FULL');
-    return alone.has(one.name) ? [{ output: operate(one) }] : inOneCommit.immediate([one]);
+    return attempt(() => (alone.has(one.name) ? operate([one]) : inOneCommit([one])));
   };
-  return (batch) => {
+  return async (batch) => {
     try {
       guard();
-      if (batch.some(({ name }) => alone.has(name)))
-        return batch.flatMap((one) => attempt(() => separately(one)));
+      if (batch.some(({ name }) => alone.has(name))) return await oneByOne(batch, separately);
       setDurability(batch.every(({ name }) => relaxed.has(name)) ? 'NORMAL' : 'FULL');
-      return inOneCommit.immediate(batch);
+      return (await inOneCommit(batch)).map((output) => ({ output }));
     } catch (error) {
       if (batch.length === 1 || !concernsOneRequest(error)) return batch.map(() => failure(error));
-      return batch.flatMap((one) => attempt(() => inOneCommit.immediate([one])));
+      return oneByOne(batch, (one) => attempt(() => inOneCommit([one])));
     }
   };
+}
+
+/** A transaction around work that may wait for promises. The connection does one batch at a time, so nothing comes between. */
+function transactionOf(db: Database): <T>(work: () => Promise<T>) => Promise<T> {
+  const [begin, commit, rollback] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => db.prepare(sql));
+  return async (work) => {
+    begin?.run();
+    try {
+      const done = await work();
+      commit?.run();
+      return done;
+    } catch (error) {
+      if (db.inTransaction) rollback?.run(); // some errors of SQLite end the transaction themselves
+      throw error;
+    }
+  };
+}
+
+async function oneByOne(batch: Batch, run: (one: Batch[number]) => Promise<Replies>): Promise<Replies> {
+  const replies: Replies[number][] = [];
+  for (const one of batch) replies.push(...(await run(one)));
+  return replies;
 }
 
 /** Sets how far a commit goes, where it changes: FULL waits for the disk, NORMAL leaves that to the next FULL. */
@@ -41,10 +68,10 @@ function durabilityOf(db: Database): (durability: 'FULL' | 'NORMAL') => void {
   };
 }
 
-/** The reply to one request: its output, or its error. */
-export function attempt(run: () => Replies): Replies {
+/** The replies to requests that were done together: their outputs, or one error. */
+export async function attempt(run: () => Promise<readonly unknown[]>): Promise<Replies> {
   try {
-    return run();
+    return (await run()).map((output) => ({ output }));
   } catch (error) {
     return [failure(error)];
   }

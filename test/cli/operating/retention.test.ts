@@ -22,7 +22,7 @@ test('removes what is old and knows it still, when RETENTION_DAYS is set, and sh
   await handled(operator.directory, 5);
   await operator.stop(service);
   const db = new Database(join(operator.directory, 'data', 'receiver.db'));
-  db.exec('UPDATE events SET handled_at = handled_at - 91 * 86400000');
+  db.exec('UPDATE results SET handled_at = handled_at - 91 * 86400000');
   db.close();
 
   operator.configure({ RETENTION_DAYS: '90' });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventStore } from '../../../src/store/event-store.ts';
 import { runs } from '../../support/sizes.ts';
-import type { CurrentFixture } from '../../support/store-fixture.ts';
+import type { CurrentFixture, StoreFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 const ROOMY = 1_000_000;
@@ -13,7 +12,8 @@ function told(channel_id: string, state: 'active' | 'idle', second: number, site
   return verified({ media_id: undefined, channel_id, event: `channel_${state}`, at, site_id });
 }
 
-async function statesIn(store: EventStore): Promise<Record<string, string>> {
+async function statesIn({ store, listed }: StoreFixture): Promise<Record<string, string>> {
+  await listed();
   const { channels } = await store.channels({ limit: 100 });
   return Object.fromEntries(
     channels.map(({ resource, state, siteId, since }) => [
@@ -32,14 +32,14 @@ export function describeChannelStates(fixture: CurrentFixture): void {
       await clock.advance(10);
       await store.record(told('one', 'idle', 1, 'b'));
       await store.admit('t');
-      expect(await statesIn(store)).toEqual({ 'channel:one': 'idle b 1' });
+      expect(await statesIn(fixture())).toEqual({ 'channel:one': 'idle b 1' });
     });
 
     test('is what was stored later, when two events are of the same second and were received at the same time', async () => {
       const { store, clock } = fixture();
       await store.record(told('one', 'idle', 1, 'a'), clock.now());
       await store.record(told('one', 'active', 1, 'b'), clock.now());
-      expect(await statesIn(store)).toEqual({ 'channel:one': 'active b 1' });
+      expect(await statesIn(fixture())).toEqual({ 'channel:one': 'active b 1' });
     });
 
     test('is that of the newest event time, then of the latest receipt, then of what was stored last, in any order', async () => {
@@ -82,7 +82,7 @@ export function describeChannelStates(fixture: CurrentFixture): void {
           await store.admit(`${run}-${index}`);
           note(index, stored++, receivedAt);
         }
-        const found = Object.entries(await statesIn(store)).filter(([name]) => name.endsWith(run));
+        const found = Object.entries(await statesIn(fixture())).filter(([name]) => name.endsWith(run));
         expect(Object.fromEntries(found)).toEqual(
           Object.fromEntries([...newest].map(([name, { says }]) => [name, says])),
         );

@@ -18,6 +18,7 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect(only(claimed.claims)).toEqual({
         ...(await store.event(id)),
         body: notification.body,
+        place: 1,
         startedAt: clock.now(),
         late: false,
         state: [],

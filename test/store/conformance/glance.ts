@@ -124,6 +124,7 @@ export function describeGlance(fixture: CurrentFixture): void {
       await tell('two', 'channel_idle', 1);
       await tell('two', 'channel_active', 7);
       await store.record(verified({ event: 'channel_active', media_id: 'not-a-channel' }));
+      await fixture().listed();
       const { counts, channels } = await store.channels({ limit: 10 });
       expect(counts).toEqual({ active: 1, idle: 1 });
       expect(channels).toMatchObject([
@@ -137,12 +138,14 @@ export function describeGlance(fixture: CurrentFixture): void {
       const { store } = fixture();
       await tell('one', 'channel_active', 1);
       await tell('one', 'channel_idle', 1);
+      await fixture().listed();
       expect((await store.channels({ limit: 1 })).counts).toEqual({ active: 0, idle: 1 });
     });
 
     test('come page by page and by state, when there are many, without gap or repeat', async () => {
       const { store } = fixture();
       for (let n = 0; n < 7; n++) await tell(`c${n}`, n % 2 ? 'channel_active' : 'channel_idle', n % 3);
+      await fixture().listed();
       for (const [state, total] of [
         [undefined, 7],
         ['active', 3],

@@ -5,8 +5,9 @@ import fc from 'fast-check';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { EventFilter } from '../../../src/store/event-store.ts';
 import { openReader, openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
-import { conditionOf } from '../../../src/store/sqlite/operations/filter-sql.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { conditionOf } from '../../../src/store/sqlite/tables/filter-sql.ts';
+import { insertEvents } from '../../support/insert-events.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 // More events than one query looks at. What goes through them in steps has to find what one query would.
@@ -23,14 +24,16 @@ beforeAll(async () => {
   directory = await temporaryDirectory();
   path = join(directory, 'receiver.db');
   const db = openWriter(path);
-  db.exec(`
-    INSERT INTO events (seq, event_time, digest, kind, webhook_id, site_id, resource, received_at, last_delivery_at, status, body)
-    SELECT n, ${START} + n * 1000, unhex(printf('%064x', n)), iif(n % 3, 'media_created', 'channel_idle'), 'webhook', 'site' || (n % 5),
-      'media:' || (n % 1000), n, n,
-      CASE WHEN n IN (7, 20000, 20001, 44999) THEN 'dead' WHEN n % 10 = 1 THEN 'skipped' ELSE 'handled' END, 'body ' || n
-    FROM (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${EVENTS}) SELECT n FROM numbers)`);
+  insertEvents(
+    db,
+    `SELECT n AS seq, ${START} + n * 1000 AS event_time, iif(n % 3, 'media_created', 'channel_idle') AS kind,
+       'media:' || (n % 1000) AS resource, 'site' || (n % 5) AS site_id, n AS received_at,
+       CASE WHEN n IN (7, 20000, 20001, 44999) THEN 'dead' WHEN n % 10 = 1 THEN 'skipped' ELSE 'handled' END AS status,
+       NULL AS handled_at, NULL AS last_error, 'body ' || n AS body
+     FROM (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${EVENTS}) SELECT n FROM numbers)`,
+  );
   // As after a repair by hand.
-  db.exec('DELETE FROM events WHERE seq BETWEEN 25000 AND 25500');
+  db.exec('DELETE FROM ledger WHERE seq BETWEEN 25000 AND 25500');
   db.close();
   store = await SqliteStore.open({ path, clock: new VirtualClock(), threads: false });
 });

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Kept, Quarantined, Recorded, ToQuarantine } from '../../event-store.ts';
 import { networkOf, tokenDigest } from '../../quarantine-keys.ts';
-import { record } from './record.ts';
+import { recordAgain } from '../../semantics/recording.ts';
+import { tablesOf } from '../tables/index.ts';
 
 /** The share of the quarantine that one network sent for one webhook. */
 interface Share {
@@ -210,7 +211,8 @@ export function hasQuarantined(db: Database): () => boolean {
   return () => find.get() !== undefined;
 }
 
-export function admit(db: Database): (token: string) => Recorded | undefined {
+/** Moves an entry to the ledger, with all its deliveries. */
+export function admit(db: Database): (token: string) => Promise<Recorded | undefined> {
   const sums = sumsOf(db);
   const takeOut = db.prepare<[Buffer], Omit<Entry, 'token'> & Share & { readonly bytes: number }>(
     `DELETE FROM quarantine WHERE token_digest = ?
@@ -221,20 +223,12 @@ export function admit(db: Database): (token: string) => Recorded | undefined {
     `SELECT repeats, last_at AS lastAt FROM quarantine_repeats
      WHERE id = (SELECT id FROM quarantine WHERE token_digest = ?)`,
   );
-  const addDeliveries = db.prepare(
-    `UPDATE events SET deliveries = deliveries + :repeats, last_delivery_at = max(last_delivery_at, :lastAt)
-     WHERE event_time = :eventTime AND digest = :digest`,
-  );
-  const recordIt = record(db);
-  return (token) => {
+  return async (token) => {
     const tokenKey = tokenDigest(token);
     const repeated = repeatsOf.get(tokenKey);
     const entry = takeOut.get(tokenKey);
     if (!entry) return undefined;
     sums.remove(entry, entry.bytes);
-    const recorded = recordIt(entry);
-    const { eventTime, digest } = entry;
-    if (repeated) addDeliveries.run({ ...repeated, eventTime, digest });
-    return recorded;
+    return recordAgain(tablesOf(db), entry, repeated);
   };
 }

@@ -1,11 +1,14 @@
+import type { Database } from 'better-sqlite3';
+import type { Awaitable, EventTables } from '../../driver.ts';
+import type { EventId } from '../../event-id.ts';
+import { claim } from '../../semantics/claiming.ts';
+import { record, take } from '../../semantics/recording.ts';
+import { makeReady, resetEvents } from '../../semantics/replaying.ts';
+import { holds, saveStep, settle } from '../../semantics/settling.ts';
+import { tablesOf } from '../tables/index.ts';
 import { resetLog } from './checkpoint.ts';
-import { claim } from './claim.ts';
-import { renew } from './leases.ts';
 import { meta, metaOrSet, ping, settings } from './meta.ts';
-import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
-import { record } from './record.ts';
-import { lastSeq, makeReady, resetEvents } from './reset.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
   addSecret,
@@ -16,23 +19,58 @@ import {
   secrets,
   webhooksWithOwnSecret,
 } from './secret-rows.ts';
-import { settle } from './settle.ts';
-import { deleteState } from './state-rows.ts';
-import { holds, saveStep, step } from './steps.ts';
+
+/** An operation on the tables of events. */
+function onTables<I, O>(operate: (tables: EventTables, input: I) => Awaitable<O>) {
+  return (db: Database) => (input: I) => operate(tablesOf(db), input);
+}
+
+/** The same of one that takes many inputs at once. */
+function manyOnTables<I, O>(operate: (tables: EventTables, inputs: readonly I[]) => Promise<readonly O[]>) {
+  const one = (db: Database) => async (input: I) => {
+    const [output] = await operate(tablesOf(db), [input]);
+    return output as O;
+  };
+  const many = (db: Database) => (inputs: readonly I[]) => operate(tablesOf(db), inputs);
+  return Object.assign(one, { many });
+}
+
+interface Step {
+  readonly id: EventId;
+  readonly name: string;
+}
+
+interface Pruning {
+  readonly handledBefore: number;
+  readonly limit: number;
+  readonly among: readonly string[] | undefined;
+}
 
 /** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
-  record,
-  claim,
-  renew,
-  settle,
-  step,
-  holds,
-  saveStep,
-  deleteState,
-  resetEvents,
-  makeReady,
-  lastSeq,
+  record: manyOnTables(record),
+  take: onTables(take),
+  claim: onTables(claim),
+  renew: onTables((tables, { owner, until }: { owner: string; until: number }) =>
+    tables.extendLeases(owner, until),
+  ),
+  settle: manyOnTables(settle),
+  step: onTables(async (tables, { id, name }: Step) => {
+    const [event] = await tables.placesOf([id]);
+    const [stored] = event === undefined ? [] : await tables.steps([{ event, name }]);
+    return stored;
+  }),
+  holds: onTables(holds),
+  saveStep: onTables(saveStep),
+  deleteState: onTables((tables, resource: string) => tables.removeState(resource)),
+  resetEvents: onTables(resetEvents),
+  makeReady: onTables(makeReady),
+  lastPlace: onTables((tables) => tables.lastPlace()),
+  prune: onTables(async (tables, { handledBefore, limit, among }: Pruning) => {
+    const events = await tables.prunable(handledBefore, limit, among);
+    await tables.empty(events);
+    return events.length;
+  }),
   addSecret,
   retireSecret,
   secrets,
@@ -49,7 +87,6 @@ export const writes = {
   quarantine,
   hasQuarantined,
   admit,
-  prune,
   settings,
   ping,
 };

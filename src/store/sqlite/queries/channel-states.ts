@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { eventId } from '../../event-id.ts';
 import type { Channel, ChannelPage, ChannelState, Channels } from '../../event-search.ts';
-import type { EventRow } from '../operations/events-table.ts';
+import type { EventRow } from '../tables/events-view.ts';
 
 type Row = Omit<Channel, 'event'> & Pick<EventRow, 'event_time' | 'digest'>;
 
@@ -13,7 +13,7 @@ export function channels(db: Database): (page: ChannelPage) => Channels {
   const list = (where: string) =>
     db.prepare<object, Row>(
       `SELECT channels.resource, channels.site_id AS siteId, state, since, event_time, digest
-       FROM channels JOIN events ON events.seq = channels.event
+       FROM channels JOIN ledger ON ledger.seq = channels.event
        WHERE ${where} AND (since, channels.resource) < (:since, :after)
        ORDER BY since DESC, channels.resource DESC LIMIT :limit`,
     );

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { Attempt, AttemptOutcome, EventFilter, Received, StoredEvent } from '../../event-store.ts';
-import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
-import { conditionOf } from '../operations/filter-sql.ts';
+import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
+import { conditionOf } from '../tables/filter-sql.ts';
 
 export function event(db: Database): (id: string) => StoredEvent | undefined {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const find = db.prepare<[number], EventRow>('SELECT * FROM events WHERE seq = ?');
   return (id) => {
     const seq = seqOf(id);
@@ -23,7 +23,7 @@ interface AttemptRow {
 }
 
 export function attempts(db: Database): (id: string) => Attempt[] {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const find = db.prepare<[number | undefined], AttemptRow>(
     'SELECT * FROM attempts WHERE event = ? ORDER BY replay, attempt',
   );
@@ -61,7 +61,7 @@ interface Step<T> {
 }
 
 export function events(db: Database): (query: StepQuery<string>) => Step<StoredEvent> {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const newest = newestFinder(db);
   return ({ filter, from, at, limit }) => {
     const { sql, params } = conditionOf(filter);
@@ -78,7 +78,7 @@ export function events(db: Database): (query: StepQuery<string>) => Step<StoredE
 }
 
 export function eventsAfter(db: Database): (query: StepQuery<string>) => Step<StoredEvent> {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const stretchOf = stretchFinder(db);
   return ({ filter, from, at, limit }) => {
     const { sql, params } = conditionOf(filter);
@@ -143,7 +143,7 @@ function isOnlyOfTimes({ since, until, ...others }: EventFilter): boolean {
 }
 
 function newestFinder(db: Database): () => number {
-  const find = db.prepare<[], number | null>('SELECT max(seq) FROM events').pluck();
+  const find = db.prepare<[], number | null>('SELECT max(seq) FROM ledger').pluck();
   return () => find.get() ?? 0;
 }
 

@@ -1,4 +1,4 @@
-import { state } from '../operations/state-rows.ts';
+import { stateReader as state } from '../tables/steps-and-state.ts';
 import { channels } from './channel-states.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
 import {

@@ -1,3 +1,5 @@
+import { TAKEN } from './candidates.ts';
+
 /** One way along the events of a resource, by event time and then by arrival. */
 export interface Direction {
   readonly order: 'ASC' | 'DESC';
@@ -7,22 +9,20 @@ export interface Direction {
 
 /**
  * The numbers of a resource's events in the order of their event times, as `:resource`, `:time`, `:seq` and `:reach`
- * say. Each status has an index of its own, which an ack does not write to, so this merges them. One index over all
- * events would cost every ack a write to a page that is not in memory.
+ * say: what has ended, what is ready or runs, what waits, and what is in the ledger only. One index over all events would
+ * cost every ack a write to a page that is not in memory.
  */
 export function resourceOrder({ order, from }: Direction): string {
-  const start = `(event_time, seq) ${from} (:time, :seq)`;
   const sorted = `ORDER BY event_time ${order}, seq ${order} LIMIT :reach`;
-  const arm = (index: string, where: string) => `
-    SELECT * FROM (SELECT seq, event_time FROM events INDEXED BY ${index}
-      WHERE resource = :resource AND ${where} AND ${start} ${sorted})`;
+  const arm = (table: string, event: string, where: string) => `
+    SELECT * FROM (SELECT ${event} AS seq, event_time FROM ${table}
+      WHERE resource = :resource AND ${where} AND (event_time, ${event}) ${from} (:time, :seq)
+      ORDER BY event_time ${order}, ${event} ${order} LIMIT :reach)`;
   return `
     SELECT seq FROM (
-      ${arm('events_handled', "status = 'handled'")}
-      UNION ALL ${arm('events_given_up', "status IN ('skipped', 'dead')")}
-      UNION ALL ${arm('events_ready', "status = 'pending' AND next_attempt_at IS NULL")}
-      UNION ALL ${arm('events_put_off', 'next_attempt_at IS NOT NULL')}
-      UNION ALL SELECT seq, event_time FROM events
-        WHERE seq = (SELECT event FROM lanes WHERE resource = :resource) AND status = 'running' AND ${start})
+      ${arm('finished', 'event', 'TRUE')}
+      UNION ALL ${arm('work INDEXED BY work_ready', 'event', 'next_attempt_at IS NULL')}
+      UNION ALL ${arm('work INDEXED BY work_put_off', 'event', 'next_attempt_at IS NOT NULL')}
+      UNION ALL ${arm('ledger NOT INDEXED', 'seq', `seq > ${TAKEN}`)})
     ${sorted}`;
 }

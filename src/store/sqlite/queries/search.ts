@@ -2,10 +2,10 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
-import { type Condition, conditionOf } from '../operations/filter-sql.ts';
-import { REPLAYABLE } from '../operations/reset.ts';
-import { type Driver, driverOf, NEWEST, type Start } from './driver.ts';
+import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
+import { type Condition, conditionOf } from '../tables/filter-sql.ts';
+import { REPLAYABLE } from '../tables/resets.ts';
+import { type Candidates, candidatesOf, NEWEST, type Start } from './candidates.ts';
 import { OLDEST, oldestFirst } from './oldest-first.ts';
 import { tallyReader } from './tallies.ts';
 
@@ -32,7 +32,7 @@ interface ReplayQuery extends Query {
 
 /** The ids of the oldest events, by event time, that match and that a replay would take. */
 export function replayable(db: Database): (query: ReplayQuery) => Picked {
-  const find = finder<Identity>(db, 'event_time, digest', { from: OLDEST, driverOf: oldestFirst });
+  const find = finder<Identity>(db, 'event_time, digest', { from: OLDEST, candidatesOf: oldestFirst });
   return ({ filter, stretch, upTo = Number.MAX_SAFE_INTEGER }) => {
     const { rows, next } = find(filter, stretch, { sql: `${REPLAYABLE} AND seq <= ?`, params: [upTo] });
     return { ids: rows.map(idOf), next };
@@ -42,10 +42,10 @@ export function replayable(db: Database): (query: ReplayQuery) => Picked {
 /** The order of a search. */
 interface Order {
   readonly from: Start;
-  readonly driverOf: typeof driverOf;
+  readonly candidatesOf: typeof candidatesOf;
 }
 
-const NEWEST_FIRST: Order = { from: NEWEST, driverOf };
+const NEWEST_FIRST: Order = { from: NEWEST, candidatesOf };
 
 type Find<R> = (
   filter: EventFilter,
@@ -59,21 +59,21 @@ function finder<R extends Identity>(db: Database, columns: string, order: Order)
   return (filter, { before, reach, limit }, condition) => {
     const start = before === undefined ? order.from : startOf(before);
     if (!start) return { rows: [], next: undefined };
-    const driver = order.driverOf(filter, start, tallies(), reach);
+    const candidates = order.candidatesOf(filter, start, tallies(), reach);
     const where = named(conditionOf(filter), condition);
-    // The rows come in the driver's order: SQLite follows it, and stops once there are enough.
+    // The rows come in the candidates' order: SQLite follows it, and stops once there are enough.
     const rows = db
       .prepare<object, R>(
-        `SELECT ${columns} FROM (${driver.sql}) CROSS JOIN events USING (seq)
+        `SELECT ${columns} FROM (${candidates.sql}) CROSS JOIN events USING (seq)
          WHERE ${where.sql} LIMIT :limit`,
       )
-      .all({ ...driver.params, ...where.params, reach, limit });
+      .all({ ...candidates.params, ...where.params, reach, limit });
     const last = rows.at(-1);
-    return { rows, next: rows.length === limit && last ? idOf(last) : endOfReach(db, driver, reach) };
+    return { rows, next: rows.length === limit && last ? idOf(last) : endOfReach(db, candidates, reach) };
   };
 }
 
-/** A driver has named parameters and conditions numbered ones: all become named, so that they do not mix. */
+/** Candidates have named parameters and conditions numbered ones: all become named, so that they do not mix. */
 function named(...conditions: readonly Condition[]): { sql: string; params: object } {
   let count = 0;
   const values = conditions.flatMap(({ params }) => params);
@@ -91,7 +91,7 @@ function idOf({ event_time, digest }: Identity): EventId {
 }
 
 function startFinder(db: Database): (id: string) => Start | undefined {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const find = db.prepare<[number], Start>(
     'SELECT seq, event_time AS time, digest FROM events WHERE seq = ?',
   );
@@ -101,9 +101,9 @@ function startFinder(db: Database): (id: string) => Start | undefined {
   };
 }
 
-function endOfReach(db: Database, driver: Driver, reach: number): EventId | undefined {
+function endOfReach(db: Database, candidates: Candidates, reach: number): EventId | undefined {
   const sql = `SELECT event_time, digest FROM events
-    WHERE seq = (SELECT seq FROM (${driver.sql}) LIMIT 1 OFFSET :reach - 1)`;
-  const last = db.prepare<object, Identity>(sql).get({ ...driver.params, reach });
+    WHERE seq = (SELECT seq FROM (${candidates.sql}) LIMIT 1 OFFSET :reach - 1)`;
+  const last = db.prepare<object, Identity>(sql).get({ ...candidates.params, reach });
   return last && idOf(last);
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DoneStep, Timeline } from '../../event-search.ts';
-import { type EventRow, seqFinder, toEvent } from '../operations/events-table.ts';
+import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { resourceOrder } from './resource-order.ts';
 
 interface Query {
@@ -9,7 +9,7 @@ interface Query {
 }
 
 export function timeline(db: Database): (query: Query) => Timeline | undefined {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const find = db.prepare<[number], EventRow>('SELECT * FROM events WHERE seq = ?');
   const along = (sql: string) =>
     db.prepare<object, EventRow>(`SELECT events.* FROM (${sql}) CROSS JOIN events USING (seq)`);
@@ -17,7 +17,8 @@ export function timeline(db: Database): (query: Query) => Timeline | undefined {
   const newer = along(resourceOrder({ order: 'ASC', from: '>' }));
   const handledBefore = db
     .prepare<[string, number, number], number>(
-      `SELECT 1 FROM events WHERE resource = ? AND event_time > ? AND status = 'handled' AND handled_at < ? LIMIT 1`,
+      `SELECT 1 FROM finished JOIN results USING (event)
+       WHERE resource = ? AND event_time > ? AND is_handled = 1 AND handled_at < ? LIMIT 1`,
     )
     .pluck();
   return ({ id, each }) => {
@@ -34,7 +35,7 @@ export function timeline(db: Database): (query: Query) => Timeline | undefined {
 }
 
 export function steps(db: Database): (id: string) => DoneStep[] {
-  const seqOf = seqFinder(db);
+  const seqOf = placeFinder(db);
   const all = db.prepare<[number | undefined], DoneStep>('SELECT name, result FROM steps WHERE event = ?');
   return (id) => all.all(seqOf(id));
 }

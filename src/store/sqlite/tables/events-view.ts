@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { eventId, parseEventId } from '../../event-id.ts';
 import type { Status, StoredEvent } from '../../event-store.ts';
 
-/** A row of `events`. */
+/** A row of the view `events`. */
 export interface EventRow {
   seq: number;
   event_time: number;
@@ -60,11 +60,11 @@ function timeOf(stored: number | null): number | undefined {
   return stored !== null && Number.isInteger(stored) && Math.abs(stored) <= LAST_TIME ? stored : undefined;
 }
 
-/** Finds the row of an event id through the identity index; undefined if there is none. */
-export function seqFinder(db: Database): (id: string) => number | undefined {
+/** Finds the place of an event in the ledger by its id, through the identity index; undefined if there is none. */
+export function placeFinder(db: Database): (id: string) => number | undefined {
   const find = db
     .prepare<[number, Buffer, Buffer], number>(
-      'SELECT seq FROM events WHERE event_time = ? AND digest BETWEEN ? AND ?',
+      'SELECT seq FROM ledger WHERE event_time = ? AND digest BETWEEN ? AND ?',
     )
     .pluck();
   return (id) => {

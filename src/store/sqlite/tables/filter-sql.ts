@@ -1,7 +1,7 @@
 import { parseEventId } from '../../event-id.ts';
 import type { EventFilter } from '../../event-store.ts';
 
-/** A condition on `events` and its parameters. */
+/** A condition on the view `events` and its parameters. */
 export interface Condition {
   readonly sql: string;
   readonly params: readonly unknown[];
@@ -40,7 +40,7 @@ function anyOf(ids: readonly string[]): Condition {
     .map(({ eventTime, first, last }) => [eventTime, first.toString('hex'), last.toString('hex')]);
   return {
     sql: `seq IN (
-      SELECT named.seq FROM json_each(?) AS id CROSS JOIN events AS named INDEXED BY events_identity
+      SELECT named.seq FROM json_each(?) AS id CROSS JOIN ledger AS named INDEXED BY ledger_identity
       ON named.event_time = id.value->>0 AND named.digest BETWEEN unhex(id.value->>1) AND unhex(id.value->>2))`,
     params: [JSON.stringify(ranges)],
   };

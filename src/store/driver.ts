@@ -1,0 +1,214 @@
+import type { EventId } from './event-id.ts';
+import type {
+  AttemptOutcome,
+  EventFilter,
+  StateChange,
+  StateValue,
+  Status,
+  StoredEvent,
+  VerifiedNotification,
+} from './stored.ts';
+
+/** A driver of this process's own memory or file answers at once; one over a network later. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** A notification that goes into the ledger. */
+export interface Entry extends VerifiedNotification {
+  readonly receivedAt: number;
+}
+
+/** What the ledger has of an event, as the working set needs it. */
+export interface LedgerRow extends Pick<Entry, 'kind' | 'siteId' | 'resource' | 'eventTime' | 'receivedAt'> {
+  /** its place in the ledger, which names it in all other tables */
+  readonly event: number;
+}
+
+/** The name under which an event has its place in the queue of its resource. */
+export interface Queued extends Pick<LedgerRow, 'event' | 'resource' | 'eventTime'> {}
+
+/** How far an event got since it was recorded or last replayed. */
+export interface Progress {
+  /** starts that count against the budget of retries */
+  readonly attempts: number;
+  /** starts that do not, since a stop cut them short */
+  readonly interrupted: number;
+  /** how often it was replayed */
+  readonly replays: number;
+  /** what its handler was told when it first ran; undefined before */
+  readonly late: boolean | undefined;
+  readonly lastError: string | undefined;
+}
+
+/** An event that has something to do: pending or running. */
+export interface WorkRow extends Queued, Progress {
+  readonly kind: string;
+  /** not before then; undefined: ready, or running */
+  readonly nextAttemptAt: number | undefined;
+}
+
+/** A change of a row of work. */
+export interface WorkChange extends Progress {
+  readonly event: number;
+  readonly nextAttemptAt: number | undefined;
+}
+
+/** The lease of a resource, and the event that runs under it. */
+export interface Lease extends WorkRow {
+  readonly startedAt: number;
+}
+
+export interface NewLease {
+  readonly event: number;
+  readonly resource: string;
+  readonly owner: string;
+  readonly until: number;
+  readonly startedAt: number;
+}
+
+/** The end of an event. */
+export interface ResultRow extends Queued, Progress {
+  readonly status: Extract<Status, 'handled' | 'skipped' | 'dead'>;
+  readonly handledAt: number | undefined;
+}
+
+/** The record of a start. */
+export interface AttemptRow {
+  readonly event: number;
+  readonly replay: number;
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: AttemptOutcome;
+  readonly error: string | undefined;
+}
+
+export interface TallyChange {
+  readonly kind: string;
+  readonly status: Exclude<Status, 'running'>;
+  readonly by: number;
+}
+
+/** The state of a channel, and the event that it comes from. */
+export interface ChannelRow {
+  readonly resource: string;
+  readonly siteId: string;
+  readonly state: 'active' | 'idle';
+  readonly since: number;
+  readonly event: number;
+  /** when that event was received */
+  readonly receivedAt: number;
+}
+
+/** An event that a replay may reset. */
+export interface Replayable extends WorkRow {
+  readonly id: EventId;
+  readonly status: Exclude<Status, 'running'>;
+}
+
+/** The event of a claim, as a handler gets it. */
+export type ReadyEvent = WorkRow &
+  Pick<StoredEvent, 'id' | 'digest' | 'webhookId' | 'siteId' | 'body'> &
+  Pick<StoredEvent, 'receivedAt' | 'deliveries' | 'lastDeliveryAt'>;
+
+/**
+ * The tables of events, within one transaction. They keep rows and know nothing of what may become of an event: that is
+ * written once, in semantics/, for all databases. Each call takes and gives many rows, so that it is one statement where the
+ * database is far away. Times are milliseconds since the epoch.
+ */
+export interface EventTables {
+  // The ledger.
+
+  /** Appends what is not there yet. @returns for each entry the place of its event, and whether it is new */
+  append(
+    entries: readonly Entry[],
+  ): Awaitable<readonly { readonly event: number; readonly isNew: boolean }[]>;
+  /** Adds deliveries to events that are there. */
+  addRepeats(
+    repeats: readonly { readonly event: number; readonly repeats: number; readonly lastAt: number }[],
+  ): Awaitable<void>;
+  /** The next events that are not in the working set yet, in the order of the ledger. */
+  untaken(limit: number): Awaitable<readonly LedgerRow[]>;
+  /** Notes that these, the ones that `untaken` gave, are in the working set. */
+  markTaken(rows: readonly LedgerRow[]): Awaitable<void>;
+  /** The places of events by their ids, in the same order; undefined where there is none. */
+  placesOf(ids: readonly EventId[]): Awaitable<readonly (number | undefined)[]>;
+
+  // The working set.
+
+  addWork(rows: readonly WorkRow[]): Awaitable<void>;
+  changeWork(changes: readonly WorkChange[]): Awaitable<void>;
+  removeWork(events: readonly number[]): Awaitable<void>;
+  /** Events whose time has come, earliest first. */
+  due(now: number, limit: number): Awaitable<readonly Queued[]>;
+  /** Ends the wait of events. */
+  makeReady(events: readonly number[]): Awaitable<void>;
+  /** For each resource its oldest ready event, in the order of event times and then of the ledger. */
+  oldestReady(resources: readonly string[]): Awaitable<readonly (ReadyEvent | undefined)[]>;
+  /** When the next event falls due or the next lease runs out; undefined if nothing waits. */
+  nextDue(now: number): Awaitable<number | undefined>;
+
+  // The lanes: a row for each resource that has something ready or running.
+
+  /** Tells the lanes that events became ready. */
+  openLanes(events: readonly Queued[]): Awaitable<void>;
+  /** The resources that have something ready and nothing running, by the event time of their oldest ready event. */
+  freeLanes(order: 'oldest' | 'newest', limit: number): Awaitable<readonly string[]>;
+  lease(leases: readonly NewLease[]): Awaitable<void>;
+  /** Ends leases: each lane goes to its oldest ready event, or away. */
+  freeOrClose(resources: readonly string[]): Awaitable<void>;
+  /** The lease that an owner has on each resource; undefined if it has none. */
+  leases(
+    asked: readonly { readonly resource: string; readonly owner: string }[],
+  ): Awaitable<readonly (Lease | undefined)[]>;
+  /** Extends all leases of an owner. @returns their events */
+  extendLeases(owner: string, until: number): Awaitable<readonly EventId[]>;
+  /** Ends leases at a time that would end later although they began in the future: the clock was set back since. */
+  shortenLeases(owner: string, now: number, until: number): Awaitable<void>;
+  /** Leases of other owners that have run out, oldest event first. */
+  lostLeases(owner: string, now: number): Awaitable<readonly Lease[]>;
+
+  // The history.
+
+  addAttempts(attempts: readonly AttemptRow[]): Awaitable<void>;
+  addResults(results: readonly ResultRow[]): Awaitable<void>;
+  removeResults(events: readonly Queued[]): Awaitable<void>;
+  /** For each event, whether a newer one of its resource was handled. */
+  newerHandled(events: readonly Queued[]): Awaitable<readonly boolean[]>;
+  addKinds(rows: readonly LedgerRow[]): Awaitable<void>;
+  addTallies(changes: readonly TallyChange[]): Awaitable<void>;
+  channels(resources: readonly string[]): Awaitable<readonly (ChannelRow | undefined)[]>;
+  setChannels(channels: readonly ChannelRow[]): Awaitable<void>;
+
+  // Steps of `ctx.once`, and the state of resources.
+
+  steps(
+    asked: readonly { readonly event: number; readonly name: string }[],
+  ): Awaitable<readonly ({ readonly result: string | null } | undefined)[]>;
+  /** Adds a step that is not there yet. */
+  addStep(step: {
+    readonly event: number;
+    readonly name: string;
+    readonly result: string | null;
+  }): Awaitable<void>;
+  removeSteps(events: readonly number[]): Awaitable<void>;
+  /** The state of each resource, in the order of names. */
+  states(resources: readonly string[]): Awaitable<readonly (readonly StateValue[])[]>;
+  changeState(
+    changes: readonly { readonly resource: string; readonly changes: readonly StateChange[] }[],
+  ): Awaitable<void>;
+  /** @returns how many names it had */
+  removeState(resource: string): Awaitable<number>;
+
+  // Replays and retention.
+
+  /** Events that are finished or wait, and have their body, oldest event time first. */
+  replayable(filter: Pick<EventFilter, 'ids' | 'status'>): Awaitable<readonly Replayable[]>;
+  /** Waiting events that were never started, by when they fall due and by their last error. */
+  waitingWith(note: string, from: number, until: number): Awaitable<readonly WorkRow[]>;
+  /** The last place of the ledger; 0 if it is empty. */
+  lastPlace(): Awaitable<number>;
+  /** Events that ended handled or skipped before a time and have their body, in the order of their ends. */
+  prunable(endedBefore: number, limit: number, among?: readonly string[]): Awaitable<readonly number[]>;
+  /** Removes bodies, last errors, attempts and steps. */
+  empty(events: readonly number[]): Awaitable<void>;
+}

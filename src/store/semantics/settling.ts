@@ -1,0 +1,63 @@
+import type { EventTables, Lease } from '../driver.ts';
+import type { DoneStep } from '../event-search.ts';
+import type { Claim, Settlement } from '../event-store.ts';
+import { endStarts } from './ending.ts';
+
+/** What tells a claim from every other. */
+export type ClaimKey = Pick<Claim, 'place' | 'resource' | 'starts' | 'replays'>;
+
+/** A claim, and who says to have it. */
+export interface Holding {
+  readonly claim: ClaimKey;
+  readonly owner: string;
+}
+
+export interface Settling extends Holding {
+  readonly settlement: Settlement;
+  readonly now: number;
+}
+
+/** The leases of claims; undefined where the claim was settled, released or taken over. */
+async function held(tables: EventTables, holdings: readonly Holding[]): Promise<(Lease | undefined)[]> {
+  const asked = holdings.map(({ claim: { resource }, owner }) => ({ resource, owner }));
+  const leases = await tables.leases(asked);
+  return holdings.map(({ claim: { place, starts, replays } }, index) => {
+    const lease = leases[index];
+    // The owner may have lost the lease, and hold the event again in a later start.
+    const isCurrent =
+      lease?.event === place && lease.attempts + lease.interrupted === starts && lease.replays === replays;
+    return isCurrent ? lease : undefined;
+  });
+}
+
+/** Ends claims. @returns for each whether its lease was still the owner's; if not, nothing of it is changed */
+export async function settle(tables: EventTables, settlings: readonly Settling[]): Promise<boolean[]> {
+  const leases = await held(tables, settlings);
+  const ended = new Set<number>();
+  const ends = settlings.map(({ settlement, now }, index) => {
+    const lease = leases[index];
+    if (!lease || ended.has(lease.event)) return undefined; // the first of two ends counts
+    ended.add(lease.event);
+    return { lease, settlement, now };
+  });
+  await endStarts(
+    tables,
+    ends.filter((end) => end !== undefined),
+  );
+  return ends.map((end) => end !== undefined);
+}
+
+export async function holds(tables: EventTables, holding: Holding): Promise<boolean> {
+  const [lease] = await held(tables, [holding]);
+  return lease !== undefined;
+}
+
+/** Stores the result of a step under a lease, unless there is one. @returns the stored result */
+export async function saveStep(
+  tables: EventTables,
+  { name, result, ...holding }: Holding & DoneStep,
+): Promise<Pick<DoneStep, 'result'> | undefined> {
+  if (await holds(tables, holding)) await tables.addStep({ event: holding.claim.place, name, result });
+  const [stored] = await tables.steps([{ event: holding.claim.place, name }]);
+  return stored;
+}

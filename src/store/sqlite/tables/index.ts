@@ -1,0 +1,24 @@
+import type { Database } from 'better-sqlite3';
+import type { EventTables } from '../../driver.ts';
+import { historyTables } from './history.ts';
+import { laneTables } from './lanes.ts';
+import { ledgerTables } from './ledger.ts';
+import { resetTables } from './resets.ts';
+import { stepAndStateTables } from './steps-and-state.ts';
+import { workTables } from './work.ts';
+
+const known = new WeakMap<Database, EventTables>();
+
+/** The tables of a connection, with their statements prepared once. */
+export function tablesOf(db: Database): EventTables {
+  const tables = known.get(db) ?? {
+    ...ledgerTables(db),
+    ...workTables(db),
+    ...laneTables(db),
+    ...historyTables(db),
+    ...stepAndStateTables(db),
+    ...resetTables(db),
+  };
+  known.set(db, tables);
+  return tables;
+}
