@@ -5,7 +5,7 @@ import { SCHEMA_VERSION } from './schema.ts';
 // the order of their keys, so that their last row says where the next step begins.
 
 /** How many rows of a table one step copies. */
-const STEP = 10_000;
+const STEP = 5_000;
 
 /** Told after each step how many events were copied. */
 export type OnStep = (events: number) => void;
