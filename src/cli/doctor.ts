@@ -7,7 +7,7 @@ import { type Config, loadConfig, settingsSource } from '../config.ts';
 import { checkClock } from '../provider/check-clock.ts';
 import { checkProvider } from '../provider/check-provider.ts';
 import { checkUrls } from '../receiver/check-urls.ts';
-import { checkDatabase, checkDisk, checkKeyFile } from '../store/check-files.ts';
+import { checkBackups, checkDatabase, checkDisk, checkKeyFile } from '../store/check-files.ts';
 import { checkStore, guessable, type Verifiable } from '../store/check-store.ts';
 import { openStore } from '../store/open.ts';
 import { predictable } from '../store/predictable-secrets.ts';
@@ -77,8 +77,24 @@ async function* examine(examination: Examination): AsyncGenerator<Finding, void,
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  const webhooks = yield* examineStore(config);
+  const found: Finding[] = [];
+  const webhooks = yield* keeping(examineStore(config), found);
+  if (config.DATABASE_URL.startsWith(SQLITE))
+    yield* checkBackups(config.DATABASE_URL.slice(SQLITE.length), found);
   yield* examineNetwork(config, examination, webhooks);
+}
+
+/** Passes findings on, and keeps them. */
+async function* keeping<R>(
+  findings: AsyncGenerator<Finding, R, undefined>,
+  kept: Finding[],
+): AsyncGenerator<Finding, R, undefined> {
+  for (;;) {
+    const step = await findings.next();
+    if (step.done) return step.value;
+    kept.push(step.value);
+    yield step.value;
+  }
 }
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */

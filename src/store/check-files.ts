@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inspectDatabase } from './sqlite/inspect-database.ts';
+import { backupsOf, isFormer, neededFor } from './sqlite/move.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
@@ -61,9 +62,13 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
       );
     }
     if (version < known) {
+      const said = `${path} has schema version ${version}: the next start`;
+      const needed = Math.ceil(neededFor(statSync(path).size + logBytes) / MIB);
       return unusable(
         warn(
-          `${path} has schema version ${version}: the next start brings it to ${known}; back it up before`,
+          isFormer(version)
+            ? `${said} moves it into a new file of version ${known}, needs ${needed} MiB of disk for that, and keeps this one: see docs/upgrading.md`
+            : `${said} brings it to ${known}`,
         ),
       );
     }
@@ -110,6 +115,24 @@ function openTo(path: string) {
     return { file, who, isEverybody, mode: `0${(mode & 0o777).toString(8)}` };
   }
   return undefined;
+}
+
+/**
+ * Names the former databases that a move has left.
+ * @param found what was found of the database before
+ */
+export function checkBackups(path: string, found: readonly Finding[]): Finding[] {
+  // A full disk is no reason to keep one.
+  const isWell =
+    found.some(({ check }) => check === 'events') &&
+    !found.some(({ check, result }) => result === 'FAIL' && check !== 'disk');
+  return backupsOf(path).map((backup) => {
+    const mib = Math.ceil(statSync(backup).size / MIB);
+    const advice = isWell
+      ? 'delete it, as the database is well'
+      : 'keep it until the checks above are well; docs/upgrading.md says how to go back to it';
+    return findingsOf('backup').warn(`${backup} (${mib} MiB) is the database before it was moved: ${advice}`);
+  });
 }
 
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */

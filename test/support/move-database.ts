@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { dirname } from 'node:path';
 import { argv } from 'node:process';
 
 /** What `move-database.ts PATH LINKS [CALL]` prints, as JSON: the names of its calls of node:fs, in their order. */
@@ -13,9 +14,13 @@ const [, , path = '', links, killBefore] = argv;
 const NAMES = ['openSync', 'fsyncSync', 'chmodSync', 'rmSync', 'linkSync', 'renameSync'] as const;
 const calls: string[] = [];
 
+/** Whether a call is about the database, or a file that is open; Node itself loads modules. */
+const isOurs = (file: unknown) => typeof file === 'number' || String(file).startsWith(dirname(path));
+
 for (const name of NAMES) {
   const real = fs[name] as (...args: readonly unknown[]) => unknown;
   const replaced = (...args: readonly unknown[]) => {
+    if (!isOurs(args[0])) return real(...args);
     if (calls.length === Number(killBefore ?? -1)) process.kill(process.pid, 'SIGKILL');
     calls.push(name);
     if (name === 'linkSync' && links === 'no links') throw new Error('EPERM: operation not permitted, link');

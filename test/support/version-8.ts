@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { digestOf } from '../../src/notification/digest.ts';
 import { parseJsonText } from '../../src/notification/json.ts';
 import { tokenDigest } from '../../src/store/quarantine-keys.ts';
 
-const PACKED = new URL('../fixtures/version-8/database.br', import.meta.url);
+const PACKED = join(import.meta.dirname, '../fixtures/version-8/database.br');
 
 /** A value of SQLite as JSON: of a blob, its base64. */
 type Packed = string | number | null | { readonly base64: string };
@@ -83,39 +84,6 @@ function insert(db: Database.Database, table: string, columns: PackedDatabase['t
     for (const [name, digest] of Object.entries(DIGESTS[table] ?? {})) row[name] ??= digest(row) ?? null;
     statement.run(row);
   }
-}
-
-/** Writes the fixture from a database that nothing else is writing to. */
-export function packVersion8(path: string, { now }: { readonly now: number }): void {
-  const db = new Database(path, { readonly: true });
-  const schema = db
-    .prepare<[], { type: string; sql: string }>(
-      "SELECT type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
-    )
-    .all();
-  const packed: PackedDatabase = {
-    version: Number(db.pragma('user_version', { simple: true })),
-    now,
-    key: readFileSync(`${path}.key`, 'utf8'),
-    sha256: sha256Of(db),
-    schema,
-    tables: Object.fromEntries(tablesOf(db).map((table) => [table, columnsOf(db, table)])),
-  };
-  db.close();
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
-  writeFileSync(PACKED, brotliCompressSync(JSON.stringify(packed), quality));
-}
-
-function columnsOf(db: Database.Database, table: string): Record<string, Packed[]> {
-  const columns: Record<string, Packed[]> = {};
-  for (const row of rowsOf(db, table)) {
-    for (const [name, value] of Object.entries(row)) {
-      const computed = Buffer.isBuffer(value) ? DIGESTS[table]?.[name]?.(row)?.equals(value) : false;
-      columns[name] ??= [];
-      columns[name].push(computed ? null : packedOf(value));
-    }
-  }
-  return columns;
 }
 
 /** All tables, that of the numbers given out included. */

@@ -24,22 +24,43 @@ export function lockAlone(
 ): Database.Database | undefined {
   const end = systemClock.monotonic() + WAIT_MS;
   for (;;) {
-    const db = new Database(file, { timeout: TRY_MS, fileMustExist: true });
     try {
-      // Before the first access: then all other connections must be closed, also those that only read.
-      db.pragma('locking_mode = EXCLUSIVE');
-      db.exec('BEGIN EXCLUSIVE; COMMIT');
-      if (isWanted(Number(db.pragma('user_version', { simple: true })))) return db;
-      db.close();
-      return undefined;
+      return lockIf(file, isWanted);
     } catch (error) {
-      db.close();
       if (!isBusy(error)) throw error;
       if (systemClock.monotonic() >= end) throw isBeingMoved(file) ? movedByAnother(file) : inUse(file);
     }
     // Two that start at once keep each other out while both try, so their pauses differ.
     pause(PAUSE_MS * (1 + Math.random()));
   }
+}
+
+function lockIf(file: string, isWanted: (version: number) => boolean): Database.Database | undefined {
+  const connect = () => new Database(file, { timeout: TRY_MS, fileMustExist: true });
+  // Another process that has moved it works with it already, and would keep this one from locking it.
+  const reading = connect();
+  try {
+    if (!isWanted(versionOf(reading))) return undefined;
+  } finally {
+    reading.close();
+  }
+  const db = connect();
+  try {
+    // Before the first access: then all other connections must be closed, also those that only read.
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+    if (isWanted(versionOf(db))) return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  db.close();
+  return undefined;
+}
+
+/** The version of a database's schema. */
+export function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Whether another connection keeps this one out. */

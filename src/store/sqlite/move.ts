@@ -6,19 +6,20 @@ import {
   fsyncSync,
   linkSync,
   openSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statfsSync,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
-import { lockAlone, movingOf } from './lock-alone.ts';
+import { lockAlone, movingOf, versionOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
 import { ZEROED } from './operations/scrubbing.ts';
@@ -39,9 +40,23 @@ export function isFormer(version: number): boolean {
   return version > 0 && version <= migrations.length;
 }
 
-/** The name of the former database once it was moved. */
-export function backupOf(file: string): string {
+/** The name of a former database once it was moved; a later one gets a number, too. */
+function backupOf(file: string): string {
   return `${file}.version-${migrations.length}`;
+}
+
+/** The former databases that stand beside a database. */
+export function backupsOf(path: string): string[] {
+  const file = existsSync(path) ? realpathSync(path) : path;
+  const first = basename(backupOf(file));
+  const isBackup = (name: string) => name.startsWith(first) && /^(\.\d+)?$/.test(name.slice(first.length));
+  const names = existsSync(dirname(file)) ? readdirSync(dirname(file)) : [];
+  return names.filter(isBackup).map((name) => join(dirname(file), name));
+}
+
+/** How much of the disk a move of so many bytes takes. */
+export function neededFor(bytes: number): number {
+  return bytes * NEW_FOR_FORMER + EXTRA_BYTES;
 }
 
 /**
@@ -97,7 +112,7 @@ function bytesOf(db: Database.Database): number {
 
 function checkRoom(file: string, moving: string, bytes: number): void {
   const written = statSync(moving, { throwIfNoEntry: false })?.size ?? 0;
-  const needed = Math.max(0, bytes * NEW_FOR_FORMER - written) + EXTRA_BYTES;
+  const needed = Math.max(EXTRA_BYTES, neededFor(bytes) - written);
   const { bavail, bsize } = statfsSync(dirname(file));
   const free = bavail * bsize;
   if (free >= needed) return;
@@ -126,7 +141,7 @@ function makeFile(moving: string, file: string): void {
 
 /** Brings a database of an earlier version to the last one whose databases were changed in place. */
 function bringToLast(db: Database.Database): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
+  const version = versionOf(db);
   if (version === migrations.length) return;
   // A migration computes columns of the quarantine with these functions.
   db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
@@ -245,7 +260,7 @@ export function finishMove(path: string): void {
   const moving = movingOf(path);
   if (existsSync(path) || !existsSync(moving)) return;
   const db = new Database(moving, { readonly: true });
-  const version = db.pragma('user_version', { simple: true });
+  const version = versionOf(db);
   db.close();
   if (version === SCHEMA_VERSION) renameSync(moving, path);
 }

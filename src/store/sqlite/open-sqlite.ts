@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
+import { isBeingMoved, isBusy, movedByAnother, versionOf } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
 import { markZeroed } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';
@@ -54,10 +54,6 @@ function connect(path: string): Database.Database {
   db.close();
   moveFormer(path);
   return open();
-}
-
-function versionOf(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. */

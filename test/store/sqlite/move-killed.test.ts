@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -35,8 +35,8 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 /** A copy of the fixture, and nothing else beside it. */
 function copyFixture(): void {
-  for (const suffix of ['', '-wal', '-shm', '.migrating', '.migrating-journal', '.version-8']) {
-    rmSync(`${path}${suffix}`, { force: true });
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith('receiver.db')) rmSync(join(directory, name));
   }
   copyFileSync(original, path);
 }

@@ -1,0 +1,131 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { differences } from '../../support/moved-whole.ts';
+import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { unpackVersion8 } from '../../support/version-8.ts';
+
+const program = fileURLToPath(new URL('../../support/move-database.ts', import.meta.url));
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const open = (file = path) => SqliteStore.open({ path: file, clock: new VirtualClock() });
+
+function unusable(...parts: readonly string[]): unknown {
+  const message = expect.stringMatching(new RegExp(parts.join('.*'), 's'));
+  return expect.objectContaining({ code: 'STORE_UNUSABLE', message });
+}
+
+/** Runs a test on a file system of its own, where one can be mounted. */
+async function onDisk(options: string, use: (disk: SmallDisk, file: string) => Promise<void>): Promise<void> {
+  const disk = mountSmallDisk(options);
+  if (!disk) return;
+  try {
+    await use(disk, join(disk.path, 'receiver.db'));
+  } finally {
+    disk.remove();
+  }
+}
+
+/** Makes the fixture as a database whose log was emptied, which a read-only disk can have. */
+function unpackWithoutLog(file: string): void {
+  unpackVersion8(file);
+  const db = new Database(file);
+  db.pragma('journal_mode = DELETE');
+  db.close();
+}
+
+test('a former database is left as it is, when the disk has too little room, and moved, once there is enough', async () => {
+  await onDisk('size=24m', async (disk, file) => {
+    unpackVersion8(file);
+    const [before, names] = [readFileSync(file), readdirSync(disk.path)];
+    await expect(open(file)).rejects.toEqual(
+      unusable('needs \\d+ MiB', disk.path, 'where \\d+ MiB are free', 'make room'),
+    );
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(disk.path)).toEqual(names);
+    execFileSync('mount', ['-o', 'remount,size=64m', disk.path]);
+    await (await open(file)).close();
+    expect(differences(file, `${file}.version-8`)).toEqual({});
+  });
+});
+
+test('a move goes on, when the disk was full on its way, once there is room again', async () => {
+  unpackVersion8(path);
+  const limited = 'ulimit -f 4096 && exec "$0" "$@"'; // 2 MiB a file, which the new one outgrows
+  const run = promisify(execFile)('sh', ['-c', limited, process.execPath, program, path, 'links']);
+  await expect(run).rejects.toMatchObject({ stderr: expect.stringMatching(/SQLITE_(FULL|IOERR)/) });
+  expect(existsSync(`${path}.version-8`)).toBe(false);
+  const { stderr } = await promisify(execFile)(process.execPath, [program, path, 'links']);
+  expect(stderr).toContain(`moved ${path}`);
+  expect(differences(path, `${path}.version-8`)).toEqual({});
+});
+
+test('a former database is refused, when it cannot be written to, with what to do', async () => {
+  await onDisk('size=64m', async (disk, file) => {
+    unpackWithoutLog(file);
+    execFileSync('mount', ['-o', 'remount,ro', disk.path]);
+    await expect(open(file)).rejects.toEqual(unusable(file, 'must be allowed to write to the directory'));
+    execFileSync('mount', ['-o', 'remount,rw', disk.path]);
+    await (await open(file)).close();
+    expect(differences(file, `${file}.version-8`)).toEqual({});
+  });
+});
+
+test('a former database is moved once, when several processes open it at the same moment', async () => {
+  unpackVersion8(path);
+  const run = () => promisify(execFile)(process.execPath, [program, path, 'links']);
+  const runs = await Promise.all([run(), run(), run()]);
+  expect(runs.filter(({ stderr }) => stderr.includes(`moved ${path}`))).toHaveLength(1);
+  expect(readdirSync(directory).toSorted()).toEqual([
+    'receiver.db',
+    'receiver.db.key',
+    'receiver.db.version-8',
+  ]);
+  expect(differences(path, `${path}.version-8`)).toEqual({});
+});
+
+test('a former database is moved once, when several stores of a process open it at the same moment', async () => {
+  unpackVersion8(path);
+  const stores = await Promise.all([open(), open(), open()]);
+  for (const store of stores) expect(await store.count({})).toBe(10_000);
+  for (const store of stores) await store.close();
+  expect(differences(path, `${path}.version-8`)).toEqual({});
+});
+
+test('a former database is refused, when other programs have it open or move it, with which of the two, and not touched', async () => {
+  const moved = join(directory, 'moved.db');
+  for (const file of [path, moved]) unpackVersion8(file);
+  const user = new Database(path);
+  user.prepare('SELECT 1 FROM events').get();
+  const mover = new Database(moved);
+  mover.pragma('locking_mode = EXCLUSIVE');
+  mover.exec(
+    `BEGIN EXCLUSIVE; COMMIT; ATTACH '${moved}.migrating' AS moved; PRAGMA moved.locking_mode = EXCLUSIVE`,
+  );
+  mover.exec('CREATE TABLE moved.ledger (seq)');
+  await Promise.all([
+    expect(open()).rejects.toEqual(unusable(path, 'other programs have it open', `fuser ${path}`)),
+    expect(open(moved)).rejects.toEqual(unusable('another process is moving', moved, 'wait')),
+  ]);
+  expect(existsSync(`${path}.migrating`)).toBe(false);
+  user.close();
+  mover.close();
+  unlinkSync(`${moved}.migrating`);
+  for (const file of [path, moved]) await (await open(file)).close();
+  expect(existsSync(`${path}.version-8`)).toBe(true);
+});
