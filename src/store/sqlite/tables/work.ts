@@ -31,16 +31,16 @@ export function workTables(db: Database): Work {
   const remove = db.prepare('DELETE FROM work WHERE event = ?');
   const due = db.prepare<[number, number], Queued>(
     `SELECT event, resource, event_time AS eventTime FROM work
-     WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT ?`,
+     WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT +?`,
   );
   const makeReady = db.prepare('UPDATE work SET next_attempt_at = NULL WHERE event = ?');
   const oldest = db.prepare<[string], WorkColumns>(
     `SELECT * FROM work INDEXED BY work_ready
-     WHERE resource = ? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1`,
+     WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1`,
   );
   const received = db.prepare<[number], LedgerColumns>(
     `SELECT webhook_id, site_id, digest, received_at, body, repeats.repeats, repeats.last_at
-     FROM ledger LEFT JOIN repeats ON repeats.event = ledger.seq WHERE ledger.seq = ?`,
+     FROM ledger LEFT JOIN repeats ON repeats.event = ledger.seq WHERE ledger.seq = +?`,
   );
   const firstWaiting = db
     .prepare<[], number | null>('SELECT min(next_attempt_at) FROM work WHERE next_attempt_at IS NOT NULL')
