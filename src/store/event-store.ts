@@ -66,6 +66,10 @@ export interface Settlement {
   readonly state?: readonly StateChange[] | undefined;
   /** with `pending`: a release. The attempt does not count, and the event is ready at once with its former error */
   readonly isUncounted?: boolean | undefined;
+  /** with `pending`: the event was claimed and not started. It is as if it had not been claimed */
+  readonly isUnstarted?: boolean | undefined;
+  /** when the handler began, if not at the claim; milliseconds since the epoch */
+  readonly startedAt?: number | undefined;
 }
 
 export interface ReplayOptions {

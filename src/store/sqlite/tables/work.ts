@@ -4,7 +4,15 @@ import { flag, idOf, type WorkColumns, workOf } from './rows.ts';
 
 type Work = Pick<
   EventTables,
-  'addWork' | 'changeWork' | 'removeWork' | 'due' | 'makeReady' | 'oldestReady' | 'nextDue' | 'waitingWith'
+  | 'addWork'
+  | 'changeWork'
+  | 'countStarts'
+  | 'removeWork'
+  | 'due'
+  | 'makeReady'
+  | 'oldestReady'
+  | 'nextDue'
+  | 'waitingWith'
 >;
 
 /** What the ledger has of a ready event. */
@@ -28,6 +36,7 @@ export function workTables(db: Database): Work {
     `UPDATE work SET attempts = ?, interrupted = ?, replays = ?, late = ?, next_attempt_at = ?, last_error = ?
      WHERE event = ?`,
   );
+  const start = db.prepare('UPDATE work SET attempts = attempts + 1, late = ? WHERE event = ?');
   const remove = db.prepare('DELETE FROM work WHERE event = ?');
   const due = db.prepare<[number, number], Queued>(
     `SELECT event, resource, event_time AS eventTime FROM work
@@ -85,6 +94,7 @@ export function workTables(db: Database): Work {
         );
       }
     },
+    countStarts: (starts) => starts.forEach(({ event, late }) => void start.run(flag(late), event)),
     removeWork: (events) => events.forEach((event) => void remove.run(event)),
     due: (now, limit) => due.all(now, limit),
     makeReady: (events) => events.forEach((event) => void makeReady.run(event)),
