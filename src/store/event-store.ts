@@ -99,6 +99,13 @@ export interface Received extends Pick<StoredEvent, 'body' | 'receivedAt' | 'web
   readonly place: number;
 }
 
+/** Times in milliseconds since the epoch. */
+export interface StoreClock {
+  readonly now: number;
+  /** the newest time of receipt or end that is stored; undefined in an empty store */
+  readonly newestAt: number | undefined;
+}
+
 /** The work that `scrub` could not do. */
 export interface Scrubbed {
   /** how many bytes would have to be rewritten to be sure; 0: none */
@@ -222,6 +229,9 @@ export interface EventStore extends EventSearch {
    * @param among only these events, if given
    */
   prune(handledBefore: number, limit: number, among?: readonly string[]): Promise<number>;
+
+  /** The time by the clock of the store: the database's, whatever that of this process says. */
+  clock(): Promise<StoreClock>;
 
   /** Resolves if the store can commit. */
   ping(): Promise<void>;

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
+import { pruningLimit } from '../../store/pruning-limit.ts';
 import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
@@ -17,7 +18,8 @@ interface Flags extends FilterFlags {
 
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
-still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are.
+still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
+does what ended within the last hour.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run
@@ -39,9 +41,10 @@ export function pruneCommand(): Command {
 }
 
 async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
-  const pruning = { filter: filterOf(flags), handledBefore: systemClock.now() - olderThan };
+  const filter = filterOf(flags);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
+      const pruning = { filter, handledBefore: await pruningLimit(store, systemClock, olderThan) };
       const stage = listenerOnStderr().begin('pruned');
       const onStep = (pruned: number) => stage.show(pruned, undefined);
       const pruned = await (dryRun

@@ -31,6 +31,8 @@ import { Vault } from './vault.ts';
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
+  /** gives the time after a commit; without it, the log is asked when it was written, which is by the clock of its file system */
+  readonly timeOfCommit?: (() => number) | undefined;
   /** 32 bytes; without one, the store uses a key file beside the database, and makes one if there is none */
   readonly secretsKey?: Buffer | undefined;
   /** false: the store works on the calling thread, which waits; commands start faster and smaller with it */
@@ -57,20 +59,27 @@ export class SqliteStore implements EventStore {
   readonly #read: Reader;
   readonly #vault: Vault;
   readonly #clock: Clock;
+  readonly #timeOfCommit: () => number;
   #cancelTaking: (() => void) | undefined;
   #isClosed = false;
 
-  private constructor(write: Writer, read: Reader, vault: Vault, clock: Clock) {
+  private constructor(
+    { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
+    clock: Clock,
+    timeOfCommit: () => number,
+  ) {
     this.#write = write;
     this.#read = read;
     this.#vault = vault;
     this.#clock = clock;
+    this.#timeOfCommit = timeOfCommit;
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
   static async open({
     path,
     clock,
+    timeOfCommit,
     secretsKey,
     threads = true,
     onCommit,
@@ -83,15 +92,17 @@ export class SqliteStore implements EventStore {
     };
     const write: Writer = await openLink('write');
     try {
+      const log = `${realpathSync(path)}-wal`;
       const read: Reader = new ReadGate<typeof reads>(
         new LazyLink<typeof reads>(() => openLink<typeof reads>('read')),
         {
-          path: `${realpathSync(path)}-wal`,
+          path: log,
           reset: () => write.request('resetLog', undefined),
         },
       );
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
-      return new SqliteStore(write, read, vault, clock);
+      const ofLog = () => statSync(log).mtimeMs;
+      return new SqliteStore({ write, read, vault }, clock, timeOfCommit ?? ofLog);
     } catch (error) {
       await write.close();
       throw error;
@@ -287,6 +298,12 @@ export class SqliteStore implements EventStore {
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
     return this.#write.request('prune', { handledBefore, limit, among });
+  }
+
+  async clock() {
+    const newestAt = await this.#write.request('newestTime', undefined);
+    await this.ping();
+    return { now: this.#timeOfCommit(), newestAt };
   }
 
   /** The actual durability of the writing connection. */
