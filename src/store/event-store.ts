@@ -137,6 +137,12 @@ export interface EventStore extends EventSearch {
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 
   /**
+   * Calls a listener whenever something new was recorded: at once if this process recorded it, within a second if another
+   * one did. It may be called for nothing. @returns a function that ends it
+   */
+  watch(listener: () => void): () => void;
+
+  /**
    * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
    * owners; events that were lost together become ready one after the other, over the length of a lease.
    */

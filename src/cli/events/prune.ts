@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
-import { pruningLimit } from '../../store/pruning-limit.ts';
 import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
@@ -44,12 +43,12 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
   const filter = filterOf(flags);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
-      const pruning = { filter, handledBefore: await pruningLimit(store, systemClock, olderThan) };
+      const pruning = { filter, olderThanMs: olderThan, clock: systemClock };
       const stage = listenerOnStderr().begin('pruned');
       const onStep = (pruned: number) => stage.show(pruned, undefined);
       const pruned = await (dryRun
         ? countPrunable(store, pruning)
-        : pruneMatching(store, { ...pruning, clock: systemClock, signal, onStep }));
+        : pruneMatching(store, { ...pruning, signal, onStep }));
       stage.end();
       const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
       if (signal.aborted) say(result);

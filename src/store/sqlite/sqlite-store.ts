@@ -11,6 +11,7 @@ import type {
   EventStore,
   Page,
   QuarantinePage,
+  Recorded,
   ReplayOptions,
   Scrubbed,
   Settlement,
@@ -18,6 +19,7 @@ import type {
   VerifiedNotification,
 } from '../event-store.ts';
 import type { ClaimKey } from '../semantics/settling.ts';
+import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
@@ -60,6 +62,7 @@ export class SqliteStore implements EventStore {
   readonly #vault: Vault;
   readonly #clock: Clock;
   readonly #timeOfCommit: () => number;
+  readonly #watch: Watch;
   #cancelTaking: (() => void) | undefined;
   #isClosed = false;
 
@@ -73,6 +76,7 @@ export class SqliteStore implements EventStore {
     this.#vault = vault;
     this.#clock = clock;
     this.#timeOfCommit = timeOfCommit;
+    this.#watch = new Watch(clock, () => write.request('lastPlace', undefined));
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
@@ -111,7 +115,18 @@ export class SqliteStore implements EventStore {
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
     this.#takeSoon();
-    return this.#write.request('record', { ...notification, receivedAt });
+    return this.#told(this.#write.request('record', { ...notification, receivedAt }));
+  }
+
+  /** Tells who watches, if something new was recorded. */
+  async #told<R extends Recorded | undefined>(recording: Promise<R>): Promise<R> {
+    const recorded = await recording;
+    if (recorded?.status === 'accepted') this.#watch.tell();
+    return recorded;
+  }
+
+  watch(listener: () => void) {
+    return this.#watch.listen(listener);
   }
 
   /** What a claim does not take in before, since nothing claims now. */
@@ -293,7 +308,7 @@ export class SqliteStore implements EventStore {
 
   admit(token: string) {
     this.#takeSoon();
-    return this.#write.request('admit', token);
+    return this.#told(this.#write.request('admit', token));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
@@ -317,6 +332,7 @@ export class SqliteStore implements EventStore {
 
   async close() {
     this.#isClosed = true;
+    this.#watch.stop();
     this.#cancelTaking?.();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
