@@ -1,7 +1,9 @@
 import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { networkOf, tokenDigest } from '../../src/store/quarantine-keys.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';
+import type { VerifiedNotification } from '../../src/store/stored.ts';
 
 interface Stored {
   readonly webhookId: string;
@@ -40,4 +42,31 @@ export function firstVersion(
   for (const one of secrets) store(one);
   writeFileSync(`${path}.key`, `${key.toString('base64')}\n`, { mode: 0o600 });
   return { db, store };
+}
+
+/** Records an event as former versions did. @returns its number in the database */
+export function recordFormerly(
+  db: Database.Database,
+  { digest, ...event }: VerifiedNotification,
+  receivedAt: number,
+): number {
+  const { lastInsertRowid } = db
+    .prepare(
+      `INSERT INTO events (event_time, digest, kind, webhook_id, site_id, resource, received_at, last_delivery_at, body)
+       VALUES (:eventTime, :digest, :kind, :webhookId, :siteId, :resource, :receivedAt, :receivedAt, :body)`,
+    )
+    .run({ ...event, digest: Buffer.from(digest), receivedAt });
+  db.prepare(
+    `INSERT INTO lanes (resource, head) VALUES (?, ?)
+     ON CONFLICT (resource) DO UPDATE SET head = min(head, excluded.head)`,
+  ).run(event.resource, event.eventTime);
+  return Number(lastInsertRowid);
+}
+
+/** Brings a database of the first version to a later one, as the programs between did. */
+export function bringTo(db: Database.Database, version: number): void {
+  db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
+  db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
+  for (const sql of migrations.slice(1, version)) db.exec(sql);
+  db.pragma(`user_version = ${version}`);
 }

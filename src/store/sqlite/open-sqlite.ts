@@ -1,6 +1,8 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
+import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
+import { finishMove, isFormer, moveFormer } from './move.ts';
 import { markZeroed } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';
 
@@ -22,8 +24,9 @@ export const LONGEST_LOG = 1.5 * LOG_BYTES;
 
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
+  finishMove(path); // before an empty file takes its place
   closeToOthers(path);
-  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = connect(path);
   // Before the first write, so that deleted content is overwritten; for secrets, secret-rows.ts does more.
   db.pragma('secure_delete = FAST');
   db.pragma('journal_mode = WAL');
@@ -36,6 +39,25 @@ export function openWriter(path: string): Database.Database {
   db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
   migrate(db, path);
   return db;
+}
+
+/** Connects to a database; moves a former one before. */
+function connect(path: string): Database.Database {
+  const open = () => new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = open();
+  try {
+    if (!isFormer(versionOf(db))) return db;
+  } catch (error) {
+    db.close();
+    throw isBusy(error) && isBeingMoved(path) ? movedByAnother(path) : error;
+  }
+  db.close();
+  moveFormer(path);
+  return open();
+}
+
+function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. */
@@ -71,9 +93,10 @@ function tighten(path: string): void {
   }
 }
 
+/** Makes the schema in a new database. */
 function migrate(db: Database.Database, path: string): void {
   db.transaction(() => {
-    const version = db.pragma('user_version', { simple: true }) as number;
+    const version = versionOf(db);
     if (version > SCHEMA_VERSION) {
       throw new KitError(
         'STORE_UNUSABLE',
@@ -81,7 +104,6 @@ function migrate(db: Database.Database, path: string): void {
       );
     }
     if (version === SCHEMA_VERSION) return;
-    if (version > 0) throw new KitError('STORE_UNUSABLE', `${path} has schema version ${version}`);
     db.exec(schema);
     markZeroed(db)();
     db.pragma(`user_version = ${SCHEMA_VERSION}`);

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { record } from '../../../src/store/sqlite/operations/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED, LEASE_MS, waiting } from '../../support/claiming.ts';
-import { firstVersion } from '../../support/first-version.ts';
+import { firstVersion, recordFormerly } from '../../support/first-version.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -23,10 +22,9 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** Records an event as a former version did. @returns its number in the database */
-function recordFormerly(media_id: string, at = EVENT_TIME): number {
-  record(db)({ ...verified({ media_id, at }), receivedAt: clock.now() });
-  return db.prepare('SELECT max(seq) FROM events').pluck().get() as number;
+/** Records an event of a media. @returns its number in the database */
+function recordMedia(media_id: string, at = EVENT_TIME): number {
+  return recordFormerly(db, verified({ media_id, at }), clock.now());
 }
 
 function recordAttempt(seq: number, attempt: number, outcome: string): void {
@@ -46,9 +44,9 @@ async function startsOf(store: SqliteStore, media: string) {
 }
 
 test('an event that a former version released keeps the record of that start, and the next one gets a number of its own', async () => {
-  const released = recordFormerly('released');
+  const released = recordMedia('released');
   recordAttempt(released, 1, 'interrupted');
-  const again = recordFormerly('failed-and-released', EVENT_TIME + 1);
+  const again = recordMedia('failed-and-released', EVENT_TIME + 1);
   recordAttempt(again, 1, 'error');
   recordAttempt(again, 2, 'interrupted');
   db.prepare('UPDATE events SET attempts = 1 WHERE seq = ?').run(again);
@@ -73,7 +71,7 @@ test('an event that a former version released keeps the record of that start, an
 });
 
 test('an event that a former version released and was running again keeps both records, when its lease has run out', async () => {
-  const seq = recordFormerly('running');
+  const seq = recordMedia('running');
   recordAttempt(seq, 1, 'interrupted');
   db.prepare(`UPDATE events SET status = 'running', attempts = 1 WHERE seq = ?`).run(seq);
   db.prepare(`UPDATE lanes SET event = ?, owner = 'former', lease_until = ?, started_at = ?`).run(
@@ -91,11 +89,11 @@ test('an event that a former version released and was running again keeps both r
 });
 
 test('an event that waits for its next attempt in a former version is told whether it is late at its next start, and then the same', async () => {
-  const older = recordFormerly('media', EVENT_TIME);
+  const older = recordMedia('media', EVENT_TIME);
   recordAttempt(older, 1, 'error');
   const dueAt = clock.now() + 1000;
   db.prepare('UPDATE events SET attempts = 1, next_attempt_at = ? WHERE seq = ?').run(dueAt, older);
-  const newer = recordFormerly('media', EVENT_TIME + 1000);
+  const newer = recordMedia('media', EVENT_TIME + 1000);
   db.prepare(`UPDATE events SET status = 'handled', attempts = 1, handled_at = 1 WHERE seq = ?`).run(newer);
   db.exec('DELETE FROM lanes');
   const store = await open();
@@ -109,7 +107,7 @@ test('an event that waits for its next attempt in a former version is told wheth
 });
 
 test('an event that ended in a former version has as many starts as attempts, and its records stay', async () => {
-  const seq = recordFormerly('dead');
+  const seq = recordMedia('dead');
   for (const attempt of [1, 2, 3]) recordAttempt(seq, attempt, 'error');
   db.prepare(`UPDATE events SET status = 'dead', attempts = 3 WHERE seq = ?`).run(seq);
   const store = await open();

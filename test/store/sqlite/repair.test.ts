@@ -1,12 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { systemClock } from '../../../src/base/clock.ts';
 import { attemptJson, eventJson } from '../../../src/store/event-json.ts';
-import { record } from '../../../src/store/sqlite/operations/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { firstVersion } from '../../support/first-version.ts';
+import { bringTo, firstVersion, recordFormerly } from '../../support/first-version.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -54,8 +53,7 @@ function spoil(db: Database.Database): void {
 
 test('events whose pause is no time are due, and texts are texts of 4,000 characters, when the first version stored them', async () => {
   const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
-  const recordIn = record(db);
-  for (const event of EVENTS) recordIn({ ...event, receivedAt: Date.now() });
+  for (const event of EVENTS) recordFormerly(db, event, Date.now());
   spoil(db);
   const opened = await SqliteStore.open({ path, clock: systemClock });
   const { claims } = await opened.claim({ owner: 'test', limit: 50, leaseMs: 1000, maxAttempts: 9 });
@@ -70,11 +68,11 @@ test('events whose pause is no time are due, and texts are texts of 4,000 charac
   await opened.close();
 });
 
-test('events are shown, when a program of the first version still writes beside this one', async () => {
-  const current = await SqliteStore.open({ path, clock: systemClock });
-  for (const event of EVENTS) await current.record(event);
-  await current.close();
-  spoil(new Database(path));
+test('events are shown, when a program of the first version wrote beside one of the version before this', async () => {
+  const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
+  bringTo(db, 8);
+  for (const event of EVENTS) recordFormerly(db, event, Date.now());
+  spoil(db);
   const opened = await SqliteStore.open({ path, clock: systemClock });
   const events = await opened.events({}, { limit: 50 });
   expect(events).toHaveLength(7);

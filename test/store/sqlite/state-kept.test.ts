@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/base/clock.ts';
-import { migrations } from '../../../src/store/sqlite/migrations.ts';
-import { record } from '../../../src/store/sqlite/operations/record.ts';
+import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claimOne, HANDLED } from '../../support/claiming.ts';
-import { firstVersion } from '../../support/first-version.ts';
+import { firstVersion, recordFormerly } from '../../support/first-version.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -26,7 +25,7 @@ const open = (file = path) => SqliteStore.open({ path: file, clock: systemClock,
 
 test('a database of the first version has no state at first, when it is opened, and keeps what its events leave', async () => {
   const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
-  record(db)({ ...verified(), receivedAt: Date.now() });
+  recordFormerly(db, verified(), Date.now());
   db.prepare("INSERT INTO steps VALUES (1, '', '1'), (1, ?, '2')").run('x'.repeat(300));
   db.close();
   const opened = await open();
@@ -40,7 +39,7 @@ test('a database of the first version has no state at first, when it is opened, 
   expect(await again.state(claim.resource)).toEqual(STATE);
   await again.close();
   const version = new Database(path, { readonly: true });
-  expect(version.pragma('user_version', { simple: true })).toBe(migrations.length);
+  expect(version.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
   version.close();
 });
 

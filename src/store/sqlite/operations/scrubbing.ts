@@ -3,7 +3,7 @@ import { checkpoint } from './checkpoint.ts';
 import { meta, metaOrSet } from './meta.ts';
 
 /** Set if every freed page was zeroed, from the first write on or since the last VACUUM. */
-const ZEROED = 'zeroed';
+export const ZEROED = 'zeroed';
 
 /** How long one try delays the writes of a running server, at most. */
 const TRY_MS = 500;

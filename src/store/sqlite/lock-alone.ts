@@ -1,0 +1,80 @@
+import { realpathSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+
+/** How long other programs may take to end, and how long each try waits for them. */
+const WAIT_MS = 5000;
+const TRY_MS = 100;
+const PAUSE_MS = 50;
+
+/** The new file while a former database is moved into it. The process that does that has locked both. */
+export function movingOf(file: string): string {
+  return `${file}.migrating`;
+}
+
+/**
+ * Opens a database so that no other program can read or write it until the connection is closed.
+ * @returns undefined if its version is not wanted, as after another process has moved it
+ * @throws KitError STORE_UNUSABLE if other programs have it open
+ */
+export function lockAlone(
+  file: string,
+  isWanted: (version: number) => boolean,
+): Database.Database | undefined {
+  const end = systemClock.monotonic() + WAIT_MS;
+  for (;;) {
+    const db = new Database(file, { timeout: TRY_MS, fileMustExist: true });
+    try {
+      // Before the first access: then all other connections must be closed, also those that only read.
+      db.pragma('locking_mode = EXCLUSIVE');
+      db.exec('BEGIN EXCLUSIVE; COMMIT');
+      if (isWanted(Number(db.pragma('user_version', { simple: true })))) return db;
+      db.close();
+      return undefined;
+    } catch (error) {
+      db.close();
+      if (!isBusy(error)) throw error;
+      if (systemClock.monotonic() >= end) throw isBeingMoved(file) ? movedByAnother(file) : inUse(file);
+    }
+    // Two that start at once keep each other out while both try, so their pauses differ.
+    pause(PAUSE_MS * (1 + Math.random()));
+  }
+}
+
+/** Whether another connection keeps this one out. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
+
+/** Whether another process moves a database now. */
+export function isBeingMoved(path: string): boolean {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(movingOf(realpathSync(path)), { readonly: true, timeout: 0 });
+    db.prepare('SELECT 1 FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    return isBusy(error);
+  } finally {
+    db?.close();
+  }
+}
+
+export function movedByAnother(path: string): KitError {
+  return new KitError(
+    'STORE_UNUSABLE',
+    `another process is moving ${path} into the schema of this version: wait until that process says that it is done, and start again`,
+  );
+}
+
+function inUse(file: string): KitError {
+  return new KitError(
+    'STORE_UNUSABLE',
+    `${file} has the schema of a former version, and other programs have it open: end them (fuser ${file} lists them), and start again`,
+  );
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,0 +1,262 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../base/clock.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
+import { networkOf, tokenDigest } from '../quarantine-keys.ts';
+import { lockAlone, movingOf } from './lock-alone.ts';
+import { migrations } from './migrations.ts';
+import { copyRows, isCopied, problemsOf } from './move-rows.ts';
+import { ZEROED } from './operations/scrubbing.ts';
+import { SCHEMA_VERSION, schema } from './schema.ts';
+
+const MIB = 1024 * 1024;
+/** What the new file takes of the disk at most, for each byte of the former one, and beside that. */
+const NEW_FOR_FORMER = 1.2;
+const EXTRA_BYTES = 16 * MIB;
+const CACHE_KIB = 64 * 1024;
+const SAY_EVERY_MS = 3000;
+
+/** The row of `meta` that says which file a new one is filled from, and how that file was then. */
+const SOURCE = 'moved from';
+
+/** Whether databases of this version are moved. Those of earlier versions are brought to the last one in place first. */
+export function isFormer(version: number): boolean {
+  return version > 0 && version <= migrations.length;
+}
+
+/** The name of the former database once it was moved. */
+export function backupOf(file: string): string {
+  return `${file}.version-${migrations.length}`;
+}
+
+/**
+ * Moves a former database into a new file, which takes its place. The former file stays beside it, under another name. No
+ * other program can use the database meanwhile. A kill at any time loses nothing, and the next call goes on from there.
+ * Nothing is done if another process has moved it meanwhile.
+ * @throws KitError STORE_UNUSABLE if there is no room, or if other programs have the database open
+ */
+export function moveFormer(path: string): void {
+  const file = realpathSync(path); // a link to the database stays one
+  const db = lockAlone(file, isFormer);
+  if (!db) return;
+  try {
+    move(db, file);
+  } finally {
+    db.close();
+  }
+}
+
+/** @param db the former database; only this connection can read or write it until it is closed */
+function move(db: Database.Database, file: string): void {
+  const moving = movingOf(file);
+  const bytes = bytesOf(db);
+  checkRoom(file, moving, bytes);
+  makeFile(moving, file);
+  bringToLast(db);
+  // The whole database is in its one file then. A former program that opens it later has to write to it first, which SQLite
+  // refuses once the file has another name.
+  db.pragma('journal_mode = DELETE');
+  rmSync(`${file}-shm`, { force: true }); // a killed process left it
+  const source = sourceOf(file);
+  const isResumed = isFilledFrom(moving, source);
+  if (!isResumed) begin(moving, file, source);
+  const backup = freeName(backupOf(file), file);
+  const events = db.prepare<[], number>('SELECT count(*) FROM events').pluck().get() ?? 0;
+  say(
+    `${isResumed ? 'going on to move' : 'moving'} ${file} into the schema of version ${SCHEMA_VERSION}: ${events} events, ${inMib(bytes)} of disk; the former database stays as ${backup}`,
+  );
+  fill(db, moving, events);
+  syncFile(moving);
+  syncFile(dirname(file));
+  keep(file, backup);
+  renameSync(moving, file);
+  syncFile(dirname(file));
+  say(
+    `moved ${file}: delete the former database ${backup} (${inMib(bytes)}) once npx hookkit doctor finds nothing wrong`,
+  );
+}
+
+function bytesOf(db: Database.Database): number {
+  return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
+}
+
+function checkRoom(file: string, moving: string, bytes: number): void {
+  const written = statSync(moving, { throwIfNoEntry: false })?.size ?? 0;
+  const needed = Math.max(0, bytes * NEW_FOR_FORMER - written) + EXTRA_BYTES;
+  const { bavail, bsize } = statfsSync(dirname(file));
+  const free = bavail * bsize;
+  if (free >= needed) return;
+  throw new KitError(
+    'STORE_UNUSABLE',
+    `moving it into the schema of version ${SCHEMA_VERSION} needs ${inMib(needed)} in ${dirname(file)}, where ${inMib(free)} are free: make room there, and start again; nothing was changed`,
+  );
+}
+
+/** Makes the new file, which the users of the former one may read and write, and nobody else. */
+function makeFile(moving: string, file: string): void {
+  const { mode, uid, gid } = statSync(file);
+  try {
+    if (!existsSync(moving)) closeSync(openSync(moving, 'wx', 0o600));
+    const made = statSync(moving);
+    if (made.uid !== uid || made.gid !== gid) chownSync(moving, uid, gid);
+    chmodSync(moving, mode & 0o777);
+  } catch (cause) {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `cannot make ${moving} for the owner of the database (${messageOf(cause)}): run this as that user, who must be allowed to write to the directory; nothing was changed`,
+      { cause },
+    );
+  }
+}
+
+/** Brings a database of an earlier version to the last one whose databases were changed in place. */
+function bringToLast(db: Database.Database): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === migrations.length) return;
+  // A migration computes columns of the quarantine with these functions.
+  db.function('token_digest', { deterministic: true }, (token) => tokenDigest(String(token)));
+  db.function('network_of', { deterministic: true }, (source) => networkOf(String(source)));
+  db.pragma('secure_delete = FAST');
+  db.transaction(() => {
+    for (const sql of migrations.slice(version)) db.exec(sql);
+    db.pragma(`user_version = ${migrations.length}`);
+  }).immediate();
+}
+
+/** Tells a file and its content from every other: a program that works with the former database changes it. */
+function sourceOf(file: string): Buffer {
+  const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
+  return Buffer.from([dev, ino, size, mtimeNs].join(' '));
+}
+
+/** Whether an earlier call has begun to fill the new file, and the former database was not used since. */
+function isFilledFrom(moving: string, source: Buffer): boolean {
+  const db = new Database(moving);
+  try {
+    const stored = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck().get(SOURCE);
+    return stored?.equals(source) ?? false;
+  } catch {
+    return false; // it has no tables yet, or was damaged when the power failed
+  } finally {
+    db.close();
+  }
+}
+
+/** Begins with an empty file. */
+function begin(moving: string, file: string, source: Buffer): void {
+  remove(moving);
+  makeFile(moving, file);
+  const db = new Database(moving);
+  try {
+    db.transaction(() => {
+      db.exec(schema);
+      const set = db.prepare('INSERT INTO meta VALUES (?, ?)');
+      set.run(SOURCE, source);
+      set.run(ZEROED, Buffer.alloc(0));
+    })();
+  } finally {
+    db.close();
+  }
+}
+
+function remove(moving: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${moving}${suffix}`, { force: true });
+}
+
+/** Fills the new file, and checks that it is whole. */
+function fill(db: Database.Database, moving: string, events: number): void {
+  db.prepare('ATTACH ? AS moved').run(moving);
+  db.pragma('moved.locking_mode = EXCLUSIVE');
+  db.pragma('moved.synchronous = NORMAL');
+  db.pragma(`moved.cache_size = -${CACHE_KIB}`);
+  if (!isCopied(db)) copyRows(db, sayNowAndThen(events));
+  const problems = problemsOf(db);
+  if (problems.length === 0) db.pragma('moved.journal_mode = WAL');
+  db.exec('DETACH moved');
+  if (problems.length === 0) return;
+  remove(moving);
+  throw new KitError(
+    'STORE_UNUSABLE',
+    `the new file is not whole (${problems.join('; ')}), and was removed; the database is as it was: start again, and if that does not help, run the version before this one`,
+  );
+}
+
+function sayNowAndThen(events: number): (moved: number) => void {
+  let saidAt = systemClock.monotonic();
+  return (moved) => {
+    const now = systemClock.monotonic();
+    if (now - saidAt < SAY_EVERY_MS) return;
+    saidAt = now;
+    say(
+      moved < events
+        ? `moved ${moved} of ${events} events`
+        : `moved all ${events} events, now the lists of them`,
+    );
+  };
+}
+
+/** Where to log is not known yet when a store is opened. */
+function say(text: string): void {
+  process.stderr.write(visible(`${text}\n`));
+}
+
+function inMib(bytes: number): string {
+  return `${Math.ceil(bytes / MIB)} MiB`;
+}
+
+/** The name, or the same with a number if another backup has it. */
+function freeName(name: string, file: string): string {
+  const { dev, ino } = statSync(file);
+  for (let number = 1; ; number++) {
+    const candidate = number === 1 ? name : `${name}.${number}`;
+    const there = statSync(candidate, { throwIfNoEntry: false });
+    if (!there || (there.dev === dev && there.ino === ino)) return candidate;
+  }
+}
+
+/** Gives the former database its second name. So the first is never free, and no process makes a new database there. */
+function keep(file: string, backup: string): void {
+  if (existsSync(backup)) return; // a killed process gave it the name
+  try {
+    linkSync(file, backup);
+  } catch {
+    renameSync(file, backup); // the file system has no hard links
+  }
+  syncFile(dirname(file));
+}
+
+/** Ends a move that was cut short while neither file had the name of the database. */
+export function finishMove(path: string): void {
+  const moving = movingOf(path);
+  if (existsSync(path) || !existsSync(moving)) return;
+  const db = new Database(moving, { readonly: true });
+  const version = db.pragma('user_version', { simple: true });
+  db.close();
+  if (version === SCHEMA_VERSION) renameSync(moving, path);
+}
+
+/** Waits until a file, or the names in a directory, are on disk. */
+function syncFile(path: string): void {
+  if (process.platform === 'win32' && statSync(path).isDirectory()) return; // Windows cannot open directories
+  const opened = openSync(path, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { Random } from '../../../src/mock/random.ts';
+import { endAfterSuite } from '../../jest/left-behind.ts';
+import { recordFormerly } from '../../support/first-version.ts';
+import type { Calls } from '../../support/move-database.ts';
+import { differences, enlarge } from '../../support/moved-whole.ts';
+import { size, some } from '../../support/sizes.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verified } from '../../support/verified-notification.ts';
+import { unpackVersion8 } from '../../support/version-8.ts';
+
+const program = fileURLToPath(new URL('../../support/move-database.ts', import.meta.url));
+const KILLS = size({ small: 4, full: 20 });
+/** How often the fixture has 10,000 events: a million at full size. */
+const TIMES = size({ small: 1, full: 100 });
+
+let directory: string;
+let original: string;
+let path: string;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  original = join(directory, 'original.db');
+  path = join(directory, 'receiver.db');
+  unpackVersion8(original);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** A copy of the fixture, and nothing else beside it. */
+function copyFixture(): void {
+  for (const suffix of ['', '-wal', '-shm', '.migrating', '.migrating-journal', '.version-8']) {
+    rmSync(`${path}${suffix}`, { force: true });
+  }
+  copyFileSync(original, path);
+}
+
+interface Run {
+  readonly links?: 'links' | 'no links';
+  /** before which call of node:fs it ends */
+  readonly killBefore?: number;
+  /** at which size of the new file it is killed */
+  readonly killAtBytes?: number;
+}
+
+/** Opens the database in a process of its own. */
+async function run({ links = 'links', killBefore, killAtBytes }: Run = {}) {
+  const kill = killBefore === undefined ? [] : [String(killBefore)];
+  const child = spawn(process.execPath, [program, path, links, ...kill]);
+  child.once(
+    'exit',
+    endAfterSuite(() => child.kill('SIGKILL')),
+  );
+  const exited = new Promise<NodeJS.Signals | null>((resolve) =>
+    child.once('exit', (_, signal) => resolve(signal)),
+  );
+  const grown = async (bytes: number) => {
+    while (child.exitCode === null && child.signalCode === null) {
+      if (newBytes() >= bytes) return void child.kill('SIGKILL');
+      await setImmediate();
+    }
+  };
+  const [stdout, stderr, signal] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    exited,
+    killAtBytes === undefined ? undefined : grown(killAtBytes),
+  ]);
+  return { stdout, stderr, wasKilled: signal === 'SIGKILL' };
+}
+
+const newBytes = () => statSync(`${path}.migrating`, { throwIfNoEntry: false })?.size ?? 0;
+
+function expectWhole(): void {
+  expect(differences(path, `${path}.version-8`)).toEqual({});
+  expect(existsSync(`${path}.migrating`)).toBe(false);
+}
+
+test.each(['links', 'no links'] as const)(
+  'a move ends whole, when it was killed between any two calls to the file system, with %s',
+  async (links) => {
+    copyFixture();
+    const calls: Calls = JSON.parse((await run({ links })).stdout);
+    expectWhole();
+    const all = calls.map((name, index) => ({ name, index }));
+    const isName = ({ name }: { readonly name: string }) => name === 'linkSync' || name === 'renameSync';
+    // Around those that give a file its name; of the others, a part.
+    const around = all.filter((one, index) => isName(one) || isName(all[index - 1] ?? one));
+    const others = all.filter((one) => !around.includes(one));
+    expect(around.length).toBeGreaterThan(3);
+    for (const { name, index } of [...around, ...some(2, others)]) {
+      copyFixture();
+      expect({ name, index, ...(await run({ links, killBefore: index })) }).toMatchObject({
+        wasKilled: true,
+      });
+      expect((await run({ links })).wasKilled).toBe(false);
+      expectWhole();
+    }
+  },
+);
+
+test(`a move of ${TIMES}0,000 events ends whole, when it was killed ${KILLS} times on its way, and goes on from where it was`, async () => {
+  copyFixture();
+  if (TIMES > 1) enlarge(path, TIMES);
+  const random = new Random(8);
+  const whole = statSync(path).size;
+  let killed = 0;
+  let goneOn = 0;
+  for (let round = 0; round < KILLS; round++) {
+    const before = newBytes();
+    const { wasKilled, stderr } = await run({
+      killAtBytes: Math.max(before + 1, (whole * (round + random.next())) / KILLS),
+    });
+    if (stderr.includes('going on to move')) goneOn++;
+    if (!wasKilled) break; // it was as large as that only at its end
+    killed++;
+    expect(newBytes()).toBeGreaterThanOrEqual(before);
+  }
+  await run();
+  process.stdout.write(`moved: killed ${killed} times, went on ${goneOn} times\n`);
+  expect(goneOn).toBeGreaterThan(0);
+  expectWhole();
+});
+
+test('a move begins anew, when the former program has worked with the database since it was killed', async () => {
+  copyFixture();
+  expect(await run({ killAtBytes: 1_000_000 })).toMatchObject({ wasKilled: true });
+  expect(newBytes()).toBeGreaterThan(0);
+  const former = new Database(path);
+  former.pragma('journal_mode = WAL');
+  recordFormerly(former, verified({ media_id: 'between' }), 1);
+  former.exec("UPDATE events SET last_error = 'changed' WHERE seq = 1");
+  former.close();
+  expect((await run()).stderr).not.toContain('going on');
+  expectWhole();
+});

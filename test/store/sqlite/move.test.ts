@@ -1,0 +1,245 @@
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import type { Claim } from '../../../src/store/event-store.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { claims, HANDLED, LEASE_MS } from '../../support/claiming.ts';
+import { bringTo, firstVersion, recordFormerly } from '../../support/first-version.ts';
+import { formerContent, storedContent } from '../../support/former-content.ts';
+import { present } from '../../support/only.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verified } from '../../support/verified-notification.ts';
+import { unpackVersion8 } from '../../support/version-8.ts';
+
+let directory: string;
+let path: string;
+let backup: string;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+  backup = `${path}.version-8`;
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const open = (clock = new VirtualClock(), file = path) =>
+  SqliteStore.open({ path: file, clock, threads: false });
+
+describe('a database of version 8', () => {
+  test('reads the same, when it was moved, in all that a store shows', async () => {
+    const { now } = unpackVersion8(path);
+    const before = formerContent(path);
+    expect(before.events).toHaveLength(10_000);
+    const store = await open(new VirtualClock(now));
+    expect(await storedContent(store)).toEqual(before);
+    await store.close();
+    expect(formerContent(backup)).toEqual(before);
+  });
+
+  test('keeps its secrets, live and retired, and the webhooks that had one, when it was moved', async () => {
+    const { now } = unpackVersion8(path);
+    const former = new Database(path, { readonly: true });
+    const rows = former.prepare('SELECT * FROM secrets ORDER BY 1, 2').all();
+    former.close();
+    const store = await open(new VirtualClock(now));
+    const secrets = (await store.secrets()).map(({ webhookId, secret }) => `${webhookId}: ${secret}`);
+    expect(secrets.toSorted()).toEqual([
+      '2yW4KmiG: secret number 0, geheim',
+      'Wiederholung: secret number 3, geheim',
+      'hook0001: the second one of hook0001',
+      'hook0002: secret number 2, geheim',
+      'late0001: at last',
+    ]);
+    expect(await store.unreadableSecrets()).toEqual([]);
+    expect(await store.webhooksWithOwnSecret()).toContain('gone0001');
+    await store.close();
+    const moved = new Database(path, { readonly: true });
+    expect(moved.prepare('SELECT * FROM secrets ORDER BY 1, 2').all()).toEqual(rows);
+    moved.close();
+  });
+
+  test('goes on where it was, when it was moved: each event that was not finished runs to its end once, at its time', async () => {
+    const { now } = unpackVersion8(path);
+    const before = new Map(formerContent(path).events.map(({ event }) => [event.id, event]));
+    const unfinished = [...before.values()].filter(({ status }) => /pending|running/.test(status));
+    const clock = new VirtualClock(now);
+    const store = await open(clock);
+    const ran = new Map<string, { readonly claim: Claim; readonly at: number }>();
+    for (const end = now + 120 * 60_000; clock.now() < end; await clock.advance(LEASE_MS)) {
+      for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
+        for (const claim of ready) {
+          expect(ran.has(claim.id)).toBe(false);
+          ran.set(claim.id, { claim, at: clock.now() });
+          expect(await store.settle(claim, 'one', HANDLED)).toBe(true);
+        }
+      }
+    }
+    // A lost start of an event without attempts left ends it.
+    const dead = await store.events({ status: 'dead' }, { limit: 1000 });
+    const ended = new Set(dead.filter(({ id }) => before.get(id)?.status === 'running').map(({ id }) => id));
+    expect([...ran.keys(), ...ended].toSorted()).toEqual(unfinished.map(({ id }) => id).toSorted());
+    for (const { id, status, starts, nextAttemptAt, replays } of unfinished.filter(
+      (one) => !ended.has(one.id),
+    )) {
+      const { claim, at } = present(ran.get(id));
+      expect(claim).toMatchObject({ starts: starts + 1, replays });
+      if (nextAttemptAt !== undefined) expect(at).toBeGreaterThanOrEqual(nextAttemptAt);
+      const lost = (await store.attempts(id)).filter(
+        ({ outcome, replay }) => outcome === 'lost' && replay === replays,
+      );
+      if (status === 'running') expect(lost.map(({ attempt }) => attempt)).toEqual([starts]);
+    }
+    const waitsForReplay = unfinished.filter(({ lastError }) => lastError?.startsWith('waits until replay'));
+    expect(waitsForReplay.length).toBeGreaterThan(50);
+    expect(await store.count({ status: 'pending' })).toBe(0);
+    expect(await store.count({ status: 'running' })).toBe(0);
+    expect(await store.count({})).toBe(10_000);
+    await store.close();
+  });
+
+  test('knows its events, when they come again, and takes new ones', async () => {
+    const { now } = unpackVersion8(path);
+    const { events } = formerContent(path);
+    const [whole, pruned] = [true, false].map((isWhole) => {
+      const { event } = present(events.find((one) => (one.event.body !== undefined) === isWhole));
+      return { ...event, digest: Buffer.from(event.digest, 'hex'), body: '{}' };
+    });
+    const store = await open(new VirtualClock(now));
+    expect(await store.record(present(whole))).toMatchObject({ status: 'duplicate' });
+    expect(await store.record(present(pruned))).toMatchObject({ status: 'duplicate' });
+    expect(await store.record(verified())).toMatchObject({ status: 'accepted' });
+    expect(await store.count({})).toBe(10_001);
+    await store.close();
+  });
+
+  test('has the tables of a new one, when it was moved, and the mode and the names that it had', async () => {
+    unpackVersion8(path);
+    await (await open()).close();
+    const made = join(directory, 'new.db');
+    await (await open(undefined, made)).close();
+    expect([path, backup, `${path}.key`].map((file) => statSync(file).mode & 0o777)).toEqual([
+      0o600, 0o600, 0o600,
+    ]);
+    const left = ['-wal', '-shm', '-journal'].flatMap((suffix) => [`${path}${suffix}`, `${backup}${suffix}`]);
+    expect([...left, `${path}.migrating`].filter((file) => existsSync(file))).toEqual([]);
+    expect(tablesOf(path)).toEqual(tablesOf(made));
+  });
+
+  test('stays open to its group, when a group may read it', async () => {
+    unpackVersion8(path);
+    chmodSync(path, 0o640);
+    await (await open()).close();
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+  });
+
+  test('is moved beside itself, when DATABASE_URL names a link to it', async () => {
+    unpackVersion8(path);
+    const link = join(directory, 'link.db');
+    symlinkSync(path, link);
+    renameSync(`${path}.key`, `${link}.key`);
+    const store = await open(undefined, link);
+    expect(await store.count({})).toBe(10_000);
+    await store.close();
+    expect(readlinkSync(link)).toBe(path);
+    expect(existsSync(backup)).toBe(true);
+  });
+
+  test('is moved again with what came since, when its backup was moved back and used by the former version', async () => {
+    unpackVersion8(path);
+    const before = formerContent(path);
+    await (await open()).close();
+    renameSync(backup, path);
+    expect(formerContent(path)).toEqual(before);
+    useFormerly(verified({ media_id: 'since' }));
+    const store = await open();
+    expect(await store.events({ resource: 'media:since' }, { limit: 9 })).toHaveLength(1);
+    expect(await store.count({})).toBe(10_001);
+    await store.close();
+  });
+
+  test('leaves an earlier backup as it is, when it is moved once more', async () => {
+    unpackVersion8(path);
+    await (await open()).close();
+    const bytes = readFileSync(backup);
+    rmSync(path);
+    unpackVersion8(path);
+    await (await open()).close();
+    expect(readFileSync(backup).equals(bytes)).toBe(true);
+    expect(existsSync(`${backup}.2`)).toBe(true);
+  });
+
+  test('is no longer written to by a former program, when that program opened it just before', async () => {
+    unpackVersion8(path);
+    const former = new Database(path);
+    await (await open()).close();
+    expect(() => former.exec("INSERT INTO meta VALUES ('late', x'00')")).toThrow(/readonly/);
+    former.close();
+  });
+});
+
+/** A program of version 8 records an event. */
+function useFormerly(notification: ReturnType<typeof verified>): void {
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  recordFormerly(db, notification, 1_800_000_000_000);
+  db.close();
+}
+
+function tablesOf(file: string): unknown[] {
+  const db = new Database(file, { readonly: true });
+  const found = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all();
+  db.close();
+  return found;
+}
+
+describe('a database of an earlier version', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'reads as its last migration leaves it, when version %i was moved',
+    async (version) => {
+      const { db } = firstVersion(path, Buffer.alloc(32, 1), [{ webhookId: 'hook0001', secret: 'geheim' }]);
+      bringTo(db, version);
+      for (const [index, status] of ['handled', 'skipped', 'dead', 'pending', 'pending'].entries()) {
+        const seq = recordFormerly(
+          db,
+          verified({ media_id: `media-${index % 3}`, at: index * 1000 }),
+          index * 1000,
+        );
+        if (status === 'pending') continue;
+        const ended = status === 'dead' ? null : 5000;
+        db.prepare('UPDATE events SET status = ?, attempts = 1, handled_at = ? WHERE seq = ?').run(
+          status,
+          ended,
+          seq,
+        );
+        db.prepare('INSERT INTO attempts VALUES (?, 0, 1, 100, 10, ?, ?)').run(seq, status, null);
+        db.prepare("INSERT INTO steps VALUES (?, 'größe', '1')").run(seq);
+      }
+      recordFormerly(db, verified({ event: 'channel_active', channel_id: 'c', media_id: undefined }), 9000);
+      db.close();
+      const store = await open(new VirtualClock(10_000));
+      expect(await storedContent(store)).toEqual(formerContent(backup));
+      expect(await store.secrets()).toMatchObject([{ webhookId: 'hook0001', secret: 'geheim' }]);
+      expect(await claims(store)).toHaveLength(3);
+      await store.close();
+    },
+  );
+
+  test('is moved, when it has no events', async () => {
+    firstVersion(path, Buffer.alloc(32, 1), []).db.close();
+    const store = await open();
+    expect(await store.count({})).toBe(0);
+    expect(await store.record(verified())).toMatchObject({ status: 'accepted' });
+    await store.close();
+  });
+});

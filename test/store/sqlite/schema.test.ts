@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { migrations } from '../../../src/store/sqlite/migrations.ts';
+import { SCHEMA_VERSION, schema } from '../../../src/store/sqlite/schema.ts';
+
+/** Of the migrations 1 to 8, and of the schema that followed them. */
+const SHA_256 = [
+  'e441cb9e5651b1f1128c66622e2caaf32121b10bb5f17a0b45cc27c3ac2b49dd',
+  '6db3b910fdda35f0632ee2484a344d48cbcfe666d5604e7bcae98c2600c63945',
+  '3a224e0ddfedd7a6c77b5a47bb9b7cf61f4603d5faf85042a69b17a442fe422a',
+  '2356e47606f0baa9ee58f0128c3bf4d66da997db443c6eb43b800e4e66b640c9',
+  'd28502d40fb6cb431c8c37a5e9a6fa0b73cfd9efe0a4fbcc31e2704107370781',
+  'f28fea558eb636d5595bbf65543b656c3d583c1cec22e4f2b673ef5027c1c3ef',
+  'cfc41c9fdb7046090512ba84c8855d111964448b750519f037d78e69d023287b',
+  'deb2f58f4bef530a39789190723b7e82f09850e6e18a7fd2a1f79f41431257b1',
+  '9d52a96a405aa85a27b4c33e060e9ce56a9466115a7416ce18f781326481c81b',
+];
+
+test('the schema of each version stays as it is, when databases have it', () => {
+  expect([...migrations, schema].map((sql) => hash('sha256', sql))).toEqual(SHA_256);
+  expect(SCHEMA_VERSION).toBe(SHA_256.length);
+});
