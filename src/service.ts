@@ -69,7 +69,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       observer,
       onQuarantineLost: lossReporter(clock, log),
       isDraining: () => isDraining,
-      onAccepted: () => dispatcher.wakeSoon(),
     });
     const listener = await listen(app, config);
     const graceMs = config.SHUTDOWN_GRACE_MS;
@@ -79,6 +78,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => admissions.stop());
     admissions.start(); // WEBHOOK_SECRET may be new
     dispatcher.start();
+    ends.defer(store.watch(() => dispatcher.wakeSoon()));
 
     if (config.RETENTION_DAYS !== undefined)
       ends.defer(keepFor({ store, clock, log, days: config.RETENTION_DAYS }));

@@ -32,6 +32,8 @@ export type ErrorCode =
   | 'HANDLERS_UNUSABLE'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
+  /** The clock of this process and the database's are too far apart for what was asked. */
+  | 'CLOCKS_DIFFER'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'
   /** Stopped by Ctrl-C or SIGTERM. */

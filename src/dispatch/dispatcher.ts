@@ -7,6 +7,7 @@ import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
+import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { runStoreOf } from './run-store.ts';
@@ -67,6 +68,7 @@ export class Dispatcher {
   /** how many events were claimed so far */
   #claimed = 0;
   readonly #takeover: Takeover;
+  readonly #ahead: ClaimsAhead;
   #claiming: Promise<void> | undefined;
   #gathering: Promise<void> | undefined;
   #endGathering = () => {};
@@ -80,6 +82,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#takeover = new Takeover(options.clock, options.leaseMs);
+    this.#ahead = new ClaimsAhead(options.clock, options.concurrency);
   }
 
   start(): void {
@@ -142,6 +145,7 @@ export class Dispatcher {
     this.#cancelPoll();
     this.#takeover.stop();
     await this.#claiming;
+    this.#giveBack(this.#ahead.clear());
     await this.#endWithin(graceMs);
     for (const { claim, abort, isAtWork } of this.#running) {
       if (isAtWork) giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
@@ -167,7 +171,31 @@ export class Dispatcher {
   }
 
   #hasRoom(): boolean {
-    return !this.#stopped && this.#busy < this.#options.concurrency;
+    return !this.#stopped && this.#busy + this.#ahead.size < this.#options.concurrency;
+  }
+
+  /** Starts what waits for a handler to be free. */
+  #startNext(): void {
+    while (!this.#stopped && this.#busy < this.#options.concurrency) {
+      const claim = this.#ahead.next();
+      if (!claim) return;
+      this.#start(claim);
+    }
+  }
+
+  /** Releases events that were claimed and not started. */
+  #giveBack(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      const running: Running = {
+        claim,
+        abort: new AbortController(),
+        isAtWork: false,
+        done: Promise.resolve(),
+      };
+      this.#running.add(running);
+      const settlement = { status: 'pending', outcome: 'interrupted', isUnstarted: true } as const;
+      running.done = this.#untilStored(claim, settlement).then(() => void this.#running.delete(running));
+    }
   }
 
   async #endWithin(ms: number): Promise<void> {
@@ -185,9 +213,10 @@ export class Dispatcher {
     const { store, concurrency, leaseMs, retry, clock, log } = this.#options;
     let nextDueAt: number | undefined;
     this.#cancelPoll();
+    this.#giveBack(this.#ahead.overdue());
     while (this.#wokenMeanwhile && this.#hasRoom()) {
       this.#wokenMeanwhile = false;
-      const limit = concurrency - this.#busy;
+      const limit = concurrency - this.#busy - this.#ahead.size + this.#ahead.reach();
       try {
         const { maxAttempts } = retry;
         const askedAt = clock.now();
@@ -204,7 +233,9 @@ export class Dispatcher {
         this.#claimed += claimed.claims.length;
         this.#takeover.reached(askedAt);
         nextDueAt = claimed.nextDueAt;
-        for (const claim of claimed.claims) this.#start(claim);
+        for (const claim of claimed.claims) this.#ahead.add(claim);
+        if (this.#stopped) this.#giveBack(this.#ahead.clear());
+        else this.#startNext();
       } catch (error) {
         log.error({ error: messageOf(error) }, 'cannot claim events; trying again');
       }
@@ -227,6 +258,7 @@ export class Dispatcher {
 
   async #handle(running: Running): Promise<void> {
     const { claim, abort } = running;
+    const startedAt = this.#options.clock.now();
     const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
     const run = await runHandler(claim, abort, {
       handlers,
@@ -239,16 +271,19 @@ export class Dispatcher {
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     running.isAtWork = false;
     this.#busy--;
+    this.#ahead.ended(clock.now() - startedAt);
     const isCutShort = this.#stopped && abort.signal.aborted && run.type === 'error';
-    const settlement = isCutShort
+    const ending = isCutShort
       ? releaseOf(claim, retry)
       : settlementOf(run, claim.attempts, clock.now(), retry);
+    const settlement = { ...ending, startedAt };
     report(log, claim, run, settlement);
     const { status, outcome, isUncounted } = settlement;
-    const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - claim.startedAt };
+    const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - startedAt };
     const stored = this.#untilStored(claim, settlement).then((isStored) => {
       if (isStored && !isUncounted) this.#options.observer?.ran(ended);
     });
+    this.#startNext();
     this.wake();
     await stored;
   }
@@ -295,13 +330,14 @@ export class Dispatcher {
   }
 
   async #renew(): Promise<void> {
-    if (this.#running.size === 0) return;
+    if (this.#running.size + this.#ahead.size === 0) return;
     const { store, leaseMs, clock, log } = this.#options;
     const before = [...this.#running];
     const askedAt = clock.now();
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs));
       this.#takeover.reached(askedAt);
+      this.#ahead.lost(held, askedAt);
       for (const running of before) {
         const { claim, abort } = running;
         if (held.has(claim.id) || !this.#running.has(running)) continue;

@@ -43,8 +43,6 @@ export interface WebhookRouteOptions {
   readonly refusalLines?: number | undefined;
   /** whether the service is shutting down */
   readonly isDraining: () => boolean;
-  /** called when a new event is on disk */
-  readonly onAccepted: () => void;
   readonly log: Logger;
   readonly observer?: Observer | undefined;
 }
@@ -109,7 +107,6 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
 
   const acknowledge = (exchange: Exchange, { notification }: Accepted, recorded: Recorded): void => {
     const { req, res } = exchange;
-    if (recorded.status === 'accepted') options.onAccepted();
     if (log.isLevelEnabled('debug')) req.log.debug(recorded, 'notification recorded');
     const { kind, webhookId } = notification;
     answer(res, 200, recorded);

@@ -137,6 +137,8 @@ export interface EventTables {
 
   addWork(rows: readonly WorkRow[]): Awaitable<void>;
   changeWork(changes: readonly WorkChange[]): Awaitable<void>;
+  /** Counts a start of each event; what its handler is told is as given. */
+  countStarts(starts: readonly { readonly event: number; readonly late: boolean }[]): Awaitable<void>;
   removeWork(events: readonly number[]): Awaitable<void>;
   /** Events whose time has come, earliest first. */
   due(now: number, limit: number): Awaitable<readonly Queued[]>;

@@ -66,6 +66,10 @@ export interface Settlement {
   readonly state?: readonly StateChange[] | undefined;
   /** with `pending`: a release. The attempt does not count, and the event is ready at once with its former error */
   readonly isUncounted?: boolean | undefined;
+  /** with `pending`: the event was claimed and not started. It is as if it had not been claimed */
+  readonly isUnstarted?: boolean | undefined;
+  /** when the handler began, if not at the claim; milliseconds since the epoch */
+  readonly startedAt?: number | undefined;
 }
 
 export interface ReplayOptions {
@@ -93,6 +97,13 @@ export interface Page {
 export interface Received extends Pick<StoredEvent, 'body' | 'receivedAt' | 'webhookId'> {
   /** its place in the order in which events were received */
   readonly place: number;
+}
+
+/** Times in milliseconds since the epoch. */
+export interface StoreClock {
+  readonly now: number;
+  /** the newest time of receipt or end that is stored; undefined in an empty store */
+  readonly newestAt: number | undefined;
 }
 
 /** The work that `scrub` could not do. */
@@ -124,6 +135,12 @@ export interface Kept {
 export interface EventStore extends EventSearch {
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
+
+  /**
+   * Calls a listener whenever something new was recorded: at once if this process recorded it, within a second if another
+   * one did. It may be called for nothing. @returns a function that ends it
+   */
+  watch(listener: () => void): () => void;
 
   /**
    * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
@@ -218,6 +235,9 @@ export interface EventStore extends EventSearch {
    * @param among only these events, if given
    */
   prune(handledBefore: number, limit: number, among?: readonly string[]): Promise<number>;
+
+  /** The time by the clock of the store: the database's, whatever that of this process says. */
+  clock(): Promise<StoreClock>;
 
   /** Resolves if the store can commit. */
   ping(): Promise<void>;

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import { pagesOf } from './event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from './event-store.ts';
+import { pruningLimit } from './pruning-limit.ts';
 
 /** Small steps with pauses between them, so that acks do not wait. */
 const STEP = 200;
@@ -9,33 +10,41 @@ const PAUSE_MS = 20;
 
 export interface Pruning {
   readonly filter: EventFilter;
-  /** prunes events that were handled or skipped before this time, milliseconds since the epoch */
-  readonly handledBefore: number;
+  /** prunes events that were handled or skipped longer ago than so many milliseconds, and than an hour */
+  readonly olderThanMs: number;
+  readonly clock: Clock;
 }
 
-/** How many events `pruneMatching` would prune. */
+/**
+ * How many events `pruneMatching` would prune.
+ * @throws KitError CLOCKS_DIFFER, as `pruningLimit` does
+ */
 export async function countPrunable(
-  store: Pick<EventStore, 'eventsAfter'>,
-  { filter, handledBefore }: Pruning,
+  store: Pick<EventStore, 'clock' | 'eventsAfter'>,
+  { filter, olderThanMs, clock }: Pruning,
 ): Promise<number> {
+  const handledBefore = await pruningLimit(store, clock, olderThanMs);
   let count = 0;
   for await (const page of pagesOf(store, filter)) count += page.filter(isPrunable(handledBefore)).length;
   return count;
 }
 
 export interface PruningInSteps extends Pruning {
-  readonly clock: Clock;
   /** ends the pruning after the current step */
   readonly signal: AbortSignal;
   /** called after each step with how many events are pruned by then */
   readonly onStep: (pruned: number) => void;
 }
 
-/** Prunes events that a filter takes, beside a server that goes on. Tells how many. */
+/**
+ * Prunes events that a filter takes, beside a server that goes on. Tells how many.
+ * @throws KitError CLOCKS_DIFFER, as `pruningLimit` does
+ */
 export async function pruneMatching(
-  store: Pick<EventStore, 'eventsAfter' | 'prune'>,
-  { filter, handledBefore, clock, signal, onStep }: PruningInSteps,
+  store: Pick<EventStore, 'clock' | 'eventsAfter' | 'prune'>,
+  { filter, olderThanMs, clock, signal, onStep }: PruningInSteps,
 ): Promise<number> {
+  const handledBefore = await pruningLimit(store, clock, olderThanMs);
   let pruned = 0;
   const step = async (ids?: readonly string[]) => {
     const count = await store.prune(handledBefore, STEP, ids);

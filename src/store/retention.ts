@@ -2,9 +2,10 @@ import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
+import { pruningLimit } from './pruning-limit.ts';
 
 export interface RetentionOptions {
-  readonly store: Pick<EventStore, 'prune'>;
+  readonly store: Pick<EventStore, 'clock' | 'prune'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly days: number;
@@ -17,7 +18,7 @@ const STEP = 200;
 const PAUSE_MS = 50;
 
 /**
- * Prunes events that were handled or skipped more than `days` ago, now and every hour.
+ * Prunes events that were handled or skipped more than `days` ago by the clock of the store, now and every hour.
  * @returns a function that stops it
  */
 export function keepFor({ store, clock, log, days }: RetentionOptions): () => void {
@@ -26,7 +27,7 @@ export function keepFor({ store, clock, log, days }: RetentionOptions): () => vo
   const step = async (): Promise<void> => {
     let pruned = 0;
     try {
-      pruned = await store.prune(clock.now() - days * DAY_MS, STEP);
+      pruned = await store.prune(await pruningLimit(store, clock, days * DAY_MS), STEP);
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
     }

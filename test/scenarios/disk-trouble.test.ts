@@ -135,7 +135,7 @@ describe('a database that is damaged in its middle', () => {
     // Points the index that every record has to write at a page that is of another kind.
     db.unsafeMode(true);
     db.pragma('writable_schema = ON');
-    db.exec(`UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'events_identity'`);
+    db.exec(`UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'ledger_identity'`);
     db.pragma('schema_version = 1000'); // so that the running service reads it again
     db.close();
     expect(await send(url, bodyOf(1))).toEqual(REFUSED);

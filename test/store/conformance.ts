@@ -19,6 +19,7 @@ import { describeSettling } from './conformance/settle.ts';
 import { describeStarts } from './conformance/starts.ts';
 import { describeState } from './conformance/state.ts';
 import { describeSteps } from './conformance/steps.ts';
+import { describeWatching } from './conformance/watch.ts';
 
 /** What every EventStore promises, whatever database is behind it. */
 export function describeEventStore(name: string, factory: StoreFactory): void {
@@ -42,6 +43,7 @@ export function describeEventStore(name: string, factory: StoreFactory): void {
     describeChannelStates(fixture);
     describeQuarantineShares(fixture);
     describeDurability(fixture);
+    describeWatching(fixture);
   });
 
   describe(`${name} against a model`, () => describeModel(factory));

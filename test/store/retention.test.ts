@@ -13,12 +13,13 @@ interface Call {
 }
 
 /** Retention over a store that holds `old` events to prune, on a clock that starts at 0. */
-function retention(old: number, prune?: (call: Call) => Promise<number>) {
+function retention(old: number, prune?: (call: Call) => Promise<number>, apartMs = 0) {
   const clock = new VirtualClock(0);
   const { log, withMessage: logged } = logLines();
   const calls: Call[] = [];
   let left = old;
   const store = {
+    clock: async () => ({ now: clock.now() + apartMs, newestAt: undefined }),
     async prune(handledBefore: number, limit: number) {
       const call = { at: clock.now(), handledBefore, limit };
       calls.push(call);
@@ -69,6 +70,16 @@ describe('keepFor', () => {
     expect(calls.map(({ at }) => at)).toEqual([0, HOUR_MS]);
     expect(logged('cannot prune; trying again in an hour')).toMatchObject([{ error: 'the disk is full' }]);
     expect(logged('old events pruned')).toMatchObject([{ pruned: 3 }]);
+    stop();
+  });
+
+  test('prunes nothing, when the clock of the store is another one, and says so', async () => {
+    const { calls, clock, logged, stop } = retention(10, undefined, -40 * DAY_MS);
+    await clock.advance(HOUR_MS);
+    expect(calls).toEqual([]);
+    expect(logged('cannot prune; trying again in an hour')[0]?.error).toBe(
+      "the clock of this process is 960 h 0 min ahead of the database's: set it right first, since nothing is pruned while they differ by more than a minute",
+    );
     stop();
   });
 

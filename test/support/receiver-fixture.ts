@@ -71,9 +71,9 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
   await keyring.refresh();
   const log = logLines();
   let accepted = 0;
+  store.watch(() => accepted++);
   const app = createReceiver({
     ...defaults,
-    onAccepted: () => accepted++,
     ...options,
     store: wrapped,
     keyring,

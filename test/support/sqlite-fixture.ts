@@ -107,7 +107,8 @@ class KeptDatabase {
       now: () => this.#clock.now(),
       after: (ms, run) => this.#clock.after(ms, run),
     };
-    return SqliteStore.open({ path: this.#path, clock, threads: this.#kind === 'threads' });
+    const timeOfCommit = () => this.#clock.now();
+    return SqliteStore.open({ path: this.#path, clock, timeOfCommit, threads: this.#kind === 'threads' });
   }
 
   #copyTo(name: string): void {

@@ -17,7 +17,8 @@ interface Flags extends FilterFlags {
 
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
-still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are.
+still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
+does what ended within the last hour.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run
@@ -39,14 +40,15 @@ export function pruneCommand(): Command {
 }
 
 async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
-  const pruning = { filter: filterOf(flags), handledBefore: systemClock.now() - olderThan };
+  const filter = filterOf(flags);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
+      const pruning = { filter, olderThanMs: olderThan, clock: systemClock };
       const stage = listenerOnStderr().begin('pruned');
       const onStep = (pruned: number) => stage.show(pruned, undefined);
       const pruned = await (dryRun
         ? countPrunable(store, pruning)
-        : pruneMatching(store, { ...pruning, clock: systemClock, signal, onStep }));
+        : pruneMatching(store, { ...pruning, signal, onStep }));
       stage.end();
       const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
       if (signal.aborted) say(result);

@@ -49,7 +49,7 @@ async function start(
       state: states[index] ?? [],
     };
   });
-  await tables.changeWork(claims.map(({ row }) => row));
+  await tables.countStarts(claims.map(({ row }) => row));
   await tables.lease(ready.map(({ event, resource }) => ({ event, resource, ...lease })));
   return claims.map(({ row, state }, index) =>
     claimOf({ ...row, kind: ready[index]?.kind ?? '' }, lease.startedAt, state),

@@ -1,4 +1,4 @@
-import type { EventTables, Lease, ResultRow } from '../driver.ts';
+import type { AttemptRow, EventTables, Lease, ResultRow, WorkChange } from '../driver.ts';
 import type { Settlement } from '../event-store.ts';
 import { tally } from './tallying.ts';
 
@@ -11,17 +11,7 @@ export interface End {
 
 /** Records the ends of starts, and gives their lanes free. The leases are of different resources. */
 export async function endStarts(tables: EventTables, ends: readonly End[]): Promise<void> {
-  await tables.addAttempts(
-    ends.map(({ lease, settlement: { outcome, error }, now }) => ({
-      event: lease.event,
-      replay: lease.replays,
-      attempt: lease.attempts + lease.interrupted,
-      startedAt: lease.startedAt,
-      durationMs: Math.max(0, now - lease.startedAt),
-      outcome,
-      error,
-    })),
-  );
+  await tables.addAttempts(ends.filter(({ settlement }) => !settlement.isUnstarted).map(attemptOf));
   const results = ends.flatMap((end) => resultOf(end) ?? []);
   if (results.length > 0) {
     await tables.addResults(results);
@@ -44,6 +34,19 @@ export async function endStarts(tables: EventTables, ends: readonly End[]): Prom
   await tables.freeOrClose(ends.map(({ lease }) => lease.resource));
 }
 
+function attemptOf({ lease, settlement, now }: End): AttemptRow {
+  const { outcome, error, startedAt = lease.startedAt } = settlement;
+  return {
+    event: lease.event,
+    replay: lease.replays,
+    attempt: lease.attempts + lease.interrupted,
+    startedAt,
+    durationMs: Math.max(0, now - startedAt),
+    outcome,
+    error,
+  };
+}
+
 /** What an event is that ended with this start; undefined if it goes on. */
 function resultOf({
   lease,
@@ -55,13 +58,17 @@ function resultOf({
 }
 
 /** What an event is that goes on. A release takes the attempt back, and leaves the former error. */
-function workAfter({ lease, settlement }: End) {
-  const { event, attempts, interrupted, replays, late } = lease;
-  return settlement.isUncounted
-    ? { ...lease, attempts: attempts - 1, interrupted: interrupted + 1, nextAttemptAt: undefined }
-    : {
-        ...{ event, attempts, interrupted, replays, late },
-        lastError: settlement.error,
-        nextAttemptAt: settlement.nextAttemptAt,
-      };
+function workAfter({ lease, settlement }: End): WorkChange {
+  const { event, attempts, interrupted, replays, late, lastError } = lease;
+  if (settlement.isUnstarted) {
+    const isFirst = attempts + interrupted === 1;
+    const before = { attempts: attempts - 1, interrupted, replays, late: isFirst ? undefined : late };
+    return { event, ...before, lastError, nextAttemptAt: undefined };
+  }
+  if (settlement.isUncounted) {
+    const taken = { attempts: attempts - 1, interrupted: interrupted + 1, replays, late };
+    return { event, ...taken, lastError, nextAttemptAt: undefined };
+  }
+  const { error, nextAttemptAt } = settlement;
+  return { event, attempts, interrupted, replays, late, lastError: error, nextAttemptAt };
 }

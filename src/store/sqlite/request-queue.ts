@@ -10,8 +10,8 @@ export interface StoreRequest {
 
 /** With more requests, a commit takes so long that the first of them wait for the last without gain. */
 const MAX_BATCH = 512;
-/** So many other requests go along with waiting acks, or half as many as there are acks: so handlers keep a third of all. */
-const BESIDE_FEW_ACKS = 8;
+/** So many other requests go along with waiting acks, or as many as there are acks: so handlers keep half of all. */
+const BESIDE_FEW_ACKS = 64;
 
 /** Requests that wait for a connection: those that go alone first, then acks, then the others in their order. */
 export class RequestQueue {
@@ -37,7 +37,7 @@ export class RequestQueue {
     const one = this.#alone.shift();
     if (one) return [one]; // with acks in its batch, each of them would have a commit of its own
     const first = this.#urgent.splice(0, MAX_BATCH);
-    const room = first.length > 0 ? Math.max(BESIDE_FEW_ACKS, Math.ceil(first.length / 2)) : MAX_BATCH;
+    const room = first.length > 0 ? Math.max(BESIDE_FEW_ACKS, first.length) : MAX_BATCH;
     return first.concat(this.#others.splice(0, room));
   }
 

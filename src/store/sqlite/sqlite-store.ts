@@ -11,6 +11,7 @@ import type {
   EventStore,
   Page,
   QuarantinePage,
+  Recorded,
   ReplayOptions,
   Scrubbed,
   Settlement,
@@ -18,6 +19,7 @@ import type {
   VerifiedNotification,
 } from '../event-store.ts';
 import type { ClaimKey } from '../semantics/settling.ts';
+import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
@@ -31,6 +33,8 @@ import { Vault } from './vault.ts';
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
+  /** gives the time after a commit; without it, the log is asked when it was written, which is by the clock of its file system */
+  readonly timeOfCommit?: (() => number) | undefined;
   /** 32 bytes; without one, the store uses a key file beside the database, and makes one if there is none */
   readonly secretsKey?: Buffer | undefined;
   /** false: the store works on the calling thread, which waits; commands start faster and smaller with it */
@@ -57,20 +61,29 @@ export class SqliteStore implements EventStore {
   readonly #read: Reader;
   readonly #vault: Vault;
   readonly #clock: Clock;
+  readonly #timeOfCommit: () => number;
+  readonly #watch: Watch;
   #cancelTaking: (() => void) | undefined;
   #isClosed = false;
 
-  private constructor(write: Writer, read: Reader, vault: Vault, clock: Clock) {
+  private constructor(
+    { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
+    clock: Clock,
+    timeOfCommit: () => number,
+  ) {
     this.#write = write;
     this.#read = read;
     this.#vault = vault;
     this.#clock = clock;
+    this.#timeOfCommit = timeOfCommit;
+    this.#watch = new Watch(clock, () => write.request('lastPlace', undefined));
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
   static async open({
     path,
     clock,
+    timeOfCommit,
     secretsKey,
     threads = true,
     onCommit,
@@ -83,15 +96,17 @@ export class SqliteStore implements EventStore {
     };
     const write: Writer = await openLink('write');
     try {
+      const log = `${realpathSync(path)}-wal`;
       const read: Reader = new ReadGate<typeof reads>(
         new LazyLink<typeof reads>(() => openLink<typeof reads>('read')),
         {
-          path: `${realpathSync(path)}-wal`,
+          path: log,
           reset: () => write.request('resetLog', undefined),
         },
       );
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
-      return new SqliteStore(write, read, vault, clock);
+      const ofLog = () => statSync(log).mtimeMs;
+      return new SqliteStore({ write, read, vault }, clock, timeOfCommit ?? ofLog);
     } catch (error) {
       await write.close();
       throw error;
@@ -100,7 +115,18 @@ export class SqliteStore implements EventStore {
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
     this.#takeSoon();
-    return this.#write.request('record', { ...notification, receivedAt });
+    return this.#told(this.#write.request('record', { ...notification, receivedAt }));
+  }
+
+  /** Tells who watches, if something new was recorded. */
+  async #told<R extends Recorded | undefined>(recording: Promise<R>): Promise<R> {
+    const recorded = await recording;
+    if (recorded?.status === 'accepted') this.#watch.tell();
+    return recorded;
+  }
+
+  watch(listener: () => void) {
+    return this.#watch.listen(listener);
   }
 
   /** What a claim does not take in before, since nothing claims now. */
@@ -282,11 +308,17 @@ export class SqliteStore implements EventStore {
 
   admit(token: string) {
     this.#takeSoon();
-    return this.#write.request('admit', token);
+    return this.#told(this.#write.request('admit', token));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
     return this.#write.request('prune', { handledBefore, limit, among });
+  }
+
+  async clock() {
+    const newestAt = await this.#write.request('newestTime', undefined);
+    await this.ping();
+    return { now: this.#timeOfCommit(), newestAt };
   }
 
   /** The actual durability of the writing connection. */
@@ -300,6 +332,7 @@ export class SqliteStore implements EventStore {
 
   async close() {
     this.#isClosed = true;
+    this.#watch.stop();
     this.#cancelTaking?.();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();

@@ -1,12 +1,22 @@
 import { expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { verified } from '../../support/verified-notification.ts';
+
+const DAY_MS = 86_400_000;
 
 const desk = deskForEachTest();
 
 async function bodies(): Promise<number> {
   const events = await (await desk().store()).events({}, { limit: 1000 });
   return events.filter(({ body }) => body !== undefined).length;
+}
+
+/** Makes what has ended have ended so many hours earlier. */
+function endedEarlier(hours: number): void {
+  const db = new Database(desk().path('receiver.db'));
+  db.exec(`UPDATE results SET handled_at = handled_at - ${hours} * 3600000`);
+  db.close();
 }
 
 test('removes all that ended long enough ago, when it is more than a step, and leaves what has not', async () => {
@@ -17,6 +27,7 @@ test('removes all that ended long enough ago, when it is more than a step, and l
     stdout: '0 events were pruned\n',
   });
   expect(await bodies()).toBe(451);
+  endedEarlier(2);
   const { stdout } = await desk().events(['prune', '--older-than', '1ms', '--json']);
   expect(stdout).toBe('{"pruned":450,"dry_run":false}\n');
   expect(await bodies()).toBe(1);
@@ -24,12 +35,24 @@ test('removes all that ended long enough ago, when it is more than a step, and l
 
 test('removes only what a filter means, when one is given, and nothing when run dry', async () => {
   await desk().fill(450, 3);
+  await (await desk().store()).record(verified());
+  endedEarlier(2);
   const filter = ['prune', '--older-than', '1ms', '--resource', 'media:media001'];
   expect((await desk().events([...filter, '--dry-run'])).stdout).toBe('150 events would be pruned\n');
-  expect(await bodies()).toBe(450);
+  expect(await bodies()).toBe(451);
   expect((await desk().events(filter)).stdout).toBe('150 events were pruned\n');
-  expect(await bodies()).toBe(300);
+  expect(await bodies()).toBe(301);
   expect(await (await desk().store()).count({ resource: 'media:media001' })).toBe(150);
+});
+
+test('leaves what ended within the last hour before the newest event, when the clock was set ahead since', async () => {
+  await desk().fill(5);
+  await (await desk().store()).record(verified(), Date.now() - 40 * DAY_MS);
+  endedEarlier(40 * 24 + 0.5);
+  const { stdout } = await desk().events(['prune', '--older-than', '30d']);
+  expect(stdout).toBe('0 events were pruned\n');
+  endedEarlier(1);
+  expect((await desk().events(['prune', '--older-than', '30d'])).stdout).toBe('5 events were pruned\n');
 });
 
 test.each([

@@ -179,3 +179,15 @@ describe('a database that was changed by hand', () => {
     expect(await claims(store)).toMatchObject([{ resource: 'media:media-1' }]);
   });
 });
+
+test('the clock of the store is that of the file system, whatever clock the process has', async () => {
+  const own = { now: () => 5, after: () => () => {} };
+  const there = await SqliteStore.open({ path, clock: own, threads: false });
+  const before = Date.now();
+  const { now, newestAt } = await there.clock();
+  expect(newestAt).toBeUndefined();
+  expect(Math.abs(now - before)).toBeLessThan(60_000);
+  await there.record(verified(), 7);
+  expect((await there.clock()).newestAt).toBe(7);
+  await there.close();
+});

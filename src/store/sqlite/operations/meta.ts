@@ -26,6 +26,20 @@ export function ping(db: Database): () => void {
   return () => void write.run();
 }
 
+/** The newest time at which an event was received or ended; undefined in an empty database. */
+export function newestTime(db: Database): () => number | undefined {
+  const received = db.prepare<[], number>('SELECT received_at FROM ledger ORDER BY seq DESC LIMIT 1').pluck();
+  const ended = db
+    .prepare<[], number | null>(
+      'SELECT max(handled_at) FROM results WHERE handled_at IS NOT NULL AND has_body = 1',
+    )
+    .pluck();
+  return () => {
+    const times = [received.get(), ended.get()].filter((time) => typeof time === 'number');
+    return times.length > 0 ? Math.max(...times) : undefined;
+  };
+}
+
 /** The settings that make a connection durable. */
 export interface Settings {
   /** 2 is FULL: a commit returns once it is on disk */

@@ -7,7 +7,7 @@ import { makeReady, resetEvents } from '../../semantics/replaying.ts';
 import { holds, saveStep, settle } from '../../semantics/settling.ts';
 import { tablesOf } from '../tables/index.ts';
 import { resetLog } from './checkpoint.ts';
-import { meta, metaOrSet, ping, settings } from './meta.ts';
+import { meta, metaOrSet, newestTime, ping, settings } from './meta.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
@@ -88,5 +88,6 @@ export const writes = {
   hasQuarantined,
   admit,
   settings,
+  newestTime,
   ping,
 };

@@ -1,5 +1,6 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { TAKEN } from '../tables/events-view.ts';
 import { resourceOrder } from './resource-order.ts';
 
 /** The start of a search: behind an event, or at the newest. */
@@ -14,9 +15,6 @@ export const NEWEST: Start = {
   time: Number.MAX_SAFE_INTEGER,
   digest: Buffer.alloc(0),
 };
-
-/** Up to where the ledger was taken into work. */
-export const TAKEN = "(SELECT seq FROM cursors WHERE name = 'taken')";
 
 type Params = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { TAKEN } from './candidates.ts';
+import { TAKEN } from '../tables/events-view.ts';
 
 /** One way along the events of a resource, by event time and then by arrival. */
 export interface Direction {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Overview, Tally } from '../../event-search.ts';
-import { TAKEN } from './candidates.ts';
+import { TAKEN } from '../tables/events-view.ts';
 
 /** The first event that is pending or running is the oldest. Replayed events do not count: they are old on purpose. */
 const OLDEST = `

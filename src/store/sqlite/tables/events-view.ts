@@ -2,6 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { eventId, parseEventId } from '../../event-id.ts';
 import type { Status, StoredEvent } from '../../event-store.ts';
 
+/** Up to where the ledger was taken into work. */
+export const TAKEN = "(SELECT seq FROM cursors WHERE name = 'taken')";
+
 /** A row of the view `events`. */
 export interface EventRow {
   seq: number;

@@ -9,7 +9,11 @@ import { workTables } from './work.ts';
 
 const known = new WeakMap<Database, EventTables>();
 
-/** The tables of a connection, with their statements prepared once. */
+/**
+ * The tables of a connection, with their statements prepared once. Where a table has partial indexes, SQLite compares bare
+ * parameters of a query with their conditions, and so compiles the query again for each value, which takes ten times as long
+ * as running it. A plus before the parameter keeps it from that.
+ */
 export function tablesOf(db: Database): EventTables {
   const tables = known.get(db) ?? {
     ...ledgerTables(db),

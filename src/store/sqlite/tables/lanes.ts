@@ -34,7 +34,7 @@ export function laneTables(db: Database): Lanes {
   const nextHead = db
     .prepare<[string], number>(
       `SELECT event_time FROM work INDEXED BY work_ready
-       WHERE resource = ? AND next_attempt_at IS NULL ORDER BY event_time LIMIT 1`,
+       WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time LIMIT 1`,
     )
     .pluck();
   const close = db.prepare('DELETE FROM lanes WHERE resource = ?');
@@ -43,7 +43,7 @@ export function laneTables(db: Database): Lanes {
   );
   const held = db.prepare<[string, string], LeaseColumns>(
     `SELECT work.*, lanes.started_at FROM lanes JOIN work ON work.event = lanes.event
-     WHERE lanes.resource = ? AND lanes.owner = ?`,
+     WHERE lanes.resource = +? AND lanes.owner = +?`,
   );
   const extend = db.prepare('UPDATE lanes SET lease_until = ? WHERE owner = ? AND event IS NOT NULL');
   const eventsOf = db.prepare<[string], { event_time: number; digest: Buffer }>(

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventTables, LedgerRow } from '../../driver.ts';
-import { placeFinder } from './events-view.ts';
+import { placeFinder, TAKEN } from './events-view.ts';
 
 type Ledger = Pick<EventTables, 'append' | 'addRepeats' | 'untaken' | 'markTaken' | 'placesOf' | 'lastPlace'>;
 
@@ -18,7 +18,7 @@ export function ledgerTables(db: Database): Ledger {
   );
   const untaken = db.prepare<[number], LedgerRow>(
     `SELECT seq AS event, kind, site_id AS siteId, resource, event_time AS eventTime, received_at AS receivedAt FROM ledger
-     WHERE seq > (SELECT seq FROM cursors WHERE name = 'taken') ORDER BY seq LIMIT ?`,
+     WHERE seq > ${TAKEN} ORDER BY seq LIMIT +?`,
   );
   const take = db.prepare("UPDATE cursors SET seq = ? WHERE name = 'taken'");
   const last = db.prepare<[], number | null>('SELECT max(seq) FROM ledger').pluck();

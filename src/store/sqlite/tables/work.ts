@@ -4,7 +4,15 @@ import { flag, idOf, type WorkColumns, workOf } from './rows.ts';
 
 type Work = Pick<
   EventTables,
-  'addWork' | 'changeWork' | 'removeWork' | 'due' | 'makeReady' | 'oldestReady' | 'nextDue' | 'waitingWith'
+  | 'addWork'
+  | 'changeWork'
+  | 'countStarts'
+  | 'removeWork'
+  | 'due'
+  | 'makeReady'
+  | 'oldestReady'
+  | 'nextDue'
+  | 'waitingWith'
 >;
 
 /** What the ledger has of a ready event. */
@@ -28,19 +36,20 @@ export function workTables(db: Database): Work {
     `UPDATE work SET attempts = ?, interrupted = ?, replays = ?, late = ?, next_attempt_at = ?, last_error = ?
      WHERE event = ?`,
   );
+  const start = db.prepare('UPDATE work SET attempts = attempts + 1, late = ? WHERE event = ?');
   const remove = db.prepare('DELETE FROM work WHERE event = ?');
   const due = db.prepare<[number, number], Queued>(
     `SELECT event, resource, event_time AS eventTime FROM work
-     WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT ?`,
+     WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT +?`,
   );
   const makeReady = db.prepare('UPDATE work SET next_attempt_at = NULL WHERE event = ?');
   const oldest = db.prepare<[string], WorkColumns>(
     `SELECT * FROM work INDEXED BY work_ready
-     WHERE resource = ? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1`,
+     WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1`,
   );
   const received = db.prepare<[number], LedgerColumns>(
     `SELECT webhook_id, site_id, digest, received_at, body, repeats.repeats, repeats.last_at
-     FROM ledger LEFT JOIN repeats ON repeats.event = ledger.seq WHERE ledger.seq = ?`,
+     FROM ledger LEFT JOIN repeats ON repeats.event = ledger.seq WHERE ledger.seq = +?`,
   );
   const firstWaiting = db
     .prepare<[], number | null>('SELECT min(next_attempt_at) FROM work WHERE next_attempt_at IS NOT NULL')
@@ -85,6 +94,7 @@ export function workTables(db: Database): Work {
         );
       }
     },
+    countStarts: (starts) => starts.forEach(({ event, late }) => void start.run(flag(late), event)),
     removeWork: (events) => events.forEach((event) => void remove.run(event)),
     due: (now, limit) => due.all(now, limit),
     makeReady: (events) => events.forEach((event) => void makeReady.run(event)),

@@ -1,0 +1,74 @@
+import type { Clock } from '../base/clock.ts';
+import type { EventId } from '../store/event-id.ts';
+import type { Claim } from '../store/event-store.ts';
+
+/** A handler that takes longer is not quick: events that wait behind it would wait for long. */
+const QUICK_MS = 50;
+/** How many times as many events as there are handlers wait here at most. */
+const MOST_AHEAD = 4;
+/** How long an event waits here; then it goes back, so that another process can take it. */
+const PATIENCE_MS = 1000;
+
+/**
+ * Claimed events that wait for a handler to be free. A claim is a round trip to the store, and quick handlers end before the
+ * next one is back: as many events are claimed ahead as handlers ended since the last claim.
+ */
+export class ClaimsAhead {
+  readonly #clock: Clock;
+  readonly #most: number;
+  #waiting: { readonly claim: Claim; readonly since: number }[] = [];
+  #endedQuickly = 0;
+
+  /** @param concurrency handlers at once */
+  constructor(clock: Clock, concurrency: number) {
+    this.#clock = clock;
+    this.#most = concurrency * MOST_AHEAD;
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** A handler ended. @param ms how long it took */
+  ended(ms: number): void {
+    if (ms < QUICK_MS) this.#endedQuickly++;
+  }
+
+  /** How many events the claim that is made now takes beyond those for free handlers. */
+  reach(): number {
+    const reach = Math.min(this.#endedQuickly, this.#most);
+    this.#endedQuickly = 0;
+    return reach;
+  }
+
+  add(claim: Claim): void {
+    this.#waiting.push({ claim, since: this.#clock.now() });
+  }
+
+  /** Takes out the event that has waited longest. */
+  next(): Claim | undefined {
+    return this.#waiting.shift()?.claim;
+  }
+
+  /** Takes out what has waited for so long that another process should have it. */
+  overdue(): Claim[] {
+    const before = this.#clock.now() - PATIENCE_MS;
+    return this.#takeOut(({ since }) => since <= before);
+  }
+
+  /** Takes out what the owner no longer holds of what was claimed by then: others have it. */
+  lost(held: ReadonlySet<EventId>, claimedBy: number): void {
+    this.#takeOut(({ claim, since }) => since <= claimedBy && !held.has(claim.id));
+  }
+
+  /** Takes out all. */
+  clear(): Claim[] {
+    return this.#takeOut(() => true);
+  }
+
+  #takeOut(isMeant: (one: { readonly claim: Claim; readonly since: number }) => boolean): Claim[] {
+    const out = this.#waiting.filter(isMeant);
+    if (out.length > 0) this.#waiting = this.#waiting.filter((one) => !out.includes(one));
+    return out.map(({ claim }) => claim);
+  }
+}

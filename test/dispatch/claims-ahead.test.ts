@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals';
+import { eachWithStage } from '../support/dispatch-stage.ts';
+import { sqliteFixture } from '../support/sqlite-fixture.ts';
+import { EVENT_TIME } from '../support/verified-notification.ts';
+
+const stage = eachWithStage(sqliteFixture());
+
+const HANDLERS = 2;
+const EVENTS = 24;
+const QUICK = 12;
+
+/** Handlers of which the first return at once, and the others when they are told to. */
+function quickAndThenHeld() {
+  const ends: (() => void)[] = [];
+  let started = 0;
+  return {
+    handlers: {
+      media_available: () => {
+        started++;
+        return started > QUICK ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
+      },
+    },
+    started: () => started,
+    endAll: () => ends.splice(0).forEach((end) => void end()),
+  };
+}
+
+async function recordMany(record: ReturnType<typeof stage>['record']) {
+  const ids = [];
+  for (let number = 0; number < EVENTS; number++) {
+    ids.push(await record({ media_id: `media-${number}`, at: EVENT_TIME + number * 1000 }));
+  }
+  return ids;
+}
+
+describe('claims ahead of free handlers', () => {
+  test('are made while handlers are quick, and wait in their order for a handler to be free', async () => {
+    const { store, record, start, pass } = stage();
+    await recordMany(record);
+    const { handlers, started, endAll } = quickAndThenHeld();
+    await start(handlers, { concurrency: HANDLERS });
+    expect(started()).toBe(QUICK + HANDLERS);
+    const running = await store.count({ status: 'running' });
+    expect(running).toBeGreaterThan(HANDLERS);
+    expect(running).toBeLessThanOrEqual(HANDLERS * 5);
+    endAll();
+    await pass(0);
+    expect(started()).toBe(QUICK + 2 * HANDLERS);
+  });
+
+  test('are given back within two seconds, when handlers have become slow, as if they had not been claimed', async () => {
+    const { store, record, start, pass, event } = stage();
+    const ids = await recordMany(record);
+    const { handlers, started } = quickAndThenHeld();
+    await start(handlers, { concurrency: HANDLERS });
+    await pass(2000);
+    expect(await store.count({ status: 'running' })).toBe(HANDLERS);
+    expect(started()).toBe(QUICK + HANDLERS);
+    const events = await Promise.all(ids.map(event));
+    const pending = events.filter(({ status }) => status === 'pending');
+    expect(pending).toHaveLength(EVENTS - QUICK - HANDLERS);
+    expect(pending.every(({ starts, lastError }) => starts === 0 && lastError === undefined)).toBe(true);
+    for (const { id } of pending) expect(await store.attempts(id)).toEqual([]);
+  });
+
+  test('are given back at once, when the process stops', async () => {
+    const { store, record, start, pass } = stage();
+    await recordMany(record);
+    const { handlers, endAll } = quickAndThenHeld();
+    const { dispatcher } = await start(handlers, { concurrency: HANDLERS });
+    const stopped = dispatcher.stop(1000);
+    await pass(0);
+    expect(await store.count({ status: 'running' })).toBe(HANDLERS);
+    endAll();
+    await pass(1000);
+    expect(await stopped).toBe(0);
+    expect(await store.count({ status: 'running' })).toBe(0);
+    expect(await store.count({ status: 'pending' })).toBe(EVENTS - QUICK - HANDLERS);
+  });
+
+  test('are not made, when handlers are slow', async () => {
+    const { clock, store, record, start, pass } = stage();
+    await recordMany(record);
+    const media_available = () => new Promise<void>((resolve) => clock.after(60, resolve));
+    await start({ media_available }, { concurrency: HANDLERS });
+    for (let turn = 0; turn < 5; turn++) {
+      await pass(60);
+      expect(await store.count({ status: 'running' })).toBe(HANDLERS);
+    }
+  });
+});
