@@ -74,10 +74,10 @@ const mutations: readonly Mutation[] = [
     tests: 'leases an event, when it is ready',
   },
   {
-    rule: 'what was acknowledged is never lost: a move takes every event along',
+    rule: 'every acknowledged event is handled: after a move, what waits for its next attempt goes on waiting',
     file: 'src/store/sqlite/move-rows.ts',
-    original: 'AND +${UNFINISHED} ORDER BY seq',
-    mutant: 'AND +${UNFINISHED} AND replays = 0 ORDER BY seq',
+    original: "iif(status = 'running', NULL, next_attempt_at)",
+    mutant: 'NULL',
     suite: 'test/store/sqlite/move.test.ts',
   },
   {

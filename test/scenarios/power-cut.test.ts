@@ -1,0 +1,108 @@
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { claims, DEAD, HANDLED, request } from '../support/claiming.ts';
+import { size } from '../support/sizes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+
+const ROUNDS = size({ small: 12, full: 60 });
+/** Every so many frames of the log, the power is cut. */
+const EVERY = size({ small: 29, full: 1 });
+
+const HEADER_BYTES = 32;
+/** A page and its frame header. */
+const FRAME_BYTES = 4096 + 24;
+
+let directory: string;
+let path: string;
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  path = join(directory, 'receiver.db');
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Acknowledged {
+  readonly id: string;
+  /** how long the log was at the answer */
+  readonly logBytes: number;
+}
+
+/** Records, claims, settles and replays, and notes how long the log was at each ack. */
+async function work(): Promise<Acknowledged[]> {
+  const clock = new VirtualClock();
+  const store = await SqliteStore.open({ path, clock, threads: false });
+  const acknowledged: Acknowledged[] = [];
+  let number = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const recorded = Array.from({ length: 1 + (round % 5) }, () => {
+      const media_id = `media-${number % 7}`;
+      return store.record(verified({ media_id, at: EVENT_TIME + number++ }));
+    });
+    for (const { id } of await Promise.all(recorded)) {
+      acknowledged.push({ id, logBytes: statSync(`${path}-wal`).size });
+    }
+    const claimed = await claims(store, { limit: 3 });
+    // What is left over stays leased.
+    for (const claim of claimed.slice(0, 2)) await store.settle(claim, 'one', round % 4 ? HANDLED : DEAD);
+    if (round % 9 === 8) await store.replay({ status: 'dead' });
+  }
+  copyFileSync(path, `${path}.kept`);
+  copyFileSync(`${path}-wal`, `${path}.kept-wal`);
+  await store.close();
+  return acknowledged;
+}
+
+/** The database as a power cut leaves it, when no more of the log has reached the disk. */
+function cutAt(logBytes: number): string {
+  const cut = join(directory, 'cut.db');
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${cut}${suffix}`, { force: true });
+  copyFileSync(`${path}.kept`, cut);
+  copyFileSync(`${path}.key`, `${cut}.key`);
+  writeFileSync(`${cut}-wal`, readFileSync(`${path}.kept-wal`).subarray(0, logBytes));
+  return cut;
+}
+
+test('every acknowledged event is there and is handled, wherever in the log the power is cut behind its ack', async () => {
+  const acknowledged = await work();
+  const all = statSync(`${path}.kept-wal`).size;
+  const [first] = acknowledged;
+  let cuts = 0;
+  for (let end = first?.logBytes ?? 0; end <= all; end += EVERY * FRAME_BYTES) {
+    expect((end - HEADER_BYTES) % FRAME_BYTES).toBe(0);
+    const cut = cutAt(end);
+    const clock = new VirtualClock();
+    await clock.advance(60_000); // leases of before have run out
+    const store = await SqliteStore.open({ path: cut, clock, threads: false });
+    const handled = new Set<string>();
+    // An event that was lost waits for a part of a lease.
+    for (let waits = 0; waits < 3; ) {
+      const { claims: some } = await store.claim(request({ owner: 'after', limit: 20 }));
+      for (const claim of some) await store.settle(claim, 'after', HANDLED);
+      for (const { id } of some) handled.add(id);
+      if (some.length > 0) continue;
+      waits++;
+      await clock.advance(30_000);
+    }
+    const expected = acknowledged.filter(({ logBytes }) => logBytes <= end);
+    for (const { id } of expected) {
+      const event = await store.event(id);
+      expect({ id, status: event?.status }).toEqual({ id, status: expect.stringMatching(/handled|dead/) });
+    }
+    const { tallies } = await store.overview();
+    expect(tallies.reduce((sum, { events }) => sum + events, 0)).toBe(await store.count({}));
+    expect(tallies.filter(({ status }) => status === 'pending' || status === 'running')).toEqual([]);
+    await store.close();
+    const db = new Database(cut, { readonly: true });
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+    db.close();
+    cuts++;
+  }
+  expect(cuts).toBeGreaterThan(5);
+  process.stdout.write(
+    `the power was cut at ${cuts} places of the log, behind ${acknowledged.length} acks\n`,
+  );
+});
