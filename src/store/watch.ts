@@ -11,9 +11,7 @@ export class Watch {
   readonly #clock: Clock;
   readonly #lastPlace: () => Promise<number>;
   readonly #listeners = new Set<() => void>();
-  /** the last place of the ledger that listeners were told of */
-  #known: number | undefined;
-  #cancelPoll = () => {};
+  #endPolling = () => {};
 
   /** @param lastPlace asks for the last place of the ledger */
   constructor(clock: Clock, lastPlace: () => Promise<number>) {
@@ -25,8 +23,8 @@ export class Watch {
   listen(listener: () => void): () => void {
     // A function of its own for each: the same listener may be given twice.
     const own = () => listener();
-    if (this.#listeners.size === 0) this.#poll();
     this.#listeners.add(own);
+    if (this.#listeners.size === 1) this.#startPolling();
     return () => {
       if (this.#listeners.delete(own) && this.#listeners.size === 0) this.stop();
     };
@@ -39,19 +37,25 @@ export class Watch {
 
   stop(): void {
     this.#listeners.clear();
-    this.#known = undefined;
-    this.#cancelPoll();
+    this.#endPolling();
   }
 
-  #poll(): void {
-    this.#cancelPoll = this.#clock.after(POLL_MS, async () => {
-      const last = await this.#lastPlace().catch(() => undefined); // a store in trouble says so where it is used
-      if (this.#listeners.size === 0) return;
-      if (last !== undefined && last !== this.#known) {
-        this.#known = last;
-        this.tell();
-      }
-      this.#poll();
-    });
+  #startPolling(): void {
+    let isOver = false;
+    let cancel = () => {};
+    let known: number | undefined;
+    const look = async (): Promise<void> => {
+      const last = await this.#lastPlace().catch(() => known); // a store in trouble says so where it is used
+      if (isOver) return;
+      const isNew = known !== undefined && last !== known;
+      known = last;
+      cancel = this.#clock.after(POLL_MS, look);
+      if (isNew) this.tell();
+    };
+    this.#endPolling = () => {
+      isOver = true;
+      cancel();
+    };
+    void look();
   }
 }

@@ -5,7 +5,7 @@ import { size } from '../support/sizes.ts';
 const SEED = 20_260_101;
 const RUNS = size({ small: 5, full: 15 });
 
-test('a process goes on, every event ends by its own attempts, all can be shown and no resource queue is blocked, when handlers return, throw, pass and leave behind anything', async () => {
+test('a process goes on, every event ends by its own attempts, all can be shown and no lane is blocked, when handlers return, throw, pass and leave behind anything', async () => {
   const ended = await runHostile(RUNS, SEED);
   expect(ended).toEqual({ seed: SEED, stderr: '', stdout: `${RUNS} runs\n`, code: 0 });
 });

@@ -249,13 +249,13 @@ async function survives(played: readonly Script[]): Promise<void> {
     return [...expected].every(([id, count]) => left.filter((event) => event === id).length === count);
   });
 
-  // No resource queue is blocked.
+  // No lane is blocked.
   for (const name of names) scripts.delete(name);
   const followers = await Promise.all(
     names.map(async (media_id) => (await store.record(verified({ media_id, at: Date.UTC(2026, 0, 2) }))).id),
   );
   for (const event of await untilOver(followers))
-    check(event.status === 'handled', 'its resource queue is free', event);
+    check(event.status === 'handled', 'its lane is free', event);
 }
 
 function mediaOf({ resource }: StoredEvent): string {

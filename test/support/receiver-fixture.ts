@@ -30,8 +30,6 @@ export interface ReceiverFixture {
   readonly keyring: Keyring;
   readonly clock: JumpingClock;
   readonly log: LogLines;
-  /** how often the app said that a new event is on disk */
-  accepted(): number;
   /** everything recorded, newest first */
   events(): Promise<readonly StoredEvent[]>;
   /** One more store on the same database, as another process has. */
@@ -70,8 +68,6 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
   const keyring = new Keyring({ store: wrapped, clock, fallback });
   await keyring.refresh();
   const log = logLines();
-  let accepted = 0;
-  store.watch(() => accepted++);
   const app = createReceiver({
     ...defaults,
     ...options,
@@ -80,7 +76,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
     log: log.log,
   });
   const events = () => store.events({}, { limit: 1000 });
-  return { app, store, keyring, clock, log, accepted: () => accepted, events, openAnother: open };
+  return { app, store, keyring, clock, log, events, openAnother: open };
 }
 
 async function runAll(cleanUps: CleanUps): Promise<void> {

@@ -50,6 +50,7 @@ export function describeWatching(fixture: CurrentFixture): void {
     test('leaves no timer, when nobody watches any more', async () => {
       const { store, clock } = fixture();
       const ends = [store.watch(() => {}), store.watch(() => {})];
+      await store.ping();
       expect(clock.nextDue()).toBeDefined();
       for (const end of ends) end();
       expect(clock.nextDue()).toBeUndefined();
