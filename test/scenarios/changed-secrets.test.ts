@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
+import { openWriter } from '../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { firstVersion } from '../support/first-version.ts';
@@ -221,6 +222,7 @@ describe('a database that the first version sealed', () => {
 
   test('is as before, when the change fails in its midst, and is changed when it is opened again', async () => {
     make();
+    openWriter(path).close(); // moves it, and does not know the key
     tamper((db) =>
       db.exec(`CREATE TRIGGER stop BEFORE UPDATE ON meta BEGIN SELECT RAISE(ABORT, 'the power went'); END`),
     );

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -64,11 +64,19 @@ describe('files', () => {
   test('are closed to others, when a former version left them open, with the log of one that crashed', async () => {
     process.umask(0o022);
     const former = firstVersion(path, Buffer.alloc(32, 1), []).db;
-    expect(modesIn(directory)).toMatchObject({ 'receiver.db': '644', 'receiver.db-wal': '644' });
-    const store = await openStore();
-    expect(new Set(Object.values(modesIn(directory)))).toEqual(new Set(['600']));
-    await store.close();
+    // A copy is what a crash leaves: the program itself would move its log into the database.
+    const crashed = join(directory, 'crashed');
+    mkdirSync(crashed);
+    for (const name of ['receiver.db', 'receiver.db-wal', 'receiver.db.key']) {
+      copyFileSync(join(directory, name), join(crashed, name));
+    }
     former.close();
+    path = join(crashed, 'receiver.db');
+    expect(modesIn(crashed)).toMatchObject({ 'receiver.db': '644', 'receiver.db-wal': '644' });
+    const store = await openStore();
+    expect(modesIn(crashed)).toMatchObject({ 'receiver.db-wal': '600', 'receiver.db.version-8': '600' });
+    expect(new Set(Object.values(modesIn(crashed)))).toEqual(new Set(['600']));
+    await store.close();
   });
 
   test('stay readable to a group, when an operator wanted that, and the log is too', async () => {
@@ -187,7 +195,7 @@ describe('old sealed content', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test('is in none of the files, when a former version had left copies all over a database', async () => {
+  test('is in none of the files but the backup, when a former version had left copies all over a database', async () => {
     const secrets = Array.from({ length: many }, (_, number) => ({
       webhookId: `hook${number % 7}`,
       secret: secretOf(number),
@@ -200,6 +208,7 @@ describe('old sealed content', () => {
     expect(found(before)).toBeGreaterThan(many / 6);
     const { stdout, code } = await rekey();
     expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, sealed: Math.ceil(many / 7), scrubbed: true });
+    rmSync(`${path}.version-8`); // as the doctor advises
     expect(found(before)).toBe(0);
   });
 

@@ -1,12 +1,14 @@
-import { chmodSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import type { Finding } from '../../src/base/finding.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { checkDatabase, checkDisk, checkKeyFile } from '../../src/store/check-files.ts';
+import { checkBackups, checkDatabase, checkDisk, checkKeyFile } from '../../src/store/check-files.ts';
 import { LONGEST_LOG } from '../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { unpackVersion8 } from '../support/version-8.ts';
 
 let directory: string;
 let path: string;
@@ -49,6 +51,41 @@ describe('the database', () => {
   test('fails, when it is damaged or no database', async () => {
     writeFileSync(path, 'this is no database, but a text that is long enough to be looked at'.repeat(100));
     expect(checkDatabase(path)).toMatchObject({ isUsable: false, finding: { result: 'FAIL' } });
+  });
+});
+
+describe('a former database', () => {
+  const found = (...results: readonly Finding['result'][]) =>
+    results.map((result) => ({ check: 'events', result, detail: '' }));
+
+  test('is named with what its move needs, when it was not moved yet, and not touched', () => {
+    unpackVersion8(path);
+    const before = readFileSync(path);
+    const { finding, isUsable } = checkDatabase(path);
+    expect({ finding, isUsable }).toMatchObject({ isUsable: false, finding: { result: 'warn' } });
+    expect(finding.detail).toMatch(/version 8: .* moves it into a new file of version 9, needs \d+ MiB/);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(checkBackups(path, found('ok'))).toEqual([]);
+  });
+
+  test('is named as a backup with its size, when it was moved: to be deleted if all is well, and else kept', async () => {
+    unpackVersion8(path);
+    await makeDatabase();
+    expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result: 'ok' } });
+    const [well, failed, unread] = [found('ok', 'warn'), found('ok', 'FAIL'), []].map((others) =>
+      checkBackups(path, others),
+    );
+    const named = `${path}.version-8 (5 MiB)`;
+    const warning = (text: string) => [
+      { check: 'backup', result: 'warn', detail: expect.stringContaining(text) },
+    ];
+    expect(well).toEqual(warning('delete it'));
+    expect(well?.[0]?.detail).toContain(named);
+    for (const kept of [failed, unread]) expect(kept).toEqual(warning('keep it'));
+  });
+
+  test('is not named, when the directory is not there', () => {
+    expect(checkBackups(join(directory, 'not', 'yet', 'receiver.db'), [])).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
@@ -44,15 +44,20 @@ function digestOfBody({ body }: Row): Buffer | undefined {
   return typeof body === 'string' ? digestOf(parseJsonText(body)) : undefined;
 }
 
+/** What a suite writes again and again. */
+let unpackedBefore: { readonly bytes: Buffer; readonly key: string; readonly now: number } | undefined;
+
 /** Writes the database of the fixture and its key file. */
 export function unpackVersion8(path: string): FormerDatabase {
+  unpackedBefore ??= unpack(path);
+  const { bytes, key, now } = unpackedBefore;
+  writeFileSync(`${path}.key`, key, { mode: 0o600 });
+  writeFileSync(path, bytes, { mode: 0o600 });
+  return { path, now };
+}
+
+function unpack(path: string): NonNullable<typeof unpackedBefore> {
   const packed: PackedDatabase = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString());
-  for (const [file, content] of [
-    [`${path}.key`, packed.key],
-    [path, ''],
-  ] as const) {
-    writeFileSync(file, content, { mode: 0o600 });
-  }
   const db = new Database(path);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = OFF');
@@ -67,7 +72,9 @@ export function unpackVersion8(path: string): FormerDatabase {
   const found = sha256Of(db);
   db.close();
   if (found !== packed.sha256) throw new Error(`the fixture has the SHA-256 ${found}, not ${packed.sha256}`);
-  return { path, now: packed.now };
+  const bytes = readFileSync(path);
+  rmSync(path); // it has the mode of the umask
+  return { bytes, key: packed.key, now: packed.now };
 }
 
 function insert(db: Database.Database, table: string, columns: PackedDatabase['tables'][string]): void {
