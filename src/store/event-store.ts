@@ -112,6 +112,8 @@ export interface Scrubbed {
   readonly toRewrite: number;
   /** whether the log still holds former content, since another process reads an older state from it */
   readonly isLogInUse: boolean;
+  /** files beside it that have former content as well: databases of former versions, which were moved */
+  readonly backups: readonly string[];
 }
 
 export interface QuarantinePage {

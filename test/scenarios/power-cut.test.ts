@@ -9,7 +9,7 @@ import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
-const ROUNDS = size({ small: 12, full: 60 });
+const ROUNDS = size({ small: 12, full: 30 });
 /** Every so many frames of the log, the power is cut. */
 const EVERY = size({ small: 29, full: 1 });
 

@@ -36,13 +36,16 @@ async function scrub({ json }: { readonly json?: true }): Promise<void> {
 }
 
 /** Why old content is still in the files, and what to do; undefined if none is left. */
-export function whatIsLeft({ toRewrite, isLogInUse }: Scrubbed): string | undefined {
+export function whatIsLeft({ toRewrite, isLogInUse, backups }: Scrubbed): string | undefined {
   if (toRewrite > 0) {
     const size = `${Math.ceil(toRewrite / 1024 ** 2)} MiB`;
     return `the database (${size}) was made by an earlier version and may still hold replaced content: stop the server when it suits you`;
   }
   if (isLogInUse) {
     return 'the log (the file that ends in -wal) still holds replaced content, because another process reads from it: wait for its end, or restart the server';
+  }
+  if (backups.length > 0) {
+    return `${backups.join(', ')} is the database of an earlier version, with all that it held: delete it, once npx hookkit doctor finds nothing wrong`;
   }
   return undefined;
 }

@@ -21,6 +21,7 @@ import type {
 import type { ClaimKey } from '../semantics/settling.ts';
 import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
+import { backupsOf } from './move.ts';
 import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
@@ -60,6 +61,7 @@ export class SqliteStore implements EventStore {
   readonly #write: Writer;
   readonly #read: Reader;
   readonly #vault: Vault;
+  readonly #path: string;
   readonly #clock: Clock;
   readonly #timeOfCommit: () => number;
   readonly #watch: Watch;
@@ -68,9 +70,9 @@ export class SqliteStore implements EventStore {
 
   private constructor(
     { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
-    clock: Clock,
-    timeOfCommit: () => number,
+    { path, clock, timeOfCommit }: { path: string; clock: Clock; timeOfCommit: () => number },
   ) {
+    this.#path = path;
     this.#write = write;
     this.#read = read;
     this.#vault = vault;
@@ -106,7 +108,8 @@ export class SqliteStore implements EventStore {
       );
       const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
       const ofLog = () => statSync(log).mtimeMs;
-      return new SqliteStore({ write, read, vault }, clock, timeOfCommit ?? ofLog);
+      const times = { path, clock, timeOfCommit: timeOfCommit ?? ofLog };
+      return new SqliteStore({ write, read, vault }, times);
     } catch (error) {
       await write.close();
       throw error;
@@ -272,11 +275,12 @@ export class SqliteStore implements EventStore {
     const bytes = await this.#write.request('unzeroedBytes', undefined);
     if (bytes > 0 && bytes <= mostBytes) await this.#write.request('rewrite', undefined);
     const toRewrite = await this.#write.request('unzeroedBytes', undefined);
+    const backups = backupsOf(this.#path);
     for (let tries = SCRUB_TRIES; tries > 0; tries--) {
-      if (await this.#write.request('emptyLog', undefined)) return { toRewrite, isLogInUse: false };
+      if (await this.#write.request('emptyLog', undefined)) return { toRewrite, isLogInUse: false, backups };
       await new Promise<void>((resolve) => this.#clock.after(SCRUB_PAUSE_MS, resolve)); // acks come through
     }
-    return { toRewrite, isLogInUse: true };
+    return { toRewrite, isLogInUse: true, backups };
   }
 
   quarantine(entry: ToQuarantine, maxBytes: number) {
