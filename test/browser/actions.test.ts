@@ -9,7 +9,7 @@ const TOKEN = 'the-admin-token-of-the-tests';
 
 describeInBrowser('a reader', () => {
   let inspected: InspectedMock;
-  const openTab = tabs('visitor');
+  const openTab = tabs();
   beforeAll(async () => {
     inspected = await inspectMock();
   });

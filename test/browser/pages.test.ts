@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, tabs } from '../support/browser.ts';
+import { describeInBrowser, endTransitions, tabs } from '../support/browser.ts';
 import { WEBHOOK } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
@@ -21,7 +21,7 @@ const PAGES = [
   ['Webhooks', '/webhooks'],
 ] as const;
 
-const openTab = tabs('visitor');
+const openTab = tabs();
 
 describeInBrowser('a page', () => {
   let inspected: InspectedMock;
@@ -49,8 +49,7 @@ describeInBrowser('a page', () => {
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize(viewport);
-        // Colours fade into each other.
-        await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
+        await endTransitions(page); // colours fade into each other
         expect(await violations(page)).toEqual([]);
         expect(complaints).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
