@@ -17,7 +17,11 @@ let store: SqliteStore;
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
-  store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock: systemClock });
+  store = await SqliteStore.open({
+    path: join(directory, 'receiver.db'),
+    clock: systemClock,
+    threads: false,
+  });
 });
 
 afterEach(async () => {
