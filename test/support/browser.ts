@@ -131,7 +131,7 @@ function withLimits<T extends object>(object: T, name: string, onLate: () => voi
       if (member === 'keyboard' || member === 'mouse') return withLimits(Object(value), path, onLate);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
-        const step = `${path}(${given.map((one) => inspect(one).slice(0, 200)).join(', ')})`;
+        const step = `${path}(${given.map((one) => inspect(one, { maxStringLength: 200 })).join(', ')})`;
         const result: unknown = Reflect.apply(value, target, given);
         if (result instanceof Promise) return withLimit(result, step, onLate);
         return isLocator(result) ? withLimits(result, step, onLate) : result;
