@@ -200,7 +200,7 @@ const outputs = {
 function spawnOn(stdout: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, args, {
     cwd: directory,
-    env: { ...programEnv, ...env },
+    env: { ...programEnv, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', stdout, 'inherit'],
   });
   const exited = once(child, 'exit').then(([code, signal]): unknown => code ?? signal);

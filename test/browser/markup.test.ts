@@ -10,7 +10,7 @@ const markup = (name: string) =>
 
 describeInBrowser('markup in a notification', () => {
   let inspected: Inspected;
-  const openTab = tabs('visitor');
+  const openTab = tabs();
 
   beforeAll(async () => {
     inspected = await inspect(

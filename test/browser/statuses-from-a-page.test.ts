@@ -19,7 +19,7 @@ const IMPORTS = {
 describeInBrowser('a page of another origin', () => {
   let mock: MockProvider;
   let origin: { url: string; close(): Promise<void> };
-  const openTab = tabs('visitor');
+  const openTab = tabs();
   beforeAll(async () => {
     mock = await MockProvider.start({ port: 0, clock: new VirtualClock() });
     const page = `<!doctype html><script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`;

@@ -18,7 +18,7 @@ beforeAll(async () => {
   here = await install({ LOG_LEVEL: 'trace' });
   const service = await here.serve({ WEBHOOK_SECRET: FALLBACK });
   noteArguments(service.child.pid);
-  /** For what gets a secret, or logs. */
+  /** For each way in which a secret comes, and what logs. */
   const spawn = (args: readonly string[], options: CliOptions = {}) =>
     here.spawnCli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
   const run = size<typeof spawn>({
@@ -54,7 +54,7 @@ beforeAll(async () => {
   await spawn(['webhooks', 'import', '--id', foreign, '--secret-file', file, '--replace']);
   await run(['webhooks', 'import', '--id', foreign], { stdin: `${secret} and more` });
   await run(['webhooks', 'update', id, '--name', 'other']);
-  await spawn(['webhooks', 'rotate', id, '--grace', '1m']);
+  await run(['webhooks', 'rotate', id, '--grace', '1m']);
   await happen();
   await run(['webhooks', 'delete', foreign]);
   const badApiSecret = 'an-api-secret-that-is-refused-01234567';

@@ -71,9 +71,13 @@ beforeAll(() => {
   });
   const config = { extends: '../../tsconfig.json', files: names, include: [] };
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
-  output = spawnSync(process.execPath, [tsc, '--project', directory, '--pretty', 'false'], {
-    encoding: 'utf8',
-  }).stdout;
+  output = spawnSync(
+    process.execPath,
+    [tsc, '--project', directory, '--pretty', 'false', '--singleThreaded'],
+    {
+      encoding: 'utf8',
+    },
+  ).stdout;
 });
 
 afterAll(() => rmSync(directory, { recursive: true }));

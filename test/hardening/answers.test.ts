@@ -5,12 +5,14 @@ import { bodyOf, deliver } from '../support/notifications.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
+import { size } from '../support/sizes.ts';
 
 const startReceiver = receiversForEachTest();
 let service: RunningService;
 
 beforeAll(async () => {
-  service = await runService({}, { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' });
+  const env = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
+  service = await runService({}, env, { threads: size<boolean>({ small: false, full: true }) });
 });
 afterAll(() => service.dispose());
 

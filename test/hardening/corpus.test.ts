@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
+import { size } from '../support/sizes.ts';
 import { corpusRequests } from './corpus.ts';
 import { bytesOf, type CorpusRequest } from './corpus-request.ts';
 
@@ -11,8 +12,9 @@ let unthrottled: RunningService;
 let throttled: RunningService;
 
 beforeAll(async () => {
-  unthrottled = await runService({}, { REJECT_LIMIT: '1000000' });
-  throttled = await runService({}, { REJECT_LIMIT: '1' });
+  const options = { threads: size<boolean>({ small: false, full: true }) };
+  unthrottled = await runService({}, { REJECT_LIMIT: '1000000' }, options);
+  throttled = await runService({}, { REJECT_LIMIT: '1' }, options);
   const [usual] = corpus.filter(({ name }) => name.includes('usual'));
   if (usual) await answerOf(throttled, usual);
 });

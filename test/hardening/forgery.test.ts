@@ -8,6 +8,7 @@ import { parseJsonText } from '../../src/notification/json.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
+import { size } from '../support/sizes.ts';
 import { accepted } from './forgery/accepted.ts';
 import { algorithms } from './forgery/algorithms.ts';
 import { authorization } from './forgery/authorization.ts';
@@ -16,6 +17,9 @@ import { claims } from './forgery/claims.ts';
 import { type Case, OTHER, OTHER_WEBHOOK, RETIRED, SECRET, WEBHOOK } from './forgery/forged.ts';
 import { joseHeaders } from './forgery/jose-headers.ts';
 import { secrets, signatures } from './forgery/signatures.ts';
+
+/** Each takes long to start. */
+const THREADS = size<boolean>({ small: false, full: true });
 
 const forgeries = { algorithms, joseHeaders, signatures, secrets, claims, bodies, authorization };
 const all = [...Object.values(forgeries).flat(), ...accepted];
@@ -28,13 +32,21 @@ const answers = new Map<Case, string>();
 let service: RunningService;
 
 beforeAll(async () => {
-  const store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock: systemClock });
+  const store = await SqliteStore.open({
+    path: join(directory, 'receiver.db'),
+    clock: systemClock,
+    threads: THREADS,
+  });
   await store.addSecret(WEBHOOK, RETIRED);
   await store.retireSecret(WEBHOOK, RETIRED, systemClock.now());
   await store.addSecret(WEBHOOK, SECRET);
   await store.addSecret(OTHER_WEBHOOK, OTHER);
   await store.close();
-  service = await runService({}, { DATABASE_URL: url, WEBHOOK_SECRET: '', REJECT_LIMIT: '1000000' });
+  service = await runService(
+    {},
+    { DATABASE_URL: url, WEBHOOK_SECRET: '', REJECT_LIMIT: '1000000' },
+    { threads: THREADS },
+  );
   const waiting = [...all];
   const sendAll = async () => {
     for (let next = waiting.pop(); next; next = waiting.pop()) {

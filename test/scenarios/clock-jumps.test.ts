@@ -30,7 +30,11 @@ afterEach(async () => {
 });
 
 async function start(handlers: Handlers, more: Readonly<Record<string, string>> = {}) {
-  const service = await runService(handlers, { ...env, ...more }, clock);
+  const service = await runService(
+    handlers,
+    { ...env, ...more },
+    { clock, threads: size<boolean>({ small: false, full: true }) },
+  );
   services.push(service);
   return service;
 }

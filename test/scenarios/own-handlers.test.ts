@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => clone?.dispose());
 
 /** Tests that play the demo, start processes that handle, read the sources, and type what the manual says. */
-const PART = some(2, [
+const PART = some(1, [
   'test/cli/demo',
   'test/cli/handlers',
   'test/service.test',

@@ -43,7 +43,7 @@ test('a copy of the database without its key shows no secret, when the server is
     expect(run.code).toBe(0);
   }
   const service = await startProcess(env);
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   for (const secret of MORE) await store.addSecret('hook0002', secret);
   for (let number = 0; number < 20; number++)
     expect((await deliver(service.url, bodyOf(number))).status).toBe(200);

@@ -18,7 +18,7 @@ test('nothing of ctx.state is stored, when the process crashes behind the change
   await deliver(first.url, bodyOf(1)).catch(() => undefined); // the crash may come before the answer
   await first.exited;
 
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
   expect(await store.events({}, { limit: 2 })).toMatchObject([{ resource: 'media:media1', attempts: 1 }]);
   expect(await store.state('media:media1')).toEqual([]);
 

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
@@ -10,6 +10,7 @@ import { present } from './only.ts';
 import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
+import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
 
@@ -41,7 +42,32 @@ export interface EventDesk {
   lines(name: string): Line[];
 }
 
-async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
+/** The files of databases that a test has filled, by how; the later tests of a suite get copies. */
+type Filled = Map<string, ReadonlyMap<string, Buffer>>;
+
+async function fill(database: string, count: number, media: number): Promise<void> {
+  const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
+  await opened.addSecret('webhook1', SECRET);
+  const first = Date.UTC(2026, 0, 1);
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  await Promise.all(
+    numbers.map((number) => {
+      const notification = verified({
+        at: first + number * 1000,
+        media_id: `media${String(number % media).padStart(3, '0')}`,
+        webhook_id: 'webhook1',
+        site_id: 'site0001',
+      });
+      return opened.record(notification, first + number * 1000 + 250);
+    }),
+  );
+  for (let ready = await claims(opened); ready.length > 0; ready = await claims(opened)) {
+    await Promise.all(ready.map((claim) => opened.settle(claim, 'one', HANDLED)));
+  }
+  await opened.close();
+}
+
+async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventDesk> {
   const directory = await temporaryDirectory();
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
   const database = join(directory, 'receiver.db');
@@ -65,25 +91,17 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
     store,
     path,
     async fill(count, media = count) {
-      const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
-      await opened.addSecret('webhook1', SECRET);
-      const first = Date.UTC(2026, 0, 1);
-      const numbers = Array.from({ length: count }, (_, number) => number);
-      await Promise.all(
-        numbers.map((number) => {
-          const notification = verified({
-            at: first + number * 1000,
-            media_id: `media${String(number % media).padStart(3, '0')}`,
-            webhook_id: 'webhook1',
-            site_id: 'site0001',
-          });
-          return opened.record(notification, first + number * 1000 + 250);
-        }),
-      );
-      for (let ready = await claims(opened); ready.length > 0; ready = await claims(opened)) {
-        await Promise.all(ready.map((claim) => opened.settle(claim, 'one', HANDLED)));
+      const name = `${count} ${media}`;
+      const isNew = !existsSync(database);
+      const known = isNew && filled.get(name);
+      if (known) {
+        for (const [file, content] of known) writeFileSync(path(file), content, { mode: 0o600 });
+        return;
       }
-      await opened.close();
+      await fill(database, count, media);
+      if (!isNew) return;
+      const files = readdirSync(directory).filter((file) => file.startsWith('receiver.db'));
+      filled.set(name, new Map(files.map((file) => [file, readFileSync(path(file))])));
     },
     events: (args, options = {}) =>
       noted(runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
@@ -98,7 +116,11 @@ async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
       return service;
     },
     async serveHere(own = {}) {
-      const service = await runService(samples, { WEBHOOK_SECRET: '', LEASE_MS: '500', ...env, ...own });
+      const service = await runService(
+        samples,
+        { WEBHOOK_SECRET: '', LEASE_MS: '500', ...env, ...own },
+        { threads: size<boolean>({ small: false, full: true }) },
+      );
       cleanUps.push(() => service.dispose());
       return service;
     },
@@ -121,9 +143,10 @@ export function ndjson(text: string): Line[] {
 /** Gives every test of a file a desk of its own. */
 export function deskForEachTest(): () => EventDesk {
   const cleanUps: (() => unknown)[] = [];
+  const filled: Filled = new Map();
   let desk: EventDesk | undefined;
   beforeEach(async () => {
-    desk = await open(cleanUps);
+    desk = await open(cleanUps, filled);
   });
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();

@@ -7,10 +7,12 @@ import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
+import { openStore } from '../../src/store/open.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';
+import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A service with its admin listener, in this process and on a database of its own. */
@@ -43,9 +45,15 @@ export interface RawAnswer {
   readonly body: string;
 }
 
+interface InspectOptions {
+  /** false: its store has none, as each takes long to start; commits are then not timed */
+  readonly threads?: boolean;
+}
+
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
+  { threads = size<boolean>({ small: false, full: true }) }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const log = logLines();
@@ -60,9 +68,14 @@ export async function inspect(
     ...env,
   });
   const admin = createInspector(systemClock);
+  const { DATABASE_URL: databaseUrl, SECRETS_KEY: secretsKey } = config;
+  const store = threads
+    ? undefined
+    : openStore({ url: databaseUrl, clock: systemClock, secretsKey, threads });
   const service = await startService({
     config,
     handlers,
+    store,
     clock: systemClock,
     log: log.log,
     random: Math.random,

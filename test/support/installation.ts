@@ -14,6 +14,7 @@ import {
 } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
+import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const SITE = '9KboGBFu';
@@ -93,7 +94,8 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       return keep(await startProcess({ ...env, ...own }));
     },
     async serveHere(own = {}) {
-      const service = await runService(samples, { WEBHOOK_SECRET: '', ...env, ...own });
+      const threads = size<boolean>({ small: false, full: true });
+      const service = await runService(samples, { WEBHOOK_SECRET: '', ...env, ...own }, { threads });
       servicesHere.push(service);
       return service;
     },

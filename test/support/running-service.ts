@@ -6,6 +6,7 @@ import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
+import { openStore } from '../../src/store/open.ts';
 import { SECRET } from './notifications.ts';
 
 /** A service in this process, on a database of its own. */
@@ -17,10 +18,16 @@ export interface RunningService extends Service {
   dispose(): Promise<void>;
 }
 
+export interface RunOptions {
+  readonly clock?: MonotonicClock;
+  /** false: its store has none, as each takes long to start; an ack then waits for queries, and commits are not timed */
+  readonly threads?: boolean;
+}
+
 export async function runService(
   handlers: Handlers,
   env: Readonly<Record<string, string>> = {},
-  clock: MonotonicClock = systemClock,
+  { clock = systemClock, threads = true }: RunOptions = {},
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
   const path = join(directory, 'receiver.db');
@@ -33,7 +40,9 @@ export async function runService(
     ...env,
   });
   const log = pino({ level: 'silent' });
-  const service = await startService({ config, handlers, clock, log, random: Math.random });
+  const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
+  const store = threads ? undefined : openStore({ url, clock, secretsKey, threads });
+  const service = await startService({ config, handlers, store, clock, log, random: Math.random });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();

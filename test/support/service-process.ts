@@ -31,6 +31,8 @@ export async function startProcess(
     cwd,
     env: {
       ...(cli === ourCli ? programEnv : { PATH: programEnv.PATH }),
+      // As bin/hookkit.js does; without it the script and each of its threads compile everything again.
+      ...(handlersModule && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',

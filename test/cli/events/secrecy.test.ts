@@ -38,7 +38,7 @@ async function doEverything({ events, spawnEvents, write, path, serve }: EventDe
   });
   const recording = path('recording.ndjson');
   await run(['export', '--out', recording]);
-  await spawn([
+  await run([
     'export',
     '--redact',
     '--redact-key-file',

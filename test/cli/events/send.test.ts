@@ -4,6 +4,7 @@ import type { EventStore } from '../../../src/store/event-store.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { type RunningService, runService } from '../../support/running-service.ts';
+import { size } from '../../support/sizes.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -13,7 +14,8 @@ const withSecret = { WEBHOOK_SECRET: SECRET };
 let receiver: RunningService;
 let recorded: EventStore;
 beforeAll(async () => {
-  receiver = await runService({}, { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' });
+  const env = { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' };
+  receiver = await runService({}, env, { threads: size<boolean>({ small: false, full: true }) });
   recorded = await SqliteStore.open({ path: receiver.path, clock: systemClock, threads: false });
 });
 afterAll(async () => {

@@ -13,6 +13,9 @@ import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
+/** Those of a store take long to start. */
+const THREADS = size<boolean>({ small: false, full: true });
+
 /** Records so many events and handles them. */
 async function fill(store: EventStore, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, number) => number);
@@ -131,7 +134,7 @@ describe('a bulk replay', () => {
   let woken = 0;
 
   beforeEach(async () => {
-    store = await SqliteStore.open({ path: database(), clock });
+    store = await SqliteStore.open({ path: database(), clock, threads: THREADS });
     woken = 0;
     replays = new BulkReplays({ store, clock, log: logLines().log, wake: () => woken++ });
   });
@@ -205,6 +208,6 @@ describe('a bulk replay', () => {
     const { events, next, problem } = await answer;
     expect({ events, next }).toEqual({ events: 500, next: expect.stringMatching(/^\w+-\w{20}$/) });
     expect(problem).toBeTruthy();
-    store = await SqliteStore.open({ path: database(), clock });
+    store = await SqliteStore.open({ path: database(), clock, threads: THREADS });
   });
 });

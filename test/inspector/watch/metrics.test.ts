@@ -7,12 +7,13 @@ import { type Inspected, inspect } from '../../support/inspected-service.ts';
 let inspected: Inspected;
 let text: string;
 beforeAll(async () => {
-  inspected = await inspect({
+  const handlers = {
     media_available() {},
     media_deleted() {
       throw new Error('never');
     },
-  });
+  };
+  inspected = await inspect(handlers, {}, { threads: true }); // a store without threads times no commits
   await inspected.deliver(notification());
   await inspected.deliver(notification());
   await inspected.deliver(notification({ event: 'media_deleted' }));
