@@ -195,7 +195,7 @@ describe('old sealed content', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test('is in none of the files but the backup, when a former version had left copies all over a database', async () => {
+  test('is in none of the files but the former database, which is named, when a former version had left copies all over a database', async () => {
     const secrets = Array.from({ length: many }, (_, number) => ({
       webhookId: `hook${number % 7}`,
       secret: secretOf(number),
@@ -206,10 +206,22 @@ describe('old sealed content', () => {
     former.db.pragma('wal_checkpoint(TRUNCATE)');
     former.db.close();
     expect(found(before)).toBeGreaterThan(many / 6);
-    const { stdout, code } = await rekey();
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, sealed: Math.ceil(many / 7), scrubbed: true });
-    rmSync(`${path}.version-8`); // as the doctor advises
+    const { stdout, stderr, code } = await rekey();
+    expect({ code, ...JSON.parse(stdout) }).toEqual({
+      code: 0,
+      sealed: Math.ceil(many / 7),
+      scrubbed: false,
+    });
+    expect(stderr).toContain(
+      `${path}.version-8 is the database of an earlier version, with all that it held: delete it`,
+    );
+    expect(found(before)).toBeGreaterThan(0);
+    rmSync(`${path}.version-8`);
     expect(found(before)).toBe(0);
+    expect(await runCli(['secrets', 'scrub', '--json'], { env: env() })).toMatchObject({
+      code: 0,
+      stdout: '{"scrubbed":true}\n',
+    });
   });
 
   test('is said to be there still, when another process reads an older state of the log, and scrub removes it after', async () => {
