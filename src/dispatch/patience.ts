@@ -10,6 +10,8 @@ const TRIES_AT_STOP = 15;
 export interface PatienceOptions {
   readonly clock: Clock;
   readonly log: Logger;
+  /** the event whose handler it is, as log lines name it */
+  readonly event: string;
   /** whether the run of the handler is over: nothing is repeated then */
   readonly isOver: () => boolean;
   /** whether the dispatcher is stopping */
@@ -17,7 +19,7 @@ export interface PatienceOptions {
 }
 
 /** Repeats requests of `ctx.once` while the store is unavailable: a step whose result is not stored would run again. */
-export function patienceOf({ clock, log, isOver, isStopping }: PatienceOptions) {
+export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOptions) {
   return async <T>(request: () => Promise<T>): Promise<T> => {
     for (let left = TRIES_AT_STOP; ; ) {
       try {
@@ -25,7 +27,10 @@ export function patienceOf({ clock, log, isOver, isStopping }: PatienceOptions) 
       } catch (error) {
         if (!(error instanceof KitError) || error.code !== 'STORE_UNAVAILABLE' || isOver()) throw error;
         if (isStopping() && left-- === 0) throw error;
-        log.error({ error: error.message }, 'the store does not answer a step of ctx.once; trying again');
+        log.error(
+          { event, error: error.message },
+          'the store does not answer a step of ctx.once; trying again',
+        );
         await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
       }
     }

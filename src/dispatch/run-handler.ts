@@ -87,7 +87,7 @@ function memoryOf({ id, resource, state: before }: Assignment, options: RunOptio
   let unstorable: string | undefined;
   const { once, saved } = onceOf({
     store,
-    patiently: patienceOf({ clock, log: log.child({ event: id }), isOver: () => isOver, isStopping }),
+    patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping }),
     onUnstorable(reason) {
       unstorable ??= reason;
     },
@@ -160,6 +160,7 @@ function contextOf(
   { once, state }: Memory,
 ): HandlerContext {
   const { id, starts, replays, late, receivedAt, kind, resource } = event;
+  let ofEvent: Logger | undefined;
   return {
     id,
     attempt: starts,
@@ -167,7 +168,11 @@ function contextOf(
     late,
     receivedAt: new Date(receivedAt),
     signal,
-    log: log.child({ event: id, kind, resource, attempt: starts }),
+    // Made when it is first used: most handlers do not log, and a logger of its own costs as much as all else here.
+    get log() {
+      ofEvent ??= log.child({ event: id, kind, resource, attempt: starts });
+      return ofEvent;
+    },
     once,
     state,
     statuses,
