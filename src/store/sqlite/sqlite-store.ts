@@ -18,7 +18,9 @@ import type {
   ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
-import type { ClaimKey } from '../semantics/settling.ts';
+import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
+import type { Ready, Reset } from '../semantics/replaying.ts';
+import { keyOf } from '../semantics/settling.ts';
 import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
@@ -26,7 +28,6 @@ import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
 import { ReadGate } from './read-gate.ts';
-import { replayAll } from './replay-all.ts';
 import { LazyLink, type StoreLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
 import { Vault } from './vault.ts';
@@ -240,7 +241,13 @@ export class SqliteStore implements EventStore {
   }
 
   replay(filter: EventFilter, options: ReplayOptions = {}) {
-    return replayAll({ write: this.#write, read: this.#read, clock: this.#clock }, filter, options);
+    const database = {
+      lastPlace: () => this.#write.request('lastPlace', undefined),
+      replayable: (query: ReplayQuery) => this.#read.request('replayable', query),
+      resetEvents: (reset: Reset) => this.#write.request('resetEvents', reset),
+      makeReady: (ready: Ready) => this.#write.request('makeReady', ready),
+    };
+    return replayAll({ database, clock: this.#clock }, filter, options);
   }
 
   addSecret(webhookId: string, secret: string) {
@@ -342,11 +349,6 @@ export class SqliteStore implements EventStore {
     await this.#read.close();
     await this.#write.close();
   }
-}
-
-/** What tells a claim from every other, without the body of its event. */
-function keyOf({ place, resource, starts, replays }: Claim): ClaimKey {
-  return { place, resource, starts, replays };
 }
 
 interface Step<T> {
