@@ -56,6 +56,16 @@ export function describeState(fixture: CurrentFixture): void {
       expect(await store.state(RESOURCE)).toEqual([{ name: 'Posted', value: '2' }, posted('"new"')]);
     });
 
+    test('is in the order of names by their bytes in UTF-8, when it is read and when it is claimed', async () => {
+      const { store } = fixture();
+      const sorted = ['A', 'a', '\uffff', '\u{1f3ac}'].map((name) => ({ name, value: '1' }));
+      await store.record(verified());
+      await store.settle(await claimOne(store), 'one', { ...HANDLED, state: sorted.toReversed() });
+      expect(await store.state(RESOURCE)).toEqual(sorted);
+      await store.replay({});
+      expect((await claimOne(store)).state).toEqual(sorted);
+    });
+
     test('is of one resource, when others have names alike', async () => {
       const { store } = fixture();
       for (const media_id of ['media-1', 'media-2', 'media-10']) {
