@@ -11,6 +11,7 @@ import {
   settleAll,
   waiting,
 } from '../../support/claiming.ts';
+import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -151,7 +152,7 @@ export function describeState(fixture: CurrentFixture): void {
         const stored = await store.state(RESOURCE);
         expect([...stored].sort(byName)).toEqual(state.sort(byName));
       });
-      await fc.assert(property, { numRuns: 30 });
+      await fc.assert(property, { numRuns: runs(30) });
     });
 
     test('is one commit with the end of its event, when many resources end side by side', async () => {

@@ -1,0 +1,105 @@
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { jest } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { MemoryDatabase } from '../../src/store/memory/database.ts';
+import { MemoryStore } from '../../src/store/memory/memory-store.ts';
+import { Table } from '../../src/store/memory/table.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { tablesOf } from '../../src/store/sqlite/tables/index.ts';
+import { DriverFaults } from './driver-faults.ts';
+import { present } from './only.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A database whose driver fails, and whose processes crash, when a test says so. */
+export interface CrashStage {
+  readonly clock: VirtualClock;
+  readonly faults: DriverFaults;
+  open(): Promise<EventStore>;
+  /** Ends all processes without a word: what is open by then has no part in the database any more. */
+  crash(): Promise<void>;
+  /** Every row that is committed. */
+  contents(): Readonly<Record<string, readonly unknown[]>>;
+  cleanUp(): Promise<void>;
+}
+
+export type CrashStageFactory = () => Promise<CrashStage>;
+
+export const memoryStage: CrashStageFactory = async () => {
+  const clock = new VirtualClock();
+  const faults = new DriverFaults();
+  const database = new MemoryDatabase();
+  faults.watch(database.tables);
+  const stores: EventStore[] = [];
+  const crash = async () => void (await Promise.all(stores.splice(0).map((store) => store.close())));
+  return {
+    clock,
+    faults,
+    async open() {
+      const store = new MemoryStore({ clock, database });
+      stores.push(store);
+      return store;
+    },
+    crash,
+    contents: () =>
+      Object.fromEntries(
+        Object.entries(database.rows)
+          .filter(([, table]) => table instanceof Table)
+          .map(([name, table]) => [
+            name,
+            table
+              .all()
+              .map((row: unknown) => JSON.stringify(row))
+              .sort(),
+          ]),
+      ),
+    cleanUp: crash,
+  };
+};
+
+/** A real file. After a crash, the next process finds a copy of the files as the last commit left them. */
+export const sqliteStage: CrashStageFactory = async () => {
+  const clock = new VirtualClock();
+  const faults = new DriverFaults();
+  const directory = await temporaryDirectory();
+  const stores: EventStore[] = [];
+  const copies: string[] = [];
+  let path = join(directory, 'receiver.db');
+  return {
+    clock,
+    faults,
+    async open() {
+      const pragma = jest.spyOn(Database.prototype, 'pragma');
+      const store = await SqliteStore.open({ path, clock, timeOfCommit: () => clock.now(), threads: false });
+      const writer = pragma.mock.contexts.find((context) => context instanceof Database);
+      pragma.mockRestore();
+      faults.watch(tablesOf(present(writer)));
+      stores.push(store);
+      return store;
+    },
+    async crash() {
+      const next = join(directory, `after-${copies.push(path)}`, 'receiver.db');
+      mkdirSync(dirname(next));
+      for (const end of ['', '-wal', '.key'])
+        if (existsSync(path + end)) copyFileSync(path + end, next + end);
+      path = next;
+      await Promise.all(stores.splice(0).map((store) => store.close()));
+    },
+    contents() {
+      const db = new Database(path, { readonly: true });
+      const names = db
+        .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta'")
+        .pluck()
+        .all();
+      const tables = names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]);
+      db.close();
+      return Object.fromEntries(tables);
+    },
+    async cleanUp() {
+      await Promise.all(stores.map((store) => store.close()));
+      rmSync(directory, { recursive: true });
+    },
+  };
+};
