@@ -21,6 +21,7 @@ import { record, take } from '../semantics/recording.ts';
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
 import { holds, keyOf, saveStep, settle } from '../semantics/settling.ts';
+import { TakingSoon } from '../taking-soon.ts';
 import { MemoryDatabase } from './database.ts';
 import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
@@ -32,9 +33,6 @@ export interface MemoryOptions {
   readonly database?: MemoryDatabase | undefined;
 }
 
-/** How long lists may lag behind the ledger. */
-const TAKEN_WITHIN_MS = 250;
-
 /** What a request does to a database, given its input. */
 type Operation<I extends readonly unknown[], O> = (database: MemoryDatabase, ...input: I) => Awaitable<O>;
 
@@ -42,12 +40,13 @@ type Operation<I extends readonly unknown[], O> = (database: MemoryDatabase, ...
 export class MemoryStore implements EventStore {
   readonly #clock: Clock;
   readonly #database: MemoryDatabase;
-  #cancelTaking: (() => void) | undefined;
+  readonly #takingSoon: TakingSoon;
   #isClosed = false;
 
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
     this.#clock = clock;
     this.#database = database;
+    this.#takingSoon = new TakingSoon(clock, () => this.#do('take', ({ tables }) => take(tables)));
   }
 
   /** One transaction. What goes in is copied at once, as for a store on a thread. */
@@ -62,17 +61,8 @@ export class MemoryStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#do('record', recordOne, { ...notification, receivedAt });
-  }
-
-  /** What a claim does not take in before, since nothing claims now. */
-  #takeSoon(): void {
-    this.#cancelTaking ??= this.#clock.after(TAKEN_WITHIN_MS, async () => {
-      const isAll = await this.#do('take', ({ tables }) => take(tables)).catch(() => false);
-      this.#cancelTaking = undefined;
-      if (!isAll && !this.#isClosed) this.#takeSoon();
-    });
   }
 
   claim(request: ClaimRequest) {
@@ -236,7 +226,7 @@ export class MemoryStore implements EventStore {
   }
 
   admit(token: string) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#do('admit', entries.admit, token);
   }
 
@@ -263,7 +253,7 @@ export class MemoryStore implements EventStore {
 
   async close() {
     this.#isClosed = true;
-    this.#cancelTaking?.();
+    this.#takingSoon.stop();
     await this.#database.idle();
   }
 }

@@ -21,6 +21,7 @@ import type {
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import type { Ready, Reset } from '../semantics/replaying.ts';
 import { keyOf } from '../semantics/settling.ts';
+import { TakingSoon } from '../taking-soon.ts';
 import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
@@ -51,9 +52,6 @@ const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
 const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
-/** How long lists may lag behind the ledger. */
-const TAKEN_WITHIN_MS = 250;
-
 type Writer = StoreLink<typeof writes>;
 type Reader = StoreLink<typeof reads>;
 
@@ -66,8 +64,7 @@ export class SqliteStore implements EventStore {
   readonly #clock: Clock;
   readonly #timeOfCommit: () => number;
   readonly #watch: Watch;
-  #cancelTaking: (() => void) | undefined;
-  #isClosed = false;
+  readonly #takingSoon: TakingSoon;
 
   private constructor(
     { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
@@ -80,6 +77,7 @@ export class SqliteStore implements EventStore {
     this.#clock = clock;
     this.#timeOfCommit = timeOfCommit;
     this.#watch = new Watch(clock, () => write.request('lastPlace', undefined));
+    this.#takingSoon = new TakingSoon(clock, () => write.request('take', undefined));
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
@@ -118,7 +116,7 @@ export class SqliteStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#told(this.#write.request('record', { ...notification, receivedAt }));
   }
 
@@ -131,15 +129,6 @@ export class SqliteStore implements EventStore {
 
   watch(listener: () => void) {
     return this.#watch.listen(listener);
-  }
-
-  /** What a claim does not take in before, since nothing claims now. */
-  #takeSoon(): void {
-    this.#cancelTaking ??= this.#clock.after(TAKEN_WITHIN_MS, async () => {
-      const isAll = await this.#write.request('take', undefined).catch(() => false);
-      this.#cancelTaking = undefined;
-      if (!isAll && !this.#isClosed) this.#takeSoon();
-    });
   }
 
   claim(request: ClaimRequest) {
@@ -318,7 +307,7 @@ export class SqliteStore implements EventStore {
   }
 
   admit(token: string) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#told(this.#write.request('admit', token));
   }
 
@@ -342,9 +331,8 @@ export class SqliteStore implements EventStore {
   }
 
   async close() {
-    this.#isClosed = true;
     this.#watch.stop();
-    this.#cancelTaking?.();
+    this.#takingSoon.stop();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();
