@@ -67,17 +67,20 @@ export const sqliteStage: CrashStageFactory = async () => {
   const stores: EventStore[] = [];
   const copies: string[] = [];
   let path = join(directory, 'receiver.db');
+  let reader: ReturnType<typeof openReader> | undefined;
   return {
     clock,
     faults,
     async open() {
       const pragma = jest.spyOn(Database.prototype, 'pragma');
-      const store = await SqliteStore.open({ path, clock, timeOfCommit: () => clock.now(), threads: false });
-      const writer = pragma.mock.contexts.find((context) => context instanceof Database);
-      pragma.mockRestore();
-      faults.watch(tablesOf(present(writer)));
-      stores.push(store);
-      return store;
+      try {
+        const timeOfCommit = () => clock.now();
+        stores.push(await SqliteStore.open({ path, clock, timeOfCommit, threads: false }));
+        faults.watch(tablesOf(present(pragma.mock.contexts.find((context) => context instanceof Database))));
+      } finally {
+        pragma.mockRestore();
+      }
+      return present(stores.at(-1));
     },
     async crash() {
       const next = join(directory, `after-${copies.push(path)}`, 'receiver.db');
@@ -85,21 +88,32 @@ export const sqliteStage: CrashStageFactory = async () => {
       for (const end of ['', '-wal', '.key'])
         if (existsSync(path + end)) copyFileSync(path + end, next + end);
       path = next;
+      reader?.close();
+      reader = undefined;
       await Promise.all(stores.splice(0).map((store) => store.close()));
     },
     contents() {
-      const db = new Database(path, { readonly: true });
-      const names = db
-        .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta'")
-        .pluck()
-        .all();
-      const tables = names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]);
-      db.close();
-      return Object.fromEntries(tables);
+      reader ??= openReader(path);
+      return reader.contents();
     },
     async cleanUp() {
+      reader?.close();
       await Promise.all(stores.map((store) => store.close()));
       rmSync(directory, { recursive: true });
     },
   };
 };
+
+/** Reads all tables of a file but the one with the check of its key, which is random. */
+function openReader(path: string) {
+  const db = new Database(path, { readonly: true });
+  const tables = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta'")
+    .pluck()
+    .all()
+    .map((name) => ({ name, rows: db.prepare(`SELECT * FROM ${name}`).raw() }));
+  return {
+    contents: () => Object.fromEntries(tables.map(({ name, rows }) => [name, rows.all()])),
+    close: () => void db.close(),
+  };
+}

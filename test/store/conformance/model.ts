@@ -77,7 +77,7 @@ export function describeModelWithCrashes(factory: CrashStageFactory): void {
         }
       },
     );
-    await fc.assert(property, { numRuns: runs(100), interruptAfterTimeLimit: 90_000 });
+    await fc.assert(property, { numRuns: runs(50), interruptAfterTimeLimit: 90_000 });
   }, 120_000);
 }
 
