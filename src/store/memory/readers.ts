@@ -64,7 +64,8 @@ export function count({ rows }: Database, filter: EventFilter): number {
 export function overview({ rows }: Database): Overview {
   const all = rows.events().map(({ stored }) => stored);
   const tallies = Map.groupBy(all, ({ kind, status }) => JSON.stringify([kind, status]));
-  const unfinished = all.filter(
+  // The one recorded first. An event that was admitted from quarantine may have been received before it.
+  const oldest = all.find(
     ({ status, replays }) => replays === 0 && (status === 'pending' || status === 'running'),
   );
   return {
@@ -73,7 +74,7 @@ export function overview({ rows }: Database): Overview {
       .flatMap(([, [first, ...others]]) =>
         first ? [{ kind: first.kind, status: first.status, events: 1 + others.length }] : [],
       ),
-    oldestPendingAt: unfinished.map(({ receivedAt }) => receivedAt).sort((one, other) => one - other)[0],
+    oldestPendingAt: oldest?.receivedAt,
     quarantined: rows.quarantine.size,
     quarantineLost: rows.counters.get('lost') ?? 0,
   };
@@ -97,11 +98,11 @@ function stretched(
 
 export function search({ rows }: Database, filter: EventFilter, stretch: Stretch): Found {
   const { resource, since, until } = filter;
+  const all = rows.events();
+  if (resource !== undefined) all.sort((one, other) => one.stored.eventTime - other.stored.eventTime);
+  else if (since !== undefined || until !== undefined) all.sort(byIdentity);
   const isMeant = matcher(filter);
-  const isByTime = resource !== undefined || since !== undefined || until !== undefined;
-  const all = rows.events().reverse();
-  if (isByTime) all.sort((one, other) => other.stored.eventTime - one.stored.eventTime); // at one time as received
-  const { found, next } = stretched(all, stretch, ({ stored }) => isMeant(stored));
+  const { found, next } = stretched(all.reverse(), stretch, ({ stored }) => isMeant(stored));
   return { events: found, next };
 }
 
