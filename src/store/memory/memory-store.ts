@@ -25,7 +25,7 @@ import { TakingSoon } from '../taking-soon.ts';
 import { MemoryDatabase } from './database.ts';
 import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
-import * as sealed from './secrets.ts';
+import * as secrets from './secrets.ts';
 
 export interface MemoryOptions {
   readonly clock: Clock;
@@ -164,19 +164,19 @@ export class MemoryStore implements EventStore {
 
   addSecret(webhookId: string, secret: string) {
     const given = { webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined };
-    return this.#do('addSecret', sealed.addSecret, given);
+    return this.#do('addSecret', secrets.addSecret, given);
   }
 
   retireSecret(webhookId: string, secret: string, retireAt: number) {
-    return this.#do('retireSecret', sealed.retireSecret, webhookId, secret, retireAt);
+    return this.#do('retireSecret', secrets.retireSecret, webhookId, secret, retireAt);
   }
 
   secrets() {
-    return this.#do('secrets', sealed.secrets, this.#clock.now());
+    return this.#do('secrets', secrets.secrets, this.#clock.now());
   }
 
   webhooksWithOwnSecret() {
-    return this.#do('webhooksWithOwnSecret', sealed.webhooksWithOwnSecret);
+    return this.#do('webhooksWithOwnSecret', secrets.webhooksWithOwnSecret);
   }
 
   /** None: secrets are in memory as they came, without a seal that may not open. */

@@ -154,9 +154,10 @@ export function channels({ rows }: Database, { state, after, limit }: ChannelPag
   };
 }
 
-/** The newest time of receipt or end. */
+/** The newest time of receipt or end; undefined in an empty store. */
 export function newestTime({ rows }: Database): number | undefined {
   const received = rows.ledger.get(rows.ledger.size)?.receivedAt;
-  const ends = rows.results.all().flatMap(({ handledAt }) => handledAt ?? []);
+  const kept = rows.events().filter(({ stored }) => stored.body !== undefined);
+  const ends = kept.flatMap(({ stored }) => stored.handledAt ?? []);
   return received === undefined ? undefined : Math.max(received, ...ends);
 }

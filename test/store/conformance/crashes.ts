@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { eventId } from '../../../src/store/event-id.ts';
 import type { Claim, EventStore } from '../../../src/store/event-store.ts';
 import {
   claimOne,
@@ -121,6 +122,23 @@ export function describeCrashes(name: string, factory: CrashStageFactory): void 
         expect(stage.contents()).not.toEqual(before);
       },
     );
+
+    test('does each of several commands of one moment wholly or not at all, whichever call it is', async () => {
+      const [stage] = stages;
+      const { store } = await prepare(stage);
+      let number = 100;
+      const record = async () => {
+        const both = [media(number++), media(number++)];
+        const results = await Promise.allSettled(both.map((one) => store.record(one)));
+        for (const [index, { eventTime, digest }] of both.entries()) {
+          const result = present(results[index]);
+          expect(result.status === 'fulfilled' || isOfFault(result.reason)).toBe(true);
+          const { deliveries = 0 } = (await store.event(eventId(eventTime, digest))) ?? {};
+          expect(deliveries).toBe(result.status === 'fulfilled' ? 1 : 0);
+        }
+      };
+      await withEachFault(stage, record, ({ status }) => expect(status).toBe('fulfilled'));
+    });
 
     test('leaves what is new in the ledger, whichever call takes it in, and takes it in later', async () => {
       const [stage] = stages;

@@ -149,6 +149,7 @@ async function look({ store, listed }: StoreFixture): Promise<unknown> {
     overview: await store.overview(),
     quarantined: (await store.quarantined()).map(({ digest, ...one }) => ({ ...one, digest: [...digest] })),
     webhooks: await store.waitingWebhooks(),
+    clock: await store.clock(),
   };
 }
 
