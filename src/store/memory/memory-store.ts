@@ -22,6 +22,7 @@ import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
 import { holds, keyOf, saveStep, settle } from '../semantics/settling.ts';
 import { TakingSoon } from '../taking-soon.ts';
+import { Watch } from '../watch.ts';
 import { MemoryDatabase } from './database.ts';
 import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
@@ -40,12 +41,14 @@ type Operation<I extends readonly unknown[], O> = (database: MemoryDatabase, ...
 export class MemoryStore implements EventStore {
   readonly #clock: Clock;
   readonly #database: MemoryDatabase;
+  readonly #watch: Watch;
   readonly #takingSoon: TakingSoon;
   #isClosed = false;
 
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
     this.#clock = clock;
     this.#database = database;
+    this.#watch = new Watch(clock, () => this.#do('lastPlace', lastPlace));
     this.#takingSoon = new TakingSoon(clock, () => this.#do('take', ({ tables }) => take(tables)));
   }
 
@@ -62,7 +65,18 @@ export class MemoryStore implements EventStore {
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
     this.#takingSoon.recorded();
-    return this.#do('record', recordOne, { ...notification, receivedAt });
+    return this.#told(this.#do('record', recordOne, { ...notification, receivedAt }));
+  }
+
+  /** Tells who watches, if something new was recorded. */
+  async #told<R extends Recorded | undefined>(recording: Promise<R>): Promise<R> {
+    const recorded = await recording;
+    if (recorded?.status === 'accepted') this.#watch.tell();
+    return recorded;
+  }
+
+  watch(listener: () => void) {
+    return this.#watch.listen(listener);
   }
 
   claim(request: ClaimRequest) {
@@ -152,7 +166,7 @@ export class MemoryStore implements EventStore {
 
   replay(filter: EventFilter, options: ReplayOptions = {}) {
     const database = {
-      lastPlace: () => this.#do('lastPlace', ({ tables }) => tables.lastPlace()),
+      lastPlace: () => this.#do('lastPlace', lastPlace),
       replayable: (query: ReplayQuery) => this.#do('replayable', readers.replayable, query),
       resetEvents: (reset: Reset) =>
         this.#do('resetEvents', ({ tables }, given) => resetEvents(tables, given), reset),
@@ -193,7 +207,7 @@ export class MemoryStore implements EventStore {
   }
 
   scrub() {
-    return this.#do('scrub', () => ({ toRewrite: 0, isLogInUse: false }));
+    return this.#do('scrub', () => ({ toRewrite: 0, isLogInUse: false, backups: [] }));
   }
 
   quarantine(entry: ToQuarantine, maxBytes: number) {
@@ -227,7 +241,7 @@ export class MemoryStore implements EventStore {
 
   admit(token: string) {
     this.#takingSoon.recorded();
-    return this.#do('admit', entries.admit, token);
+    return this.#told(this.#do('admit', entries.admit, token));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
@@ -253,9 +267,14 @@ export class MemoryStore implements EventStore {
 
   async close() {
     this.#isClosed = true;
+    this.#watch.stop();
     this.#takingSoon.stop();
     await this.#database.idle();
   }
+}
+
+function lastPlace({ tables }: MemoryDatabase): number {
+  return tables.lastPlace();
 }
 
 async function recordOne({ tables }: MemoryDatabase, entry: Entry): Promise<Recorded> {
