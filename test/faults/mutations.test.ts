@@ -37,6 +37,13 @@ const mutations: readonly Mutation[] = [
     suite: 'test/store/sqlite/opening.test.ts',
   },
   {
+    rule: 'nothing is half done: a commit that fails is undone',
+    file: 'src/store/sqlite/write-batch.ts',
+    original: 'if (db.inTransaction) rollback?.run();',
+    mutant: 'if (db.inTransaction) commit?.run();',
+    suite: 'test/store/sqlite/crashes.test.ts',
+  },
+  {
     rule: 'nothing unverified is handled: the signature is right',
     file: 'src/notification/token.ts',
     original: 'if (isRight && isPlaced) signer ??= key;',

@@ -6,6 +6,11 @@ import { endStarts } from './ending.ts';
 /** What tells a claim from every other. */
 export type ClaimKey = Pick<Claim, 'place' | 'resource' | 'starts' | 'replays'>;
 
+/** The key of a claim, without the body of its event. */
+export function keyOf({ place, resource, starts, replays }: ClaimKey): ClaimKey {
+  return { place, resource, starts, replays };
+}
+
 /** A claim, and who says to have it. */
 export interface Holding {
   readonly claim: ClaimKey;

@@ -1,15 +1,9 @@
 import { messageOf } from '../../base/errors.ts';
+import { copyOf, unavailable } from '../refusals.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
 import { RequestQueue } from './request-queue.ts';
-import {
-  answerAll,
-  copyOfReply,
-  type StoreLink,
-  unavailable,
-  unopened,
-  unstorableInput,
-} from './store-link.ts';
+import { answerAll, copyOfReply, type StoreLink, unopened } from './store-link.ts';
 
 /** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;
@@ -70,14 +64,5 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
     if (this.#waiting.length > 0) this.#runSoon();
     answerAll(requests, replies.map(copyOfReply));
     if (!this.#isRunning) this.#idle();
-  }
-}
-
-/** A copy, as a thread gets: what no thread could take is refused here too. */
-function copyOf(name: string, input: unknown): unknown {
-  try {
-    return structuredClone(input);
-  } catch (cause) {
-    throw unstorableInput(name, cause);
   }
 }

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
+import { unavailable } from '../refusals.ts';
 import { LOG_BYTES, LONGEST_LOG } from './open-sqlite.ts';
 import type { InputOf, Operations, OutputOf } from './protocol.ts';
-import { type StoreLink, unavailable } from './store-link.ts';
+import type { StoreLink } from './store-link.ts';
 
 interface Log {
   /** the file of the log */

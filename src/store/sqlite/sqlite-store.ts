@@ -18,7 +18,10 @@ import type {
   ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
-import type { ClaimKey } from '../semantics/settling.ts';
+import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
+import type { Ready, Reset } from '../semantics/replaying.ts';
+import { keyOf } from '../semantics/settling.ts';
+import { TakingSoon } from '../taking-soon.ts';
 import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
@@ -26,7 +29,6 @@ import type { writes } from './operations/writes.ts';
 import type { Operations } from './protocol.ts';
 import type { reads } from './queries/reads.ts';
 import { ReadGate } from './read-gate.ts';
-import { replayAll } from './replay-all.ts';
 import { LazyLink, type StoreLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
 import { Vault } from './vault.ts';
@@ -50,9 +52,6 @@ const QUICKLY_REWRITTEN = 256 * 1024 * 1024;
 const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
-/** How long lists may lag behind the ledger. */
-const TAKEN_WITHIN_MS = 250;
-
 type Writer = StoreLink<typeof writes>;
 type Reader = StoreLink<typeof reads>;
 
@@ -65,8 +64,7 @@ export class SqliteStore implements EventStore {
   readonly #clock: Clock;
   readonly #timeOfCommit: () => number;
   readonly #watch: Watch;
-  #cancelTaking: (() => void) | undefined;
-  #isClosed = false;
+  readonly #takingSoon: TakingSoon;
 
   private constructor(
     { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
@@ -79,6 +77,7 @@ export class SqliteStore implements EventStore {
     this.#clock = clock;
     this.#timeOfCommit = timeOfCommit;
     this.#watch = new Watch(clock, () => write.request('lastPlace', undefined));
+    this.#takingSoon = new TakingSoon(clock, () => write.request('take', undefined));
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
@@ -117,7 +116,7 @@ export class SqliteStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#told(this.#write.request('record', { ...notification, receivedAt }));
   }
 
@@ -130,15 +129,6 @@ export class SqliteStore implements EventStore {
 
   watch(listener: () => void) {
     return this.#watch.listen(listener);
-  }
-
-  /** What a claim does not take in before, since nothing claims now. */
-  #takeSoon(): void {
-    this.#cancelTaking ??= this.#clock.after(TAKEN_WITHIN_MS, async () => {
-      const isAll = await this.#write.request('take', undefined).catch(() => false);
-      this.#cancelTaking = undefined;
-      if (!isAll && !this.#isClosed) this.#takeSoon();
-    });
   }
 
   claim(request: ClaimRequest) {
@@ -240,7 +230,13 @@ export class SqliteStore implements EventStore {
   }
 
   replay(filter: EventFilter, options: ReplayOptions = {}) {
-    return replayAll({ write: this.#write, read: this.#read, clock: this.#clock }, filter, options);
+    const database = {
+      lastPlace: () => this.#write.request('lastPlace', undefined),
+      replayable: (query: ReplayQuery) => this.#read.request('replayable', query),
+      resetEvents: (reset: Reset) => this.#write.request('resetEvents', reset),
+      makeReady: (ready: Ready) => this.#write.request('makeReady', ready),
+    };
+    return replayAll({ database, clock: this.#clock }, filter, options);
   }
 
   addSecret(webhookId: string, secret: string) {
@@ -311,7 +307,7 @@ export class SqliteStore implements EventStore {
   }
 
   admit(token: string) {
-    this.#takeSoon();
+    this.#takingSoon.recorded();
     return this.#told(this.#write.request('admit', token));
   }
 
@@ -335,18 +331,12 @@ export class SqliteStore implements EventStore {
   }
 
   async close() {
-    this.#isClosed = true;
     this.#watch.stop();
-    this.#cancelTaking?.();
+    this.#takingSoon.stop();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();
   }
-}
-
-/** What tells a claim from every other, without the body of its event. */
-function keyOf({ place, resource, starts, replays }: Claim): ClaimKey {
-  return { place, resource, starts, replays };
 }
 
 interface Step<T> {

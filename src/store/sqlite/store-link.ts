@@ -1,5 +1,6 @@
 import { KitError } from '../../base/errors.ts';
 import { shown } from '../../base/thrown.ts';
+import { unavailable } from '../refusals.ts';
 import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
 import type { StoreRequest } from './request-queue.ts';
 
@@ -38,19 +39,6 @@ export class LazyLink<O extends Operations> implements StoreLink<O> {
 
 export function unopened(path: string, message: string): KitError {
   return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
-}
-
-export function unavailable(message: string): KitError {
-  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
-}
-
-/** The error of a request whose input cannot be passed to its connection. Nothing of it was done. */
-export function unstorableInput(name: string, cause: unknown): KitError {
-  return new KitError(
-    UNSTORABLE,
-    `${name} got a value that the store cannot take (${shown(cause)}): give it plain data, without functions or symbols`,
-    { cause },
-  );
 }
 
 /** The reply in place of an output that cannot be passed back. What the request had to write is written. */

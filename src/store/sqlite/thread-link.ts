@@ -1,6 +1,7 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
+import { unavailable, unstorableInput } from '../refusals.ts';
 import {
   contentOf,
   type FromThread,
@@ -13,14 +14,7 @@ import {
   tagged,
 } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
-import {
-  answerAll,
-  type StoreLink,
-  unavailable,
-  unopened,
-  unstorableInput,
-  unstorableOutput,
-} from './store-link.ts';
+import { answerAll, type StoreLink, unopened, unstorableOutput } from './store-link.ts';
 
 /**
  * The link to one store thread. Requests of one turn of the event loop, or made while the thread works on a batch, share

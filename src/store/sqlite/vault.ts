@@ -1,10 +1,11 @@
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { WebhookSecret } from '../event-store.ts';
 import { adoptKey, nextKeys, readOrMakeKeyFile, writeNextKey } from '../key-file.ts';
+import { unavailable } from '../refusals.ts';
 import { KEY_CHECK, Sealer } from '../seal.ts';
 import type { SealedSecret } from './operations/secret-rows.ts';
 import type { writes } from './operations/writes.ts';
-import { type StoreLink, unavailable } from './store-link.ts';
+import type { StoreLink } from './store-link.ts';
 
 type Writer = StoreLink<typeof writes>;
 

@@ -105,6 +105,32 @@ export function fallDue(events: readonly ModelEvent[], now: number): void {
   }
 }
 
+/** How long the events of a replay wait if it never makes them ready. */
+export const HOLD_MS = 15 * 60_000;
+
+/** Whether a replay reset it that never made it ready. */
+export function isHeld({ status, attempts, nextAttemptAt }: ModelEvent): boolean {
+  return status === 'pending' && attempts === 0 && nextAttemptAt !== undefined;
+}
+
+/** What a replay does with an event: held events change to this replay, and count as replayed once. */
+export function reset(event: ModelEvent, nextAttemptAt: number | undefined): void {
+  if (!isHeld(event)) event.replays++;
+  const fresh = {
+    status: 'pending',
+    attempts: 0,
+    released: 0,
+    late: undefined,
+    handledAt: undefined,
+  } as const;
+  Object.assign(event, { ...fresh, nextAttemptAt } satisfies Partial<ModelEvent>);
+}
+
+/** The order in which a replay resets events. */
+export function byIdentity(one: ModelEvent, other: ModelEvent): number {
+  return one.eventTime - other.eventTime || (one.id < other.id ? -1 : 1);
+}
+
 /** For each resource that has nothing running, the time of its oldest ready event. */
 export function heads(events: readonly ModelEvent[]): Map<string, number> {
   const oldest = new Map<string, number>();

@@ -2,16 +2,21 @@ import { expect } from '@jest/globals';
 import type { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim, EventStore, Settlement, Status } from '../../../src/store/event-store.ts';
 import { HANDLED, LEASE_MS, RELEASED, request, waiting } from '../../support/claiming.ts';
+import type { CrashStage } from '../../support/crash-stage.ts';
+import { type Fault, isOfFault } from '../../support/driver-faults.ts';
 import { present } from '../../support/only.ts';
 import { verified } from '../../support/verified-notification.ts';
 import {
+  byIdentity,
   fallDue,
+  HOLD_MS,
   heads,
   holds,
   isLate,
   type ModelEvent,
   newEvent,
   note,
+  reset,
   visible,
   visibleOf,
 } from './model-events.ts';
@@ -30,21 +35,28 @@ export type Operation =
   | { readonly do: 'renew' | 'release'; readonly owner: Owner }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'replay'; readonly status: Status | undefined }
-  | { readonly do: 'prune'; readonly limit: number };
+  | { readonly do: 'prune'; readonly limit: number }
+  | { readonly do: 'crash' }
+  | { readonly do: 'fail'; readonly fault: Fault; readonly operation: Operation };
+
+/** What a run needs to have processes crash and calls of the driver fail. */
+export type Breakage = Pick<CrashStage, 'crash' | 'open' | 'faults'>;
 
 const OUTCOMES = { handled: 'handled', skipped: 'skipped', dead: 'failed', pending: 'error' } as const;
 
 /** Does each operation to the stores and to the model, and compares what they answer. */
 export class ModelRun {
-  readonly #stores: readonly [EventStore, EventStore];
+  readonly #breakage: Breakage | undefined;
+  #stores: readonly [EventStore, EventStore];
   readonly #clock: VirtualClock;
   readonly #events: ModelEvent[] = [];
   /** every claim, lost ones included, but for claims that their owner repeated */
   #claims: { readonly claim: Claim; readonly owner: Owner }[] = [];
 
-  constructor(stores: readonly [EventStore, EventStore], clock: VirtualClock) {
+  constructor(stores: readonly [EventStore, EventStore], clock: VirtualClock, breakage?: Breakage) {
     this.#stores = stores;
     this.#clock = clock;
+    this.#breakage = breakage;
   }
 
   async step(operation: Operation): Promise<void> {
@@ -65,6 +77,10 @@ export class ModelRun {
         return this.#replay(operation.status);
       case 'prune':
         return this.#prune(operation.limit);
+      case 'crash':
+        return this.#crash();
+      case 'fail':
+        return this.#fail(operation);
     }
   }
 
@@ -79,7 +95,7 @@ export class ModelRun {
   /** Handles what is left; tells what did not end, and checks the record of attempts. */
   async drain(): Promise<readonly string[]> {
     for (const owner of [0, 1] as const) await this.#release(owner);
-    await this.#clock.advance(LEASE_MS);
+    await this.#clock.advance(HOLD_MS + LEASE_MS);
     for (let left = 1000; left > 0 && heads(this.#due()).size > 0; left--) {
       await this.#claim({ do: 'claim', owner: 0, limit: 4, newest: 1 });
       for (const { claim, owner } of this.#claims.splice(0)) await this.#end(claim, owner, HANDLED);
@@ -109,12 +125,12 @@ export class ModelRun {
 
   async #claim({ owner, limit, newest }: Operation & { do: 'claim' }): Promise<void> {
     await this.#renew(owner); // an owner that claims is alive, and keeps its leases
+    const asked = request({ owner: nameOf(owner), limit, newest });
+    const { claims, nextDueAt } = await this.#stores[owner].claim(asked);
     fallDue(this.#events, this.#now());
     const ready = heads(this.#events);
     const times = [...ready.values()].sort((a, b) => a - b);
     const expected = times.splice(0, limit - newest).concat(times.toReversed().slice(0, newest));
-    const asked = request({ owner: nameOf(owner), limit, newest });
-    const { claims, nextDueAt } = await this.#stores[owner].claim(asked);
     expect(claims.map(({ eventTime }) => eventTime)).toEqual(expected);
     for (const claim of claims) {
       const event = this.#event(claim.id);
@@ -162,9 +178,9 @@ export class ModelRun {
   }
 
   async #renew(owner: Owner): Promise<void> {
+    const renewed = await this.#stores[owner].renew(nameOf(owner), LEASE_MS);
     const held = this.#events.filter(({ lease }) => lease?.owner === nameOf(owner));
     for (const { lease } of held) if (lease) lease.until = this.#now() + LEASE_MS;
-    const renewed = await this.#stores[owner].renew(nameOf(owner), LEASE_MS);
     expect([...renewed].sort()).toEqual(held.map(({ id }) => id).sort());
   }
 
@@ -184,24 +200,18 @@ export class ModelRun {
   }
 
   async #replay(status: Status | undefined): Promise<void> {
-    const meant = this.#events.filter(
+    const meant = this.#replayed(status);
+    expect(await this.#stores[0].replay({ status })).toBe(meant.length);
+    for (const event of meant) reset(event, undefined);
+  }
+
+  #replayed(status: Status | undefined): ModelEvent[] {
+    return this.#events.filter(
       (event) =>
         !event.pruned &&
         (status === undefined || event.status === status) &&
         (['handled', 'skipped', 'dead'].includes(event.status) || event.nextAttemptAt !== undefined),
     );
-    expect(await this.#stores[0].replay({ status })).toBe(meant.length);
-    for (const event of meant) {
-      Object.assign(event, {
-        status: 'pending',
-        attempts: 0,
-        released: 0,
-        late: undefined,
-        nextAttemptAt: undefined,
-        handledAt: undefined,
-      });
-      event.replays++;
-    }
   }
 
   async #prune(limit: number): Promise<void> {
@@ -215,6 +225,37 @@ export class ModelRun {
     const pruned = await this.#stores[1].prune(Math.min(before, end + 1), meant.length);
     expect(pruned).toBe(meant.length);
     for (const event of meant) event.pruned = true;
+  }
+
+  /** All processes end. Others come in their place, with the names of the former ones, and so with their leases. */
+  async #crash(): Promise<void> {
+    if (!this.#breakage) return;
+    await this.#breakage.crash();
+    this.#stores = [await this.#breakage.open(), await this.#breakage.open()];
+  }
+
+  /** A call of the driver fails: the model stays as it is, and then the same operation is done. */
+  async #fail({ fault, operation }: Operation & { do: 'fail' }): Promise<void> {
+    if (!this.#breakage) return;
+    const { faults } = this.#breakage;
+    faults.arm(fault);
+    const [result] = await Promise.allSettled([this.step(operation)]);
+    faults.disarm();
+    if (result.status === 'fulfilled') return; // it has fewer calls, or took something in, which it does later
+    if (!isOfFault(result.reason)) throw result.reason;
+    if (operation.do === 'replay') await this.#hold(operation.status);
+    await this.compare();
+    await this.step(operation);
+  }
+
+  /** A replay failed: if that was after its first commit, its events are held now, and fall due in their order. */
+  async #hold(status: Status | undefined): Promise<void> {
+    const meant = this.#replayed(status).sort(byIdentity);
+    const held = meant.map((event, index) => ({ event, until: this.#now() + HOLD_MS + index }));
+    for (const { event, until } of held) {
+      if ((await this.#stores[0].event(event.id))?.nextAttemptAt !== until) return;
+    }
+    for (const { event, until } of held) reset(event, until);
   }
 
   #due(): readonly ModelEvent[] {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import type { CrashStageFactory } from '../../support/crash-stage.ts';
 import { runs } from '../../support/sizes.ts';
 import type { StoreFactory } from '../../support/store-fixture.ts';
 import { EVENT_TIME } from '../../support/verified-notification.ts';
@@ -43,6 +44,42 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('replay'), status }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('prune'), limit: fc.integer({ min: 1, max: 3 }) }) },
 ) as fc.Arbitrary<Operation>;
+
+const broken: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 4, arbitrary: operation },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('fail' as const),
+      fault: fc.record({ call: fc.integer({ min: 1, max: 20 }), when: fc.constantFrom('before', 'after') }),
+      operation,
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'crash' as const }) },
+);
+
+/** The same where calls of the driver fail and processes crash in between. */
+export function describeModelWithCrashes(factory: CrashStageFactory): void {
+  test('stays true to a simple model, when commits fail at any call and processes crash, at every step', async () => {
+    const property = fc.asyncProperty(
+      fc.array(broken, { minLength: 1, maxLength: 60, size: 'max' }),
+      async (operations) => {
+        const stage = await factory();
+        try {
+          const run = new ModelRun([await stage.open(), await stage.open()], stage.clock, stage);
+          for (const one of operations) {
+            await run.step(one);
+            await run.compare();
+          }
+          expect(await run.drain()).toEqual([]);
+        } finally {
+          await stage.cleanUp();
+        }
+      },
+    );
+    await fc.assert(property, { numRuns: runs(50), interruptAfterTimeLimit: 90_000 });
+  }, 120_000);
+}
 
 /** Any sequence of calls on two instances of one database leaves it as a simple model says, step by step. */
 export function describeModel(factory: StoreFactory): void {

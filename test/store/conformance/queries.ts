@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventFilter, EventStore, Received, StoredEvent } from '../../../src/store/event-store.ts';
+import { matcher } from '../../../src/store/semantics/matching.ts';
 import { claimOne, claims, DEAD, HANDLED, SKIPPED, waiting } from '../../support/claiming.ts';
 import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
@@ -123,6 +124,7 @@ export function describeQueries(fixture: CurrentFixture): void {
       expect(all.filter(({ body }) => body === undefined)).toHaveLength(2);
       const property = fc.asyncProperty(filters(all.map(({ id }) => id)), async (filter) => {
         const expected = all.filter((event) => matches(event, filter));
+        expect(all.filter(matcher(filter))).toEqual(expected);
         expect(await store.events(filter, { limit: 100 })).toEqual(expected);
         expect(await store.count(filter)).toBe(expected.length);
       });
@@ -184,6 +186,13 @@ export function describeQueries(fixture: CurrentFixture): void {
       const filter = { ids: [...others, id] };
       expect((await store.events(filter, { limit: 10 })).map((event) => event.id)).toEqual([id]);
       expect(await store.count(filter)).toBe(1);
+    });
+
+    test('find an event by its id, when the time in it has leading zeros', async () => {
+      const { store } = fixture();
+      const { id } = await store.record(verified());
+      expect(await store.event(`00${id}`)).toMatchObject({ id });
+      expect(await store.count({ ids: [`00${id}`] })).toBe(1);
     });
 
     test('see at once what another instance has committed', async () => {

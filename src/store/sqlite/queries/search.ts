@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { type EventId, eventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import type { ReplayQuery } from '../../semantics/replay-all.ts';
 import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { type Condition, conditionOf } from '../tables/filter-sql.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
@@ -23,11 +24,6 @@ export function search(db: Database): (query: Query) => Found {
     const { rows, next } = find(filter, stretch, { sql: 'TRUE', params: [] });
     return { events: rows.map(toEvent), next };
   };
-}
-
-interface ReplayQuery extends Query {
-  /** leaves out events that were recorded after this one */
-  readonly upTo?: number | undefined;
 }
 
 /** The ids of the oldest events, by event time, that match and that a replay would take. */

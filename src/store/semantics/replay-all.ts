@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { EventId } from '../event-id.ts';
+import type { Picked, Stretch } from '../event-search.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
-import type { Holder } from '../semantics/replaying.ts';
-import type { writes } from './operations/writes.ts';
-import type { reads } from './queries/reads.ts';
-import type { StoreLink } from './store-link.ts';
+import type { Holder, Ready, Reset } from './replaying.ts';
 
 /** How many events one commit resets or makes ready, so that acks come through in between. */
 const STEP = 500;
@@ -18,10 +16,20 @@ const REACH = 20_000;
  */
 const HOLD_MS = 15 * 60_000;
 
-interface Connections {
-  readonly write: StoreLink<typeof writes>;
-  readonly read: StoreLink<typeof reads>;
-  readonly clock: Clock;
+export interface ReplayQuery {
+  readonly filter: EventFilter;
+  readonly stretch: Stretch;
+  /** leaves out events that were recorded after this one */
+  readonly upTo?: number | undefined;
+}
+
+/** What a replay asks of a database. Each call but the query is one commit. */
+export interface ReplayedDatabase {
+  lastPlace(): Promise<number>;
+  /** A query of readers: where it delayed writes, a filter that matches few events would hold up acks. */
+  replayable(query: ReplayQuery): Promise<Picked>;
+  resetEvents(reset: Reset): Promise<readonly EventId[]>;
+  makeReady(ready: Ready): Promise<void>;
 }
 
 /**
@@ -29,15 +37,15 @@ interface Connections {
  * order of event times. So an older event never runs while a newer one of its resource still counts as handled.
  */
 export async function replayAll(
-  connections: Connections,
+  { database, clock }: { readonly database: ReplayedDatabase; readonly clock: Clock },
   filter: EventFilter,
   options: ReplayOptions,
 ): Promise<number> {
   const name = randomBytes(4).toString('hex');
-  const holder: Holder = { name, until: connections.clock.now() + HOLD_MS };
+  const holder: Holder = { name, until: clock.now() + HOLD_MS };
   let held = 0;
   try {
-    for await (const ids of resetting(connections, holder, filter, options)) {
+    for await (const ids of resetting(database, holder, filter, options)) {
       held += ids.length;
       await options.onStep?.(ids);
     }
@@ -45,33 +53,29 @@ export async function replayAll(
   } finally {
     // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
     for (let from = 0; from < held; from += STEP) {
-      await connections.write.request('makeReady', { holder, from, count: STEP });
+      await database.makeReady({ holder, from, count: STEP });
       await options.onReady?.(Math.min(from + STEP, held));
     }
   }
   return held;
 }
 
-/**
- * Looks the events up on the reading connection: on the writing one, a filter that matches few events would read millions
- * of rows while acks wait.
- */
 async function* resetting(
-  { write, read }: Connections,
+  database: ReplayedDatabase,
   holder: Holder,
   filter: EventFilter,
   { resetSteps = false, signal, after }: ReplayOptions,
 ): AsyncGenerator<readonly EventId[]> {
-  const upTo = await write.request('lastPlace', undefined);
+  const upTo = await database.lastPlace();
   const { status } = filter;
   let held = 0;
   let before = after;
   do {
     if (signal?.aborted) return;
     const stretch = { before, reach: REACH, limit: STEP };
-    const { ids, next } = await read.request('replayable', { filter, stretch, upTo });
+    const { ids, next } = await database.replayable({ filter, stretch, upTo });
     if (ids.length > 0) {
-      const reset = await write.request('resetEvents', { holder, ids, status, resetSteps, held });
+      const reset = await database.resetEvents({ holder, ids, status, resetSteps, held });
       held += reset.length;
       yield reset;
     }

@@ -1,0 +1,35 @@
+import { setImmediate } from 'node:timers/promises';
+import { messageOf } from '../../base/errors.ts';
+import type { Awaitable } from '../driver.ts';
+import { unavailable } from '../refusals.ts';
+import { memoryTables } from './memory-tables.ts';
+import { Rows } from './rows.ts';
+
+/** A database in memory. It does one transaction at a time, each in a later turn of the event loop than it was asked for. */
+export class MemoryDatabase {
+  readonly rows = new Rows();
+  readonly tables = memoryTables(this.rows);
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @throws KitError STORE_UNAVAILABLE if the work fails; then everything is as it was before */
+  transact<T>(work: () => Awaitable<T>): Promise<T> {
+    const done = this.#last.then(async () => {
+      await setImmediate();
+      try {
+        return structuredClone(await work());
+      } catch (error) {
+        for (const undo of this.rows.undo.toReversed()) undo();
+        throw unavailable(messageOf(error));
+      } finally {
+        this.rows.undo.length = 0;
+      }
+    });
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** Resolves when all is done that was asked for so far. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}

@@ -1,0 +1,163 @@
+import type { ChannelPage, Channels, Found, Overview, Picked, Stretch, Timeline } from '../event-search.ts';
+import type { Page, Received } from '../event-store.ts';
+import { isReplayable, matcher } from '../semantics/matching.ts';
+import type { ReplayQuery } from '../semantics/replay-all.ts';
+import type { Attempt, EventFilter, StoredEvent } from '../stored.ts';
+import type { MemoryDatabase } from './database.ts';
+import { byIdentity, byText, type Event, type Rows } from './rows.ts';
+
+type Database = Pick<MemoryDatabase, 'rows'>;
+
+/** The events that a filter takes, in the order of receipt. */
+function matching(rows: Rows, filter: EventFilter): Event[] {
+  const isMeant = matcher(filter);
+  return rows.events().filter(({ stored }) => isMeant(stored));
+}
+
+export function event({ rows }: Database, id: string): StoredEvent | undefined {
+  return rows.event(rows.placeOf(id) ?? 0)?.stored;
+}
+
+export function attempts({ rows }: Database, id: string): Attempt[] {
+  return (rows.attempts.get(rows.placeOf(id) ?? 0) ?? []).map(({ event: _, ...attempt }) => attempt);
+}
+
+export function events({ rows }: Database, filter: EventFilter, { before, limit }: Page): StoredEvent[] {
+  const end = before === undefined ? rows.ledger.size + 1 : (rows.placeOf(before) ?? 0);
+  const found = matching(rows, filter).filter(({ place }) => place < end);
+  return found
+    .reverse()
+    .slice(0, limit)
+    .map(({ stored }) => stored);
+}
+
+export function eventsAfter(
+  { rows }: Database,
+  filter: EventFilter,
+  after: string | undefined,
+  limit: number,
+): StoredEvent[] {
+  const start = after === undefined ? 0 : (rows.placeOf(after) ?? rows.ledger.size);
+  const found = matching(rows, filter).filter(({ place }) => place > start);
+  return found.slice(0, limit).map(({ stored }) => stored);
+}
+
+export function receivedAfter(
+  { rows }: Database,
+  filter: EventFilter,
+  after: number,
+  limit: number,
+): Received[] {
+  const found = matching(rows, filter).filter(({ place }) => place > after);
+  return found.slice(0, limit).map(({ place, stored: { body, receivedAt, webhookId } }) => ({
+    place,
+    body,
+    receivedAt,
+    webhookId,
+  }));
+}
+
+export function count({ rows }: Database, filter: EventFilter): number {
+  return matching(rows, filter).length;
+}
+
+export function overview({ rows }: Database): Overview {
+  const all = rows.events().map(({ stored }) => stored);
+  const tallies = Map.groupBy(all, ({ kind, status }) => JSON.stringify([kind, status]));
+  // The one recorded first. An event that was admitted from quarantine may have been received before it.
+  const oldest = all.find(
+    ({ status, replays }) => replays === 0 && (status === 'pending' || status === 'running'),
+  );
+  return {
+    tallies: [...tallies]
+      .sort(([one], [other]) => byText(one, other))
+      .flatMap(([, [first, ...others]]) =>
+        first ? [{ kind: first.kind, status: first.status, events: 1 + others.length }] : [],
+      ),
+    oldestPendingAt: oldest?.receivedAt,
+    quarantined: rows.quarantine.size,
+    quarantineLost: rows.counters.get('lost') ?? 0,
+  };
+}
+
+/** The first events that match of a stretch of sorted ones. Nothing is after an event that is not there. */
+function stretched(
+  sorted: readonly Event[],
+  { before, reach, limit }: Stretch,
+  isMeant: (event: Event) => boolean,
+): { found: StoredEvent[]; next: Found['next'] } {
+  const last = sorted.findIndex(({ stored }) => stored.id === before);
+  if (before !== undefined && last === -1) return { found: [], next: undefined };
+  const reached = sorted.slice(last + 1, last + 1 + reach);
+  const found = reached
+    .filter(isMeant)
+    .slice(0, limit)
+    .map(({ stored }) => stored);
+  return { found, next: (found.length === limit ? found.at(-1) : reached[reach - 1]?.stored)?.id };
+}
+
+export function search({ rows }: Database, filter: EventFilter, stretch: Stretch): Found {
+  const { resource, since, until } = filter;
+  const all = rows.events();
+  if (resource !== undefined) all.sort((one, other) => one.stored.eventTime - other.stored.eventTime);
+  else if (since !== undefined || until !== undefined) all.sort(byIdentity);
+  const isMeant = matcher(filter);
+  const { found, next } = stretched(all.reverse(), stretch, ({ stored }) => isMeant(stored));
+  return { events: found, next };
+}
+
+export function replayable(
+  { rows }: Database,
+  { filter, stretch, upTo = rows.ledger.size }: ReplayQuery,
+): Picked {
+  const isMeant = matcher(filter);
+  const { found, next } = stretched(
+    rows.events().sort(byIdentity),
+    stretch,
+    ({ place, stored }) => place <= upTo && isReplayable(stored) && isMeant(stored),
+  );
+  return { ids: found.map(({ id }) => id), next };
+}
+
+export function timeline({ rows }: Database, id: string, each: number): Timeline | undefined {
+  const event = rows.event(rows.placeOf(id) ?? 0);
+  if (!event) return undefined;
+  const { resource, eventTime, handledAt = Number.POSITIVE_INFINITY } = event.stored;
+  const all = matching(rows, { resource }).map(({ stored }) => stored);
+  all.reverse().sort((one, other) => other.eventTime - one.eventTime);
+  const index = all.findIndex((one) => one.id === event.stored.id);
+  const wasLate = all.some(
+    (one) =>
+      one.eventTime > eventTime && one.status === 'handled' && (one.handledAt ?? handledAt) < handledAt,
+  );
+  return {
+    events: all.slice(Math.max(0, index - each), index + each + 1),
+    late: event.late ?? wasLate, // undefined while it has not run yet
+  };
+}
+
+export function channels({ rows }: Database, { state, after, limit }: ChannelPage): Channels {
+  const all = rows.channels.all();
+  all.sort((one, other) => other.since - one.since || byText(other.resource, one.resource));
+  const start = 1 + all.findIndex(({ resource }) => resource === after);
+  const counted = (meant: 'active' | 'idle') => all.filter((channel) => channel.state === meant).length;
+  return {
+    counts: { active: counted('active'), idle: counted('idle') },
+    channels: all
+      .slice(start)
+      .filter((channel) => state === undefined || channel.state === state)
+      .slice(0, limit)
+      .flatMap(({ event, receivedAt: _, ...channel }) => {
+        const received = rows.ledger.get(event);
+        return received ? [{ ...channel, event: received.id }] : [];
+      }),
+  };
+}
+
+/** The newest time of receipt or end; undefined in an empty store. */
+export function newestTime({ rows }: Database): number | undefined {
+  const received = rows.ledger.get(rows.ledger.size)?.receivedAt;
+  const kept = rows.events().filter(({ stored }) => stored.body !== undefined);
+  const ends = kept.flatMap(({ stored }) => stored.handledAt ?? []);
+  return received === undefined ? undefined : Math.max(received, ...ends);
+}
