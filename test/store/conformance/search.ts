@@ -60,9 +60,16 @@ export function describeSearch(fixture: CurrentFixture): void {
     test('gives the newest event time first, when a resource or times are asked for', async () => {
       await record({ at: EVENT_TIME + 5000 });
       await record({ at: EVENT_TIME });
-      for (const filter of [{ resource: 'media:media-1' }, { since: EVENT_TIME }]) {
-        const { events } = await found(filter);
-        expect(events.map(({ eventTime }) => eventTime)).toEqual([EVENT_TIME + 5000, EVENT_TIME]);
+      const times = { since: EVENT_TIME, until: EVENT_TIME + 5001 };
+      const [kind, status] = ['media_available', 'pending'] as const;
+      const filters = [{ resource: 'media:media-1' }, times, { ...times, kind }, { ...times, status }];
+      for (const filter of filters) {
+        for (const reach of [1, 2, FAR]) {
+          const first = await found(filter, { limit: 1, reach });
+          const second = await found(filter, { limit: 1, reach, before: first.next });
+          const seen = [...first.events, ...second.events].map(({ eventTime }) => eventTime);
+          expect({ filter, reach, seen }).toEqual({ filter, reach, seen: [EVENT_TIME + 5000, EVENT_TIME] });
+        }
       }
     });
 

@@ -38,9 +38,9 @@ export function candidatesOf(
   const rarest = [byStatus(filter, start, tallies), byKind(filter, start, tallies)]
     .filter((candidates) => candidates !== undefined)
     .sort((one, other) => one.size - other.size)[0];
-  if (rarest && rarest.size <= reach) return rarest;
-  if (filter.since !== undefined || filter.until !== undefined) return byTime(filter, start);
-  return rarest ?? byArrival(start);
+  const hasTimes = filter.since !== undefined || filter.until !== undefined;
+  if (rarest && rarest.size <= reach) return hasTimes ? byTimeAmong(rarest, start) : rarest;
+  return hasTimes ? byTime(filter, start) : (rarest ?? byArrival(start));
 }
 
 type Sized = Candidates & { readonly size: number };
@@ -97,6 +97,15 @@ function byTime({ since, until }: EventFilter, { time, digest }: Start): Candida
     ORDER BY event_time DESC, digest DESC LIMIT :reach`;
   const bounds = { since: since ?? Number.MIN_SAFE_INTEGER, until: until ?? Number.MAX_SAFE_INTEGER };
   return { sql, params: { ...bounds, time, digest } };
+}
+
+/** All of few, in the order of event times: they are sorted at each query. */
+function byTimeAmong({ sql, params }: Candidates, { time, digest }: Start): Candidates {
+  return {
+    sql: `SELECT seq FROM (${sql}) CROSS JOIN ledger USING (seq) WHERE (event_time, digest) < (:time, :digest)
+      ORDER BY event_time DESC, digest DESC LIMIT :reach`,
+    params: { ...params, seq: NEWEST.seq, time, digest },
+  };
 }
 
 function byResource(resource: string, { time, seq }: Start): Candidates {
