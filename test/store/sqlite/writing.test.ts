@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { claimOne, claims, HANDLED } from '../../support/claiming.ts';
+import { claimOne, claims, HANDLED, LEASE_MS } from '../../support/claiming.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { verified } from '../../support/verified-notification.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 /** A page and its frame header in the write-ahead log. */
 const FRAME_BYTES = 4096 + 24;
@@ -166,14 +166,35 @@ describe('an acknowledged notification', () => {
 });
 
 describe('a database that was changed by hand', () => {
-  test('goes on with the other events, when one that was ready is gone', async () => {
+  const change = (...statements: string[]): void => {
+    const db = new Database(path);
+    for (const sql of statements) db.exec(sql);
+    db.close();
+  };
+  const [fromLedger, fromWork] = ['ledger', 'work'].map(
+    (table) => `DELETE FROM ${table} WHERE resource = 'media:media-1'`,
+  );
+
+  test('goes on with the event, when one that ran is gone and its lease has run out', async () => {
+    await recordMedia(1);
+    await claimOne(store);
+    change(fromWork ?? '');
+    await recordMedia(2);
+    await clock.advance(LEASE_MS);
+    expect(await claims(store)).toMatchObject([{ resource: 'media:media-2' }]);
+    await store.record(verified({ media_id: 'media-1', at: EVENT_TIME + 9000 }));
+    expect(await claims(store)).toMatchObject([{ resource: 'media:media-1' }]);
+  });
+
+  test.each([
+    ['all of it', [fromLedger, fromWork]],
+    ['what was received', [fromLedger]],
+    ['what is to be done', [fromWork]],
+  ])('goes on with the other events, when of one that was ready %s is gone', async (_what, statements) => {
     await recordMedia(1);
     await recordMedia(2);
-    const db = new Database(path);
     await claims(store, { limit: 0 }); // takes both into work
-    db.exec("DELETE FROM work WHERE resource = 'media:media-1'");
-    db.exec("DELETE FROM ledger WHERE resource = 'media:media-1'");
-    db.close();
+    change(...statements.map(String), "DELETE FROM ledger WHERE resource = 'media:media-1'");
     expect(await claims(store)).toMatchObject([{ resource: 'media:media-2' }]);
     await recordMedia(1);
     expect(await claims(store)).toMatchObject([{ resource: 'media:media-1' }]);

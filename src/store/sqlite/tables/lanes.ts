@@ -58,6 +58,18 @@ export function laneTables(db: Database): Lanes {
      WHERE lanes.event IS NOT NULL AND lanes.lease_until <= +? AND lanes.owner <> ?
      ORDER BY work.event_time, work.event`,
   );
+  // The database was changed by hand: what ran is gone.
+  const empty = db
+    .prepare<[number], string>(
+      `SELECT resource FROM lanes WHERE event IS NOT NULL AND lease_until <= +?
+       AND NOT EXISTS (SELECT 1 FROM work WHERE work.event = lanes.event)`,
+    )
+    .pluck();
+  const freeOrClose = (resource: string): void => {
+    const head = nextHead.get(resource);
+    if (head === undefined) close.run(resource);
+    else end.run(head, resource);
+  };
   const leaseOf = (row: LeaseColumns): Lease => ({ ...workOf(row), startedAt: row.started_at });
   return {
     openLanes: (events) => events.forEach(({ resource, eventTime }) => void open.run(resource, eventTime)),
@@ -66,13 +78,7 @@ export function laneTables(db: Database): Lanes {
       for (const { event, resource, owner, until, startedAt } of leases)
         lease.run(event, owner, until, startedAt, resource);
     },
-    freeOrClose(resources) {
-      for (const resource of resources) {
-        const head = nextHead.get(resource);
-        if (head === undefined) close.run(resource);
-        else end.run(head, resource);
-      }
-    },
+    freeOrClose: (resources) => resources.forEach(freeOrClose),
     leases: (asked) =>
       asked.map(({ resource, owner }) => {
         const row = held.get(resource, owner);
@@ -83,6 +89,9 @@ export function laneTables(db: Database): Lanes {
       return eventsOf.all(owner).map(idOf);
     },
     shortenLeases: (owner, now, until) => void shorten.run({ owner, now, until }),
-    lostLeases: (owner, now) => lost.all(now, owner).map(leaseOf),
+    lostLeases(owner, now) {
+      empty.all(now).forEach(freeOrClose);
+      return lost.all(now, owner).map(leaseOf);
+    },
   };
 }

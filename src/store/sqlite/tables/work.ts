@@ -26,6 +26,20 @@ interface LedgerColumns {
   last_at: number | null;
 }
 
+function readyEvent(row: WorkColumns, event: LedgerColumns): ReadyEvent {
+  return {
+    ...workOf(row),
+    id: idOf({ event_time: row.event_time, digest: event.digest }),
+    digest: event.digest.toString('hex'),
+    webhookId: event.webhook_id,
+    siteId: event.site_id,
+    body: event.body ?? undefined,
+    receivedAt: event.received_at,
+    deliveries: 1 + (event.repeats ?? 0),
+    lastDeliveryAt: Math.max(event.received_at, event.last_at ?? 0),
+  };
+}
+
 export function workTables(db: Database): Work {
   const add = db.prepare(
     `INSERT INTO work
@@ -64,20 +78,12 @@ export function workTables(db: Database): Work {
      WHERE next_attempt_at >= ? AND next_attempt_at < ? AND last_error = ? AND attempts = 0 ORDER BY next_attempt_at`,
   );
   const readyOf = (resource: string): ReadyEvent | undefined => {
-    const row = oldest.get(resource);
-    const event = row && received.get(row.event);
-    if (!event) return undefined;
-    return {
-      ...workOf(row),
-      id: idOf({ event_time: row.event_time, digest: event.digest }),
-      digest: event.digest.toString('hex'),
-      webhookId: event.webhook_id,
-      siteId: event.site_id,
-      body: event.body ?? undefined,
-      receivedAt: event.received_at,
-      deliveries: 1 + (event.repeats ?? 0),
-      lastDeliveryAt: Math.max(event.received_at, event.last_at ?? 0),
-    };
+    for (let row = oldest.get(resource); row; row = oldest.get(resource)) {
+      const event = received.get(row.event);
+      if (event) return readyEvent(row, event);
+      remove.run(row.event); // the database was changed by hand: there is nothing to handle any more
+    }
+    return undefined;
   };
   return {
     addWork(rows) {
