@@ -4,8 +4,9 @@ import type { Claim } from '../store/event-store.ts';
 
 /** A handler that takes longer is not quick: events that wait behind it would wait for long. */
 const QUICK_MS = 50;
-/** How many times as many events as there are handlers wait here at most. */
+/** How many times as many events as there are handlers wait here at most, and how many in all: a claim must not take long. */
 const MOST_AHEAD = 4;
+const MOST_IN_ALL = 256;
 /** How long an event waits here; then it goes back, so that another process can take it. */
 const PATIENCE_MS = 1000;
 
@@ -22,7 +23,7 @@ export class ClaimsAhead {
   /** @param concurrency handlers at once */
   constructor(clock: Clock, concurrency: number) {
     this.#clock = clock;
-    this.#most = concurrency * MOST_AHEAD;
+    this.#most = Math.min(concurrency * MOST_AHEAD, MOST_IN_ALL);
   }
 
   get size(): number {
