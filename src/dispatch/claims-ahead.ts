@@ -46,9 +46,10 @@ export class ClaimsAhead {
     this.#waiting.push({ claim, since: this.#clock.now() });
   }
 
-  /** Takes out the event that has waited longest. */
-  next(): Claim | undefined {
-    return this.#waiting.shift()?.claim;
+  /** Takes out the event that has waited longest, with how long that was. */
+  next(): { readonly claim: Claim; readonly waitedMs: number } | undefined {
+    const first = this.#waiting.shift();
+    return first && { claim: first.claim, waitedMs: Math.max(0, this.#clock.now() - first.since) };
   }
 
   /** Takes out what has waited for so long that another process should have it. */

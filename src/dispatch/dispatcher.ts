@@ -177,9 +177,9 @@ export class Dispatcher {
   /** Starts what waits for a handler to be free. */
   #startNext(): void {
     while (!this.#stopped && this.#busy < this.#options.concurrency) {
-      const claim = this.#ahead.next();
-      if (!claim) return;
-      this.#start(claim);
+      const next = this.#ahead.next();
+      if (!next) return;
+      this.#start(next.claim, next.waitedMs);
     }
   }
 
@@ -211,7 +211,7 @@ export class Dispatcher {
 
   async #claimAll(): Promise<void> {
     const { store, concurrency, leaseMs, retry, clock, log } = this.#options;
-    let nextDueAt: number | undefined;
+    let dueInMs: number | undefined;
     this.#cancelPoll();
     this.#giveBack(this.#ahead.overdue());
     while (this.#wokenMeanwhile && this.#hasRoom()) {
@@ -232,7 +232,7 @@ export class Dispatcher {
         });
         this.#claimed += claimed.claims.length;
         this.#takeover.reached(askedAt);
-        nextDueAt = claimed.nextDueAt;
+        dueInMs = claimed.dueInMs;
         for (const claim of claimed.claims) this.#ahead.add(claim);
         if (this.#stopped) this.#giveBack(this.#ahead.clear());
         else this.#startNext();
@@ -240,11 +240,11 @@ export class Dispatcher {
         log.error({ error: messageOf(error) }, 'cannot claim events; trying again');
       }
     }
-    const wait = Math.max(0, Math.min(POLL_MS, (nextDueAt ?? Number.POSITIVE_INFINITY) - clock.now()));
+    const wait = Math.min(POLL_MS, dueInMs ?? POLL_MS);
     if (!this.#stopped) this.#cancelPoll = clock.after(wait, () => this.wake());
   }
 
-  #start(claim: Claim): void {
+  #start(claim: Claim, waitedMs: number): void {
     const running: Running = {
       claim,
       abort: new AbortController(),
@@ -253,10 +253,10 @@ export class Dispatcher {
     };
     this.#busy++;
     this.#running.add(running);
-    running.done = this.#handle(running).finally(() => this.#running.delete(running));
+    running.done = this.#handle(running, waitedMs).finally(() => this.#running.delete(running));
   }
 
-  async #handle(running: Running): Promise<void> {
+  async #handle(running: Running, waitedMs: number): Promise<void> {
     const { claim, abort } = running;
     const startedAt = this.#options.clock.now();
     const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
@@ -271,15 +271,14 @@ export class Dispatcher {
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     running.isAtWork = false;
     this.#busy--;
-    this.#ahead.ended(clock.now() - startedAt);
+    const ranMs = Math.max(0, clock.now() - startedAt);
+    this.#ahead.ended(ranMs);
     const isCutShort = this.#stopped && abort.signal.aborted && run.type === 'error';
-    const ending = isCutShort
-      ? releaseOf(claim, retry)
-      : settlementOf(run, claim.attempts, clock.now(), retry);
-    const settlement = { ...ending, startedAt };
+    const ending = isCutShort ? releaseOf(claim, retry) : settlementOf(run, claim.attempts, retry);
+    const settlement = { ...ending, waitedMs, ranMs };
     report(log, claim, run, settlement);
     const { status, outcome, isUncounted } = settlement;
-    const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: clock.now() - startedAt };
+    const ended = { id: claim.id, kind: claim.kind, outcome, status, ms: ranMs };
     const stored = this.#untilStored(claim, settlement).then((isStored) => {
       if (isStored && !isUncounted) this.#options.observer?.ran(ended);
     });

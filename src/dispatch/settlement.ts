@@ -12,7 +12,7 @@ export interface RetryPolicy {
 }
 
 /** The next status of an event after a run: handled, skipped, dead, or pending with its next attempt. */
-export function settlementOf(run: Run, attempt: number, now: number, policy: RetryPolicy): Settlement {
+export function settlementOf(run: Run, attempt: number, policy: RetryPolicy): Settlement {
   const { state } = run;
   switch (run.type) {
     case 'handled':
@@ -26,7 +26,7 @@ export function settlementOf(run: Run, attempt: number, now: number, policy: Ret
       const { type: outcome, reason: error } = run;
       if (attempt >= policy.maxAttempts) return { status: 'dead', outcome, error };
       const after = (run.type === 'retry' ? run.after : undefined) ?? backoffMs(attempt, policy);
-      return { status: 'pending', outcome, error, nextAttemptAt: now + Math.ceil(after) };
+      return { status: 'pending', outcome, error, afterMs: Math.ceil(after) };
     }
   }
 }

@@ -50,8 +50,8 @@ export interface ClaimRequest {
 
 export interface Claimed {
   readonly claims: readonly Claim[];
-  /** when the next retry or lease falls due, milliseconds since the epoch */
-  readonly nextDueAt: number | undefined;
+  /** how long until the next retry or lease falls due, milliseconds */
+  readonly dueInMs: number | undefined;
 }
 
 /** The result of a claimed event. */
@@ -60,16 +60,18 @@ export interface Settlement {
   readonly outcome: AttemptOutcome;
   /** why it failed or was skipped */
   readonly error?: string | undefined;
-  /** with `pending`: not before then */
-  readonly nextAttemptAt?: number | undefined;
+  /** with `pending`: not before so many milliseconds have passed */
+  readonly afterMs?: number | undefined;
   /** changes the state of the resource in the same commit */
   readonly state?: readonly StateChange[] | undefined;
   /** with `pending`: a release. The attempt does not count, and the event is ready at once with its former error */
   readonly isUncounted?: boolean | undefined;
   /** with `pending`: the event was claimed and not started. It is as if it had not been claimed */
   readonly isUnstarted?: boolean | undefined;
-  /** when the handler began, if not at the claim; milliseconds since the epoch */
-  readonly startedAt?: number | undefined;
+  /** how long after the claim the handler began, milliseconds; 0 without it */
+  readonly waitedMs?: number | undefined;
+  /** how long it ran, milliseconds; without it, until now */
+  readonly ranMs?: number | undefined;
 }
 
 export interface ReplayOptions {

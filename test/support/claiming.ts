@@ -11,9 +11,9 @@ export const SKIPPED: Settlement = { status: 'skipped', outcome: 'skipped', erro
 /** What a stop makes of a run that it cut short. */
 export const RELEASED: Settlement = { status: 'pending', outcome: 'interrupted', isUncounted: true };
 
-/** A settlement that waits for the next attempt until a time; without one, none. */
-export function waiting(nextAttemptAt?: number): Settlement {
-  return { status: 'pending', outcome: 'error', error: 'not yet', nextAttemptAt };
+/** A settlement that waits for the next attempt so many milliseconds; without them, not at all. */
+export function waiting(afterMs?: number): Settlement {
+  return { status: 'pending', outcome: 'error', error: 'not yet', afterMs };
 }
 
 /** What a request says that a test does not. */

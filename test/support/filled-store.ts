@@ -4,9 +4,9 @@ import { EVENT_TIME, verified } from './verified-notification.ts';
 
 /** Events of several kinds, sites and resources in every state. */
 export async function fill(fixture: CurrentFixture): Promise<void> {
-  const { store, clock } = fixture();
+  const { store } = fixture();
   const kinds = ['media_available', 'media_updated', 'media_deleted'];
-  const states = [HANDLED, SKIPPED, DEAD, waiting(clock.now() + 60_000)];
+  const states = [HANDLED, SKIPPED, DEAD, waiting(60_000)];
   for (let n = 0; n < 24; n++) {
     const members = { event: kinds[n % 3], media_id: `media-${n % 4}`, site_id: `site-${n % 2}` };
     await store.record(verified({ ...members, at: EVENT_TIME + Math.floor(n / 3) * 1000 }));

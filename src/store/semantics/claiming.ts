@@ -29,7 +29,8 @@ export async function claim(tables: EventTables, request: Request): Promise<Clai
   };
   const oldest = await lanes('oldest', limit - newest);
   const claims = oldest.concat(await lanes('newest', newest)); // those that are still free
-  return { claims, nextDueAt: await tables.nextDue(now) };
+  const due = await tables.nextDue(now);
+  return { claims, dueInMs: due === undefined ? undefined : Math.max(0, due - now) };
 }
 
 /** Leases events that are ready, and counts their starts. */
@@ -91,8 +92,8 @@ async function recoverLost(
     lost.map((lease, index) => {
       const status = lease.attempts >= maxAttempts ? 'dead' : 'pending';
       const waits = status === 'pending' && index > 0;
-      const nextAttemptAt = waits ? now + Math.floor((index * leaseMs) / lost.length) : undefined;
-      return { lease, now, settlement: { status, outcome: 'lost', error: LOST, nextAttemptAt } };
+      const afterMs = waits ? Math.floor((index * leaseMs) / lost.length) : undefined;
+      return { lease, now, settlement: { status, outcome: 'lost', error: LOST, afterMs } };
     }),
   );
 }

@@ -35,13 +35,14 @@ export async function endStarts(tables: EventTables, ends: readonly End[]): Prom
 }
 
 function attemptOf({ lease, settlement, now }: End): AttemptRow {
-  const { outcome, error, startedAt = lease.startedAt } = settlement;
+  const { outcome, error, waitedMs = 0, ranMs } = settlement;
+  const startedAt = lease.startedAt + waitedMs;
   return {
     event: lease.event,
     replay: lease.replays,
     attempt: lease.attempts + lease.interrupted,
     startedAt,
-    durationMs: Math.max(0, now - startedAt),
+    durationMs: ranMs ?? Math.max(0, now - startedAt),
     outcome,
     error,
   };
@@ -58,7 +59,7 @@ function resultOf({
 }
 
 /** What an event is that goes on. A release takes the attempt back, and leaves the former error. */
-function workAfter({ lease, settlement }: End): WorkChange {
+function workAfter({ lease, settlement, now }: End): WorkChange {
   const { event, attempts, interrupted, replays, late, lastError } = lease;
   if (settlement.isUnstarted) {
     const isFirst = attempts + interrupted === 1;
@@ -69,6 +70,7 @@ function workAfter({ lease, settlement }: End): WorkChange {
     const taken = { attempts: attempts - 1, interrupted: interrupted + 1, replays, late };
     return { event, ...taken, lastError, nextAttemptAt: undefined };
   }
-  const { error, nextAttemptAt } = settlement;
+  const { error, afterMs } = settlement;
+  const nextAttemptAt = afterMs === undefined ? undefined : now + afterMs;
   return { event, attempts, interrupted, replays, late, lastError: error, nextAttemptAt };
 }

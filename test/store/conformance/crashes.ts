@@ -41,7 +41,7 @@ async function prepare({ open, clock }: CrashStage): Promise<Scene> {
   await store.record(channel('channel_idle', 1));
   await settle({ ...HANDLED, state: STATE });
   await store.record(media(2));
-  await settle(waiting(clock.now() + 2 * LEASE_MS));
+  await settle(waiting(2 * LEASE_MS));
   for (const number of [3, 4]) await store.record(media(number));
   await claims(store, { owner: 'gone' });
   await clock.advance(LEASE_MS);
@@ -64,8 +64,7 @@ const commands: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   renew: ({ store }) => store.renew('one', 2 * LEASE_MS),
   'settle as handled, with state': ({ store, running }) =>
     store.settle(running, 'one', { ...HANDLED, state: [...STATE, { name: 'other', value: '2' }] }),
-  'settle for a later attempt': ({ store, running, clock }) =>
-    store.settle(running, 'one', waiting(clock.now() + 1)),
+  'settle for a later attempt': ({ store, running }) => store.settle(running, 'one', waiting(1)),
   'settle as released': ({ store, running }) => store.settle(running, 'one', RELEASED),
   'settle as not started': ({ store, running }) =>
     store.settle(running, 'one', { ...RELEASED, isUncounted: undefined, isUnstarted: true }),
@@ -162,7 +161,7 @@ export function describeCrashes(name: string, factory: CrashStageFactory): void 
       for (const number of [1, 2, 3]) await store.record(media(number));
       await settleAll(store, HANDLED);
       await store.record(media(4));
-      await store.settle(await claimOne(store), 'one', waiting(stage.clock.now() + 600_000));
+      await store.settle(await claimOne(store), 'one', waiting(600_000));
       const all = () => store.events({}, { limit: 10 });
       const seen = new Set<boolean>();
       const replay = () => store.replay({}, { resetSteps: true });

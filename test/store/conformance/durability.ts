@@ -63,12 +63,12 @@ export function describeDurability(fixture: CurrentFixture): void {
 
   describe('close and open again', () => {
     test('finds everything, when the database was closed in order, as it was', async () => {
-      const { store, open, clock } = fixture();
+      const { store, open } = fixture();
       const done = await store.record(verified({ media_id: 'done' }));
       await doSteps(store, done.id, { announce: '1' });
       await settleAll(store, HANDLED);
       await store.record(verified({ media_id: 'waits' }));
-      await store.settle(await claimOne(store), 'one', waiting(clock.now() + 1000));
+      await store.settle(await claimOne(store), 'one', waiting(1000));
       await store.addSecret('webhook-1', 'secret');
       await store.quarantine({ ...verified({ media_id: 'odd' }), token: 'token', source: '::1' }, 100_000);
       const look = async (one: typeof store) => [

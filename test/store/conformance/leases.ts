@@ -40,7 +40,7 @@ export function describeLeases(fixture: CurrentFixture): void {
         expect((await claimOne(store, { owner })).attempts).toBeLessThanOrEqual(3);
         await clock.advance(LEASE_MS);
       }
-      expect(await store.claim(request({ owner: 'four' }))).toEqual({ claims: [], nextDueAt: undefined });
+      expect(await store.claim(request({ owner: 'four' }))).toEqual({ claims: [], dueInMs: undefined });
       expect(await store.event(id)).toMatchObject({
         status: 'dead',
         attempts: 3,
@@ -71,7 +71,7 @@ export function describeLeases(fixture: CurrentFixture): void {
       const { id } = await store.record(verified());
       const claim = await claimOne(store);
       await clock.advance(100 * LEASE_MS);
-      expect(await store.claim(request())).toEqual({ claims: [], nextDueAt: undefined });
+      expect(await store.claim(request())).toEqual({ claims: [], dueInMs: undefined });
       expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 1 });
       expect(await store.settle(claim, 'one', HANDLED)).toBe(true);
     });

@@ -126,7 +126,7 @@ export class ModelRun {
   async #claim({ owner, limit, newest }: Operation & { do: 'claim' }): Promise<void> {
     await this.#renew(owner); // an owner that claims is alive, and keeps its leases
     const asked = request({ owner: nameOf(owner), limit, newest });
-    const { claims, nextDueAt } = await this.#stores[owner].claim(asked);
+    const { claims, dueInMs } = await this.#stores[owner].claim(asked);
     fallDue(this.#events, this.#now());
     const ready = heads(this.#events);
     const times = [...ready.values()].sort((a, b) => a - b);
@@ -139,7 +139,7 @@ export class ModelRun {
       this.#start(event, claim, owner);
     }
     const due = this.#events.flatMap(({ nextAttemptAt, lease }) => nextAttemptAt ?? lease?.until ?? []);
-    expect(nextDueAt).toBe(due.length > 0 ? Math.min(...due) : undefined);
+    expect(dueInMs).toBe(due.length > 0 ? Math.min(...due) - this.#now() : undefined);
   }
 
   #start(event: ModelEvent, claim: Claim, owner: Owner): void {
@@ -159,8 +159,11 @@ export class ModelRun {
   async #settle(which: number, status: Exclude<Status, 'running'>, after: number | undefined): Promise<void> {
     const held = this.#claims[which % Math.max(1, this.#claims.length)];
     if (!held) return;
-    const nextAttemptAt = status === 'pending' && after !== undefined ? this.#now() + after : undefined;
-    const settlement = { ...waiting(nextAttemptAt), status, outcome: OUTCOMES[status] };
+    const settlement = {
+      ...waiting(status === 'pending' ? after : undefined),
+      status,
+      outcome: OUTCOMES[status],
+    };
     await this.#end(held.claim, held.owner, settlement);
   }
 
@@ -169,10 +172,10 @@ export class ModelRun {
     const current = holds(event, claim, nameOf(owner));
     expect(await this.#stores[owner].settle(claim, nameOf(owner), settlement)).toBe(current);
     if (!current) return;
-    const { status, outcome, nextAttemptAt } = settlement;
+    const { status, outcome, afterMs } = settlement;
     note(event, outcome);
     event.status = status;
-    event.nextAttemptAt = nextAttemptAt;
+    event.nextAttemptAt = afterMs === undefined ? undefined : this.#now() + afterMs;
     event.handledAt = status === 'handled' || status === 'skipped' ? this.#now() : undefined;
     event.lease = undefined;
   }

@@ -45,7 +45,7 @@ export function describePruning(fixture: CurrentFixture): void {
       await store.record(verified({ media_id: 'dead' }));
       await store.settle(await claimOne(store), 'one', DEAD);
       await store.record(verified({ media_id: 'waiting' }));
-      await store.settle(await claimOne(store), 'one', waiting(clock.now() + 1000));
+      await store.settle(await claimOne(store), 'one', waiting(1000));
       await store.record(verified({ media_id: 'running' }));
       await claimOne(store);
       await store.record(verified({ media_id: 'ready' }));

@@ -115,7 +115,7 @@ export function describeRecording(fixture: CurrentFixture): void {
       await store.record(verified());
       expect(await store.event(id)).toMatchObject({ status: 'handled', deliveries: 2 });
       const again = await store.claim({ owner: 'one', limit: 1, leaseMs: 1000, maxAttempts: 3 });
-      expect(again).toEqual({ claims: [], nextDueAt: undefined });
+      expect(again).toEqual({ claims: [], dueInMs: undefined });
     });
   });
 

@@ -102,7 +102,7 @@ export function describeStarts(fixture: CurrentFixture): void {
     test('stays false, when a newer one was handled after it first ran, be it that it failed, was released or lost', async () => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified({ at: EVENT_TIME }));
-      await store.settle(await claimOne(store), 'one', waiting(clock.now() + 1000));
+      await store.settle(await claimOne(store), 'one', waiting(1000));
       await handleNewer(store);
       expect(present(await store.timeline(id, 1)).late).toBe(false);
       await clock.advance(1000);
@@ -123,9 +123,9 @@ export function describeStarts(fixture: CurrentFixture): void {
       const { id } = await store.record(verified({ at: EVENT_TIME }));
       const first = await claimOne(store);
       expect(first.late).toBe(true);
-      await store.settle(first, 'one', waiting(clock.now() + 1000));
+      await store.settle(first, 'one', waiting(1000));
       await store.replay({ ids: [newer] });
-      await store.settle(await claimOne(store), 'one', waiting(clock.now() + 9000));
+      await store.settle(await claimOne(store), 'one', waiting(9000));
       await clock.advance(1000);
       expect(await claimOne(store)).toMatchObject({ id, starts: 2, late: true });
       expect(present(await store.timeline(id, 1)).late).toBe(true);

@@ -19,7 +19,7 @@ const ends: readonly ((now: number) => Settlement)[] = [
   () => SKIPPED,
   () => DEAD,
   () => RELEASED,
-  (now) => waiting(now + 5000),
+  () => waiting(5000),
 ];
 
 const notification = fc
