@@ -55,7 +55,8 @@ export function cloneWithOwnHandlers(): Clone {
   return {
     trace: () => (existsSync(trace) ? readFileSync(trace, 'utf8') : ''),
     async run(program, ...args) {
-      const child = spawn(program, args, { cwd: directory, env: { ...process.env, ADMIN_PORT: '0' } });
+      const { TEST_SIZE: _, ...env } = process.env; // what npm test runs there is what it runs here
+      const child = spawn(program, args, { cwd: directory, env: { ...env, ADMIN_PORT: '0' } });
       const exited = once(child, 'exit');
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
       const [code] = await exited;
