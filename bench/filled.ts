@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { bytesOf, versionOf as versionIn } from '../src/store/sqlite/database-facts.ts';
 import { SCHEMA_VERSION } from '../src/store/sqlite/schema.ts';
 import { fill } from './fill.ts';
 import { say } from './measure.ts';
@@ -43,10 +44,8 @@ export function removeFilled(): void {
 export function bytesAnEvent(path: string): { readonly bytes: number; readonly events: number } {
   return withDatabase(path, (db) => {
     db.pragma('wal_checkpoint(TRUNCATE)');
-    const pages = Number(db.pragma('page_count', { simple: true }));
-    const size = pages * Number(db.pragma('page_size', { simple: true }));
     const events = db.prepare<[], number>('SELECT count(*) FROM events').pluck().get() ?? 0;
-    return { bytes: size / events, events };
+    return { bytes: bytesOf(db) / events, events };
   });
 }
 
@@ -55,7 +54,7 @@ function directoryOf(events: number): string {
 }
 
 function versionOf(path: string): unknown {
-  return withDatabase(path, (db) => db.pragma('user_version', { simple: true }));
+  return withDatabase(path, versionIn);
 }
 
 function withDatabase<T>(path: string, work: (db: Database.Database) => T): T {

@@ -185,17 +185,17 @@ export class Dispatcher {
 
   /** Releases events that were claimed and not started. */
   #giveBack(claims: readonly Claim[]): void {
-    for (const claim of claims) {
-      const running: Running = {
-        claim,
-        abort: new AbortController(),
-        isAtWork: false,
-        done: Promise.resolve(),
-      };
-      this.#running.add(running);
-      const settlement = { status: 'pending', outcome: 'interrupted', isUnstarted: true } as const;
-      running.done = this.#untilStored(claim, settlement).then(() => void this.#running.delete(running));
-    }
+    const settlement = { status: 'pending', outcome: 'interrupted', isUnstarted: true } as const;
+    for (const claim of claims) this.#keep(claim, false, () => this.#untilStored(claim, settlement));
+  }
+
+  /** Keeps a leased event until what is done with it has ended: a stop waits for that. */
+  #keep(claim: Claim, isAtWork: boolean, work: (running: Running) => Promise<unknown>): void {
+    const running: Running = { claim, abort: new AbortController(), isAtWork, done: Promise.resolve() };
+    this.#running.add(running);
+    running.done = work(running)
+      .then(() => {})
+      .finally(() => this.#running.delete(running));
   }
 
   async #endWithin(ms: number): Promise<void> {
@@ -245,15 +245,8 @@ export class Dispatcher {
   }
 
   #start(claim: Claim, waitedMs: number): void {
-    const running: Running = {
-      claim,
-      abort: new AbortController(),
-      isAtWork: true,
-      done: Promise.resolve(),
-    };
     this.#busy++;
-    this.#running.add(running);
-    running.done = this.#handle(running, waitedMs).finally(() => this.#running.delete(running));
+    this.#keep(claim, true, (running) => this.#handle(running, waitedMs));
   }
 
   async #handle(running: Running, waitedMs: number): Promise<void> {

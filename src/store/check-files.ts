@@ -2,13 +2,13 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { inMib, MIB } from '../base/size-text.ts';
 import { inspectDatabase } from './sqlite/inspect-database.ts';
 import { backupsOf, isFormer, neededFor } from './sqlite/move.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
-const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
 const SCARCE = 1024 * MIB;
 const TOO_LITTLE = 64 * MIB;
@@ -63,11 +63,11 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     }
     if (version < known) {
       const said = `${path} has schema version ${version}: the next start`;
-      const needed = Math.ceil(neededFor(statSync(path).size + logBytes) / MIB);
+      const needed = inMib(neededFor(statSync(path).size + logBytes));
       return unusable(
         warn(
           isFormer(version)
-            ? `${said} moves it into a new file of version ${known}, needs ${needed} MiB of disk for that, and keeps this one: see docs/upgrading.md`
+            ? `${said} moves it into a new file of version ${known}, needs ${needed} of disk for that, and keeps this one: see docs/upgrading.md`
             : `${said} brings it to ${known}`,
         ),
       );
@@ -127,11 +127,12 @@ export function checkBackups(path: string, found: readonly Finding[]): Finding[]
     found.some(({ check }) => check === 'events') &&
     !found.some(({ check, result }) => result === 'FAIL' && check !== 'disk');
   return backupsOf(path).map((backup) => {
-    const mib = Math.ceil(statSync(backup).size / MIB);
     const advice = isWell
       ? 'delete it, as the database is well'
       : 'keep it until the checks above are well; docs/upgrading.md says how to go back to it';
-    return findingsOf('backup').warn(`${backup} (${mib} MiB) is the database before it was moved: ${advice}`);
+    return findingsOf('backup').warn(
+      `${backup} (${inMib(statSync(backup).size)}) is the database before it was moved: ${advice}`,
+    );
   });
 }
 

@@ -1,6 +1,6 @@
 import type { EventId } from './event-id.ts';
 import type {
-  AttemptOutcome,
+  Attempt,
   EventFilter,
   StateChange,
   StateValue,
@@ -72,14 +72,8 @@ export interface ResultRow extends Queued, Progress {
 }
 
 /** The record of a start. */
-export interface AttemptRow {
+export interface AttemptRow extends Attempt {
   readonly event: number;
-  readonly replay: number;
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: string | undefined;
 }
 
 export interface TallyChange {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
+import { syncFile } from '../base/sync-file.ts';
 
 /**
  * The 32-byte key in a file beside the database; a new one gets mode 0600. The key is written to another file that is
@@ -36,7 +37,7 @@ export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boo
   } finally {
     unlinkSync(next.file);
   }
-  syncDirectory(path);
+  syncFile(dirname(path));
   return readOrMakeKeyFile(path, { mayMake: false });
 }
 
@@ -61,7 +62,7 @@ export function writeNextKey(path: string): NextKey {
     } finally {
       closeSync(opened);
     }
-    syncDirectory(path);
+    syncFile(dirname(path));
   } catch (cause) {
     rmSync(file, { force: true });
     throw new KitError('STORE_UNUSABLE', `cannot write the key file ${file}: ${messageOf(cause)}`, { cause });
@@ -88,18 +89,7 @@ export function adoptKey(file: string, path: string): void {
     // Another process that needed the key has moved it.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  syncDirectory(path);
-}
-
-/** A new name in a directory survives a loss of power only after this. */
-function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return; // Windows cannot open directories
-  const directory = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  syncFile(dirname(path));
 }
 
 function read(path: string): Buffer | undefined {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
+import { inMib } from '../../base/size-text.ts';
 import { loadConfig } from '../../config.ts';
 import type { Scrubbed } from '../../store/event-store.ts';
 import { withDatabase } from '../events/open-database.ts';
@@ -38,8 +39,7 @@ async function scrub({ json }: { readonly json?: true }): Promise<void> {
 /** Why old content is still in the files, and what to do; undefined if none is left. */
 export function whatIsLeft({ toRewrite, isLogInUse, backups }: Scrubbed): string | undefined {
   if (toRewrite > 0) {
-    const size = `${Math.ceil(toRewrite / 1024 ** 2)} MiB`;
-    return `the database (${size}) was made by an earlier version and may still hold replaced content: stop the server when it suits you`;
+    return `the database (${inMib(toRewrite)}) was made by an earlier version and may still hold replaced content: stop the server when it suits you`;
   }
   if (isLogInUse) {
     return 'the log (the file that ends in -wal) still holds replaced content, because another process reads from it: wait for its end, or restart the server';

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { Arrivals } from '../arrivals.ts';
 import type { Awaitable, Entry } from '../driver.ts';
 import type { EventId } from '../event-id.ts';
 import type { ChannelPage, DoneStep, Stretch } from '../event-search.ts';
@@ -17,12 +18,11 @@ import type {
 } from '../event-store.ts';
 import { copyOf, unavailable } from '../refusals.ts';
 import { claim } from '../semantics/claiming.ts';
+import { prune } from '../semantics/pruning.ts';
 import { record, take } from '../semantics/recording.ts';
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
-import { holds, keyOf, saveStep, settle } from '../semantics/settling.ts';
-import { TakingSoon } from '../taking-soon.ts';
-import { Watch } from '../watch.ts';
+import { holds, keyOf, saveStep, settle, step } from '../semantics/settling.ts';
 import { MemoryDatabase } from './database.ts';
 import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
@@ -41,15 +41,16 @@ type Operation<I extends readonly unknown[], O> = (database: MemoryDatabase, ...
 export class MemoryStore implements EventStore {
   readonly #clock: Clock;
   readonly #database: MemoryDatabase;
-  readonly #watch: Watch;
-  readonly #takingSoon: TakingSoon;
+  readonly #arrivals: Arrivals;
   #isClosed = false;
 
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
     this.#clock = clock;
     this.#database = database;
-    this.#watch = new Watch(clock, () => this.#do('lastPlace', lastPlace));
-    this.#takingSoon = new TakingSoon(clock, () => this.#do('take', ({ tables }) => take(tables)));
+    this.#arrivals = new Arrivals(clock, {
+      lastPlace: () => this.#do('lastPlace', lastPlace),
+      take: () => this.#do('take', ({ tables }) => take(tables)),
+    });
   }
 
   /** One transaction. What goes in is copied at once, as for a store on a thread. */
@@ -64,19 +65,11 @@ export class MemoryStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    this.#takingSoon.recorded();
-    return this.#told(this.#do('record', recordOne, { ...notification, receivedAt }));
-  }
-
-  /** Tells who watches, if something new was recorded. */
-  async #told<R extends Recorded | undefined>(recording: Promise<R>): Promise<R> {
-    const recorded = await recording;
-    if (recorded?.status === 'accepted') this.#watch.tell();
-    return recorded;
+    return this.#arrivals.of(this.#do('record', recordOne, { ...notification, receivedAt }));
   }
 
   watch(listener: () => void) {
-    return this.#watch.listen(listener);
+    return this.#arrivals.watch(listener);
   }
 
   claim(request: ClaimRequest) {
@@ -96,7 +89,7 @@ export class MemoryStore implements EventStore {
   }
 
   step(id: EventId, name: string) {
-    return this.#do('step', ({ rows, tables }) => tables.steps([{ event: rows.placeOf(id) ?? 0, name }])[0]);
+    return this.#do('step', ({ tables }, asked) => step(tables, asked), { id, name });
   }
 
   holds(claim: Claim, owner: string) {
@@ -240,20 +233,11 @@ export class MemoryStore implements EventStore {
   }
 
   admit(token: string) {
-    this.#takingSoon.recorded();
-    return this.#told(this.#do('admit', entries.admit, token));
+    return this.#arrivals.of(this.#do('admit', entries.admit, token));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
-    return this.#do(
-      'prune',
-      ({ tables }, ids) => {
-        const events = tables.prunable(handledBefore, limit, ids);
-        tables.empty(events);
-        return events.length;
-      },
-      among,
-    );
+    return this.#do('prune', ({ tables }, step) => prune(tables, step), { handledBefore, limit, among });
   }
 
   async clock() {
@@ -267,8 +251,7 @@ export class MemoryStore implements EventStore {
 
   async close() {
     this.#isClosed = true;
-    this.#watch.stop();
-    this.#takingSoon.stop();
+    this.#arrivals.stop();
     await this.#database.idle();
   }
 }

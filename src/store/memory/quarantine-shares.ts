@@ -1,3 +1,5 @@
+import { LARGE, OF_SMALL } from '../semantics/quarantine-room.ts';
+
 /** An entry, as far as the shares of webhooks and networks go. */
 interface Entry {
   readonly webhookId: string;
@@ -12,11 +14,6 @@ interface Group {
   readonly name: string;
   readonly bytes: number;
 }
-
-/** A webhook or network that holds this part of the whole is large; all others are small. */
-const LARGE = 1 / 8;
-/** The part that all small ones together may take from large ones. */
-const OF_SMALL = 1 / 4;
 
 const sizeOf = (entries: readonly Pick<Entry, 'bytes'>[]) =>
   entries.reduce((sum, { bytes }) => sum + bytes, 0);

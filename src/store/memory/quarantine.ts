@@ -1,6 +1,7 @@
 import type { QuarantineSummary, WaitingWebhook } from '../event-search.ts';
 import type { Kept, QuarantinePage, Recorded } from '../event-store.ts';
 import { networkOf } from '../quarantine-keys.ts';
+import { bytesOf, MOST_TO_MAKE_ROOM, PAGE, PAGE_BYTES } from '../semantics/quarantine-room.ts';
 import { recordAgain } from '../semantics/recording.ts';
 import type { Quarantined, ToQuarantine, Unproven } from '../stored.ts';
 import type { MemoryDatabase } from './database.ts';
@@ -8,13 +9,6 @@ import { givesWay } from './quarantine-shares.ts';
 import { byText, type Rows, type Waiting } from './rows.ts';
 
 type Database = Pick<MemoryDatabase, 'rows'>;
-
-const BYTES_A_ROW = 512;
-/** How many entries give way to one at most. */
-const MOST_TO_MAKE_ROOM = 200;
-/** A page has at most so many entries and bytes, but at least one entry. */
-const PAGE = 500;
-const PAGE_BYTES = 1024 * 1024;
 
 function entriesOf(rows: Rows): Waiting[] {
   return rows.quarantine.all().sort((one, other) => one.place - other.place);
@@ -67,11 +61,6 @@ function makeRoom(rows: Rows, arriving: Waiting, maxBytes: number): Waiting[] {
     if (entry && entry !== arriving) rows.quarantine.delete(entry.token);
   }
   return lost;
-}
-
-function bytesOf({ token, body, source, webhookId, kind, siteId, resource }: ToQuarantine): number {
-  const texts = [token, body, source, webhookId, webhookId, webhookId, webhookId, kind, siteId, resource];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), BYTES_A_ROW);
 }
 
 function sizeOf(entries: readonly Waiting[]): number {

@@ -70,10 +70,10 @@ export function overview({ rows }: Database): Overview {
   );
   return {
     tallies: [...tallies]
-      .sort(([one], [other]) => byText(one, other))
       .flatMap(([, [first, ...others]]) =>
         first ? [{ kind: first.kind, status: first.status, events: 1 + others.length }] : [],
-      ),
+      )
+      .sort((one, other) => byText(one.kind, other.kind) || byText(one.status, other.status)),
     oldestPendingAt: oldest?.receivedAt,
     quarantined: rows.quarantine.size,
     quarantineLost: rows.counters.get('lost') ?? 0,

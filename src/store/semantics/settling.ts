@@ -1,4 +1,5 @@
 import type { EventTables, Lease } from '../driver.ts';
+import type { EventId } from '../event-id.ts';
 import type { DoneStep } from '../event-search.ts';
 import type { Claim, Settlement } from '../event-store.ts';
 import { endStarts } from './ending.ts';
@@ -55,6 +56,16 @@ export async function settle(tables: EventTables, settlings: readonly Settling[]
 export async function holds(tables: EventTables, holding: Holding): Promise<boolean> {
   const [lease] = await held(tables, [holding]);
   return lease !== undefined;
+}
+
+/** The stored result of a step; undefined if there is none. */
+export async function step(
+  tables: EventTables,
+  { id, name }: { readonly id: EventId; readonly name: string },
+): Promise<Pick<DoneStep, 'result'> | undefined> {
+  const [event] = await tables.placesOf([id]);
+  const [stored] = event === undefined ? [] : await tables.steps([{ event, name }]);
+  return stored;
 }
 
 /** Stores the result of a step under a lease, unless there is one. @returns the stored result */

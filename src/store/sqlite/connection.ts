@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { openReader, openWriter } from './open-sqlite.ts';
 import type { Batch, Operations, Replies } from './protocol.ts';
-import { attempt, batchWriter, type Operate } from './write-batch.ts';
+import { attempt, batchWriter, type Operate, oneByOne } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
@@ -24,12 +24,11 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
   const operate = bind(db, operations);
-  const each = async (batch: Batch): Promise<Replies> => {
-    const replies: Replies[number][] = [];
-    for (const one of batch) replies.push(...(await attempt(() => operate([one]))));
-    return replies;
-  };
-  return { run: mode === 'write' ? batchWriter(db, path, operate) : each, close: () => void db.close() };
+  const run =
+    mode === 'write'
+      ? batchWriter(db, path, operate)
+      : (batch: Batch) => oneByOne(batch, (one) => attempt(() => operate([one])));
+  return { run, close: () => void db.close() };
 }
 
 /** Requests of one name that follow each other are done together, where the operation can do that. */

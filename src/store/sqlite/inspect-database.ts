@@ -1,3 +1,4 @@
+import { versionOf } from './database-facts.ts';
 import { openReader } from './open-sqlite.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
@@ -21,7 +22,7 @@ const MOST_PROBLEMS = 3;
 export function inspectDatabase(path: string): Inspection {
   const db = openReader(path);
   try {
-    const version = Number(db.pragma('user_version', { simple: true }));
+    const version = versionOf(db);
     const found = db.prepare<[], string>(`PRAGMA quick_check(${MOST_PROBLEMS})`).pluck().all();
     return { version, known: SCHEMA_VERSION, problems: found.filter((text) => text !== 'ok') };
   } finally {

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { versionOf } from './database-facts.ts';
 
 /** How long other programs may take to end, and how long each try waits for them. */
 const WAIT_MS = 5000;
@@ -56,11 +57,6 @@ function lockIf(file: string, isWanted: (version: number) => boolean): Database.
   }
   db.close();
   return undefined;
-}
-
-/** The version of a database's schema. */
-export function versionOf(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Whether another connection keeps this one out. */

@@ -3,7 +3,6 @@ import {
   chownSync,
   closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   readdirSync,
@@ -17,15 +16,17 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { inMib, MIB } from '../../base/size-text.ts';
+import { syncFile } from '../../base/sync-file.ts';
 import { visible } from '../../base/visible.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
-import { lockAlone, movingOf, versionOf } from './lock-alone.ts';
+import { bytesOf, versionOf } from './database-facts.ts';
+import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
 import { ZEROED } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';
 
-const MIB = 1024 * 1024;
 /** What the new file takes of the disk at most, for each byte of the former one, and beside that. */
 const NEW_FOR_FORMER = 1.2;
 const EXTRA_BYTES = 16 * MIB;
@@ -104,10 +105,6 @@ function move(db: Database.Database, file: string): void {
   say(
     `moved ${file}: delete the former database ${backup} (${inMib(bytes)}) once npx hookkit doctor finds nothing wrong`,
   );
-}
-
-function bytesOf(db: Database.Database): number {
-  return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
 }
 
 function checkRoom(file: string, moving: string, bytes: number): void {
@@ -230,10 +227,6 @@ function say(text: string): void {
   process.stderr.write(visible(`${text}\n`));
 }
 
-function inMib(bytes: number): string {
-  return `${Math.ceil(bytes / MIB)} MiB`;
-}
-
 /** The name, or the same with a number if another backup has it. */
 function freeName(name: string, file: string): string {
   const { dev, ino } = statSync(file);
@@ -263,15 +256,4 @@ export function finishMove(path: string): void {
   const version = versionOf(db);
   db.close();
   if (version === SCHEMA_VERSION) renameSync(moving, path);
-}
-
-/** Waits until a file, or the names in a directory, are on disk. */
-function syncFile(path: string): void {
-  if (process.platform === 'win32' && statSync(path).isDirectory()) return; // Windows cannot open directories
-  const opened = openSync(path, 'r');
-  try {
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
 }

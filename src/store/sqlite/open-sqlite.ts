@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { isBeingMoved, isBusy, movedByAnother, versionOf } from './lock-alone.ts';
+import { versionOf } from './database-facts.ts';
+import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
 import { markZeroed } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';

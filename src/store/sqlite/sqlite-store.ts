@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { Arrivals } from '../arrivals.ts';
 import type { EventId } from '../event-id.ts';
 import type { ChannelPage, DoneStep, Stretch } from '../event-search.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   EventStore,
   Page,
   QuarantinePage,
-  Recorded,
   ReplayOptions,
   Scrubbed,
   Settlement,
@@ -21,8 +21,6 @@ import type {
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import type { Ready, Reset } from '../semantics/replaying.ts';
 import { keyOf } from '../semantics/settling.ts';
-import { TakingSoon } from '../taking-soon.ts';
-import { Watch } from '../watch.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
 import type { writes } from './operations/writes.ts';
@@ -63,8 +61,7 @@ export class SqliteStore implements EventStore {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #timeOfCommit: () => number;
-  readonly #watch: Watch;
-  readonly #takingSoon: TakingSoon;
+  readonly #arrivals: Arrivals;
 
   private constructor(
     { write, read, vault }: { write: Writer; read: Reader; vault: Vault },
@@ -76,8 +73,10 @@ export class SqliteStore implements EventStore {
     this.#vault = vault;
     this.#clock = clock;
     this.#timeOfCommit = timeOfCommit;
-    this.#watch = new Watch(clock, () => write.request('lastPlace', undefined));
-    this.#takingSoon = new TakingSoon(clock, () => write.request('take', undefined));
+    this.#arrivals = new Arrivals(clock, {
+      lastPlace: () => write.request('lastPlace', undefined),
+      take: () => write.request('take', undefined),
+    });
   }
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
@@ -116,19 +115,11 @@ export class SqliteStore implements EventStore {
   }
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    this.#takingSoon.recorded();
-    return this.#told(this.#write.request('record', { ...notification, receivedAt }));
-  }
-
-  /** Tells who watches, if something new was recorded. */
-  async #told<R extends Recorded | undefined>(recording: Promise<R>): Promise<R> {
-    const recorded = await recording;
-    if (recorded?.status === 'accepted') this.#watch.tell();
-    return recorded;
+    return this.#arrivals.of(this.#write.request('record', { ...notification, receivedAt }));
   }
 
   watch(listener: () => void) {
-    return this.#watch.listen(listener);
+    return this.#arrivals.watch(listener);
   }
 
   claim(request: ClaimRequest) {
@@ -307,8 +298,7 @@ export class SqliteStore implements EventStore {
   }
 
   admit(token: string) {
-    this.#takingSoon.recorded();
-    return this.#told(this.#write.request('admit', token));
+    return this.#arrivals.of(this.#write.request('admit', token));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {
@@ -331,8 +321,7 @@ export class SqliteStore implements EventStore {
   }
 
   async close() {
-    this.#watch.stop();
-    this.#takingSoon.stop();
+    this.#arrivals.stop();
     // The last connection to close moves the log into the file and removes it. A reading connection may not do that.
     await this.#read.close();
     await this.#write.close();

@@ -53,7 +53,11 @@ function transactionOf(db: Database): <T>(work: () => Promise<T>) => Promise<T> 
   };
 }
 
-async function oneByOne(batch: Batch, run: (one: Batch[number]) => Promise<Replies>): Promise<Replies> {
+/** Does requests apart from each other, in their order. */
+export async function oneByOne(
+  batch: Batch,
+  run: (one: Batch[number]) => Promise<Replies>,
+): Promise<Replies> {
   const replies: Replies[number][] = [];
   for (const one of batch) replies.push(...(await run(one)));
   return replies;

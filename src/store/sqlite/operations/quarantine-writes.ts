@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Kept, Quarantined, Recorded, ToQuarantine } from '../../event-store.ts';
 import { networkOf, tokenDigest } from '../../quarantine-keys.ts';
+import { bytesOf, LARGE, MOST_TO_MAKE_ROOM, OF_SMALL } from '../../semantics/quarantine-room.ts';
 import { recordAgain } from '../../semantics/recording.ts';
 import { tablesOf } from '../tables/index.ts';
 
@@ -20,28 +21,14 @@ interface Group {
   readonly bytes: number;
 }
 
-/** A webhook or network that holds this part of the whole is large; there are at most eight. All others are small. */
-const LARGE = 1 / 8;
+/** How many can be large. */
 const MOST_LARGE = 8;
-/** The part that all small ones together may take from large ones. */
-const OF_SMALL = 1 / 4;
 
 const nameOf = (what: Side, { webhookId, network }: Share) => (what === 'webhook' ? webhookId : network);
 const keyOf = ({ webhookId, network }: Share): Share => ({ webhookId, network });
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
 
-/** The size of a row beside its texts: digests, numbers, its places in indexes and its part of the sums. */
-const BYTES_A_ROW = 512;
-/** How many entries give way to one at most, so that a quarantine with a lower limit than before does not stall acks. */
-const MOST_TO_MAKE_ROOM = 200;
-
 type Entry = ToQuarantine & Pick<Quarantined, 'receivedAt'>;
-
-/** The webhook's name is stored four times: in the row, in two indexes, and in the sums. */
-function bytesOf({ token, body, source, webhookId, kind, siteId, resource }: Entry): number {
-  const texts = [token, body, source, webhookId, webhookId, webhookId, webhookId, kind, siteId, resource];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), BYTES_A_ROW);
-}
 
 /** The sums: of all entries, by webhook, by network, by both, and of lost entries. */
 function sumsOf(db: Database) {

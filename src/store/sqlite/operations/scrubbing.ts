@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { bytesOf } from '../database-facts.ts';
 import { checkpoint } from './checkpoint.ts';
 import { meta, metaOrSet } from './meta.ts';
 
@@ -23,9 +24,7 @@ export function emptyLog(db: Database): () => boolean {
 export function unzeroedBytes(db: Database): () => number {
   const isZeroed = meta(db);
   return () => {
-    if (isZeroed(ZEROED)) return 0;
-    const pages = Number(db.pragma('page_count', { simple: true }));
-    return pages * Number(db.pragma('page_size', { simple: true }));
+    return isZeroed(ZEROED) ? 0 : bytesOf(db);
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { Awaitable, EventTables } from '../../driver.ts';
-import type { EventId } from '../../event-id.ts';
 import { claim } from '../../semantics/claiming.ts';
+import { prune } from '../../semantics/pruning.ts';
 import { record, take } from '../../semantics/recording.ts';
 import { makeReady, resetEvents } from '../../semantics/replaying.ts';
-import { holds, saveStep, settle } from '../../semantics/settling.ts';
+import { holds, saveStep, settle, step } from '../../semantics/settling.ts';
 import { tablesOf } from '../tables/index.ts';
 import { resetLog } from './checkpoint.ts';
 import { meta, metaOrSet, newestTime, ping, settings } from './meta.ts';
@@ -35,17 +35,6 @@ function manyOnTables<I, O>(operate: (tables: EventTables, inputs: readonly I[])
   return Object.assign(one, { many });
 }
 
-interface Step {
-  readonly id: EventId;
-  readonly name: string;
-}
-
-interface Pruning {
-  readonly handledBefore: number;
-  readonly limit: number;
-  readonly among: readonly string[] | undefined;
-}
-
 /** The operations of the writing connection. Each is made once, with its statements prepared. */
 export const writes = {
   record: manyOnTables(record),
@@ -55,22 +44,14 @@ export const writes = {
     tables.extendLeases(owner, until),
   ),
   settle: manyOnTables(settle),
-  step: onTables(async (tables, { id, name }: Step) => {
-    const [event] = await tables.placesOf([id]);
-    const [stored] = event === undefined ? [] : await tables.steps([{ event, name }]);
-    return stored;
-  }),
+  step: onTables(step),
   holds: onTables(holds),
   saveStep: onTables(saveStep),
   deleteState: onTables((tables, resource: string) => tables.removeState(resource)),
   resetEvents: onTables(resetEvents),
   makeReady: onTables(makeReady),
   lastPlace: onTables((tables) => tables.lastPlace()),
-  prune: onTables(async (tables, { handledBefore, limit, among }: Pruning) => {
-    const events = await tables.prunable(handledBefore, limit, among);
-    await tables.empty(events);
-    return events.length;
-  }),
+  prune: onTables(prune),
   addSecret,
   retireSecret,
   secrets,

@@ -1,10 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { QuarantineSummary, WaitingWebhook } from '../../event-search.ts';
 import type { Quarantined, QuarantinePage, Unproven } from '../../event-store.ts';
+import { PAGE, PAGE_BYTES } from '../../semantics/quarantine-room.ts';
 
-/** A page has at most so many entries, and at most so many bytes, but at least one entry. */
-const PAGE = 500;
-const PAGE_BYTES = 1024 * 1024;
 /** At most so many webhooks are listed: strangers can make their names up. */
 const MOST_WEBHOOKS = 500;
 

@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import { type EventId, eventId } from '../../event-id.ts';
+import type { EventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { ReplayQuery } from '../../semantics/replay-all.ts';
 import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { type Condition, conditionOf } from '../tables/filter-sql.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
+import { idOf } from '../tables/rows.ts';
 import { type Candidates, candidatesOf, NEWEST, type Start } from './candidates.ts';
 import { OLDEST, oldestFirst } from './oldest-first.ts';
 import { tallyReader } from './tallies.ts';
@@ -80,10 +81,6 @@ function named(...conditions: readonly Condition[]): { sql: string; params: obje
       .replaceAll('?', () => `:c${count++}`),
     params: Object.fromEntries(values.map((value, index) => [`c${index}`, value])),
   };
-}
-
-function idOf({ event_time, digest }: Identity): EventId {
-  return eventId(event_time, digest);
 }
 
 function startFinder(db: Database): (id: string) => Start | undefined {

@@ -25,31 +25,18 @@ export function overview(db: Database): () => Overview {
   };
 }
 
-/** Counts of events by kind and status: those that are kept, and what is not in them yet, which is little. */
+/** The rows of running events; the tallies count them as pending. */
+const RUNNING = 'lanes JOIN work ON work.event = lanes.event WHERE lanes.event IS NOT NULL';
+
+/** Counts of events by kind and status: those that are kept, with what runs, and what is not in them yet, which is little. */
 export function tallyReader(db: Database): () => Tally[] {
-  const kept = db.prepare<[], Tally>('SELECT kind, status, events FROM tallies');
-  const untaken = db.prepare<[], Tally>(
-    `SELECT kind, 'pending' AS status, count(*) AS events FROM ledger WHERE seq > ${TAKEN} GROUP BY kind`,
+  const all = db.prepare<[], Tally>(
+    `SELECT kind, status, sum(events) AS events FROM (
+       SELECT kind, status, events FROM tallies
+       UNION ALL SELECT kind, 'pending', 1 FROM ledger WHERE seq > ${TAKEN}
+       UNION ALL SELECT work.kind, 'running', 1 FROM ${RUNNING}
+       UNION ALL SELECT work.kind, 'pending', -1 FROM ${RUNNING})
+     GROUP BY kind, status HAVING sum(events) > 0 ORDER BY kind, status`,
   );
-  const running = db.prepare<[], Tally>(
-    `SELECT kind, 'running' AS status, count(*) AS events FROM lanes JOIN work ON work.event = lanes.event
-     WHERE lanes.event IS NOT NULL GROUP BY kind`,
-  );
-  return () => {
-    const runs = running.all();
-    const noLongerPending = runs.map((tally) => ({
-      ...tally,
-      status: 'pending' as const,
-      events: -tally.events,
-    }));
-    const sums = new Map<string, Tally>();
-    for (const tally of [...kept.all(), ...untaken.all(), ...runs, ...noLongerPending]) {
-      const key = JSON.stringify([tally.kind, tally.status]);
-      sums.set(key, { ...tally, events: tally.events + (sums.get(key)?.events ?? 0) });
-    }
-    return [...sums.entries()]
-      .sort(([left], [right]) => (left < right ? -1 : 1))
-      .map(([, tally]) => tally)
-      .filter(({ events }) => events > 0);
-  };
+  return () => all.all();
 }
