@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { versionOf } from './database-facts.ts';
+import { identityOf, versionOf } from './database-facts.ts';
 
 /** How long other programs may take to end, and how long each try waits for them. */
 const WAIT_MS = 5000;
@@ -16,7 +16,7 @@ export function movingOf(file: string): string {
 
 /**
  * Opens a database so that no other program can read or write it until the connection is closed.
- * @returns undefined if its version is not wanted, as after another process has moved it
+ * @returns undefined if its version is not wanted, or if another file took its place: another process has moved it
  * @throws KitError STORE_UNUSABLE if other programs have it open
  */
 export function lockAlone(
@@ -45,12 +45,14 @@ function lockIf(file: string, isWanted: (version: number) => boolean): Database.
   } finally {
     reading.close();
   }
+  const identity = identityOf(file);
   const db = connect();
   try {
     // Before the first access: then all other connections must be closed, also those that only read.
     db.pragma('locking_mode = EXCLUSIVE');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
-    if (isWanted(versionOf(db))) return db;
+    // Another process may have moved the database since it was opened: this is the former file then, under its second name.
+    if (identityOf(file) === identity && isWanted(versionOf(db))) return db;
   } catch (error) {
     db.close();
     throw error;

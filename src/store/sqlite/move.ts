@@ -20,7 +20,7 @@ import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
 import { visible } from '../../base/visible.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
-import { bytesOf, versionOf } from './database-facts.ts';
+import { bytesOf, identityOf, versionOf } from './database-facts.ts';
 import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
@@ -100,7 +100,7 @@ function move(db: Database.Database, file: string): void {
   syncFile(moving);
   syncFile(dirname(file));
   keep(file, backup);
-  renameSync(moving, file);
+  place(moving, file);
   syncFile(dirname(file));
   say(
     `moved ${file}: delete the former database ${backup} (${inMib(bytes)}) once npx hookkit doctor finds nothing wrong`,
@@ -229,11 +229,11 @@ function say(text: string): void {
 
 /** The name, or the same with a number if another backup has it. */
 function freeName(name: string, file: string): string {
-  const { dev, ino } = statSync(file);
+  const identity = identityOf(file);
   for (let number = 1; ; number++) {
     const candidate = number === 1 ? name : `${name}.${number}`;
-    const there = statSync(candidate, { throwIfNoEntry: false });
-    if (!there || (there.dev === dev && there.ino === ino)) return candidate;
+    const there = identityOf(candidate);
+    if (there === undefined || there === identity) return candidate;
   }
 }
 
@@ -248,6 +248,15 @@ function keep(file: string, backup: string): void {
   syncFile(dirname(file));
 }
 
+/** Gives the new file the name of the database, unless another process has done that while no file had it. */
+function place(moving: string, path: string): void {
+  try {
+    renameSync(moving, path);
+  } catch (error) {
+    if (existsSync(moving) || !existsSync(path)) throw error;
+  }
+}
+
 /** Ends a move that was cut short while neither file had the name of the database. */
 export function finishMove(path: string): void {
   const moving = movingOf(path);
@@ -255,5 +264,5 @@ export function finishMove(path: string): void {
   const db = new Database(moving, { readonly: true });
   const version = versionOf(db);
   db.close();
-  if (version === SCHEMA_VERSION) renameSync(moving, path);
+  if (version === SCHEMA_VERSION) place(moving, path);
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { versionOf } from './database-facts.ts';
+import { identityOf, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
 import { markZeroed } from './operations/scrubbing.ts';
@@ -44,17 +44,20 @@ export function openWriter(path: string): Database.Database {
 
 /** Connects to a database; moves a former one before. */
 function connect(path: string): Database.Database {
-  const open = () => new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  const db = open();
+  const identity = identityOf(path);
+  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    if (!isFormer(versionOf(db))) return db;
+    const version = versionOf(db);
+    // Otherwise another process has just moved it, and this is the former file.
+    const isInPlace = identityOf(path) === identity;
+    if (isInPlace && !isFormer(version)) return db;
   } catch (error) {
     db.close();
     throw isBusy(error) && isBeingMoved(path) ? movedByAnother(path) : error;
   }
   db.close();
   moveFormer(path);
-  return open();
+  return connect(path);
 }
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. */

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
+import { identityOf } from './database-facts.ts';
 import { alone, type Batch, type Replies, relaxed } from './protocol.ts';
 
 /** Does requests in their order, within a transaction or, for those that go alone, without one. */
@@ -96,12 +96,6 @@ function codeOf(error: unknown): string | undefined {
 
 /** Thrown when the files of an open database were moved or deleted. */
 class FilesMoved extends Error {}
-
-/** Tells one file from another that took its name. */
-function identityOf(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat && `${stat.dev}:${stat.ino}`;
-}
 
 /**
  * Watches the files of an open database. On Linux a file that was moved or deleted can still be written to, and the
