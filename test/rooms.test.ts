@@ -27,9 +27,11 @@ const rooms: readonly OptionalRoom[] = [
   },
   {
     room: 'mock',
-    folders: ['mock', 'cli/mock.ts', 'cli/demo', 'cli/demo.ts', 'cli/dev.ts'],
+    // The kit for tests of handlers is built on it.
+    folders: ['mock', 'testing', 'cli/mock.ts', 'cli/demo', 'cli/demo.ts', 'cli/dev.ts'],
     mounts: { 'cli/main.ts': /^ {2}(demo|dev|mock): .*\n/gm },
   },
+  { room: 'testing', folders: ['testing'], mounts: {} },
 ];
 
 const root = fileURLToPath(new URL('../', import.meta.url));

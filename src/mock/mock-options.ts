@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Poster } from '../base/poster.ts';
 import type { Delivery } from './deliveries/delivery-log.ts';
 
 /** How to start a mock provider. Everything has a default. */
@@ -30,6 +31,8 @@ export interface MockOptions {
   readonly rateLimit?: number;
   /** Told of each attempt, once it is in the log. */
   readonly onAttempt?: (delivery: Delivery) => void;
+  /** The network, without this: what sends the deliveries. */
+  readonly poster?: Pick<Poster, 'post' | 'close'>;
   /** 20000: how many deliveries the log keeps. */
   readonly keepDeliveries?: number;
 }

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import express from 'express';
 import { Listener } from '../base/listener.ts';
 import { http } from '../base/node-http.ts';
@@ -73,6 +74,13 @@ export class MockProvider {
   static async start(options: MockOptions = {}): Promise<MockProvider> {
     const mock = new MockProvider(options);
     await mock.#listen(options.port ?? mockDefaults.port, options.host ?? mockDefaults.host);
+    return mock;
+  }
+
+  /** Makes one that listens nowhere: `app` answers its requests. Its addresses begin with `http://mock.test`. */
+  static inProcess(options: MockOptions = {}): MockProvider {
+    const mock = new MockProvider(options);
+    mock.#url = 'http://mock.test';
     return mock;
   }
 
@@ -207,6 +215,11 @@ export class MockProvider {
     return this.#world.settled();
   }
 
+  /** Whether an upload is being processed, or a delivery has not ended, retries included. */
+  get isBusy(): boolean {
+    return this.#world.isBusy;
+  }
+
   /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
   reset(): void {
     this.#world.reset();
@@ -222,6 +235,13 @@ export class MockProvider {
   }
 
   async #listen(port: number, host: string): Promise<void> {
+    const server = http.createServer(this.app(host));
+    this.#listener = await Listener.start(server, { host, port, settings: 'MOCK_PORT' });
+    this.#url = this.#listener.url;
+  }
+
+  /** Answers all of its requests. @param host by which it is asked for */
+  app(host: string): RequestListener {
     const { registry, random } = this.#world;
     const own = { host, names: this.#names };
     const webhooks = webhooksApi({
@@ -241,7 +261,6 @@ export class MockProvider {
     app.use((_request, response) => {
       response.status(404).json({ error: 'not found' });
     });
-    this.#listener = await Listener.start(http.createServer(app), { host, port, settings: 'MOCK_PORT' });
-    this.#url = this.#listener.url;
+    return app;
   }
 }

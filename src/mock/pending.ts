@@ -3,6 +3,10 @@ export class Pending {
   #count = 0;
   #waiting: (() => void)[] = [];
 
+  get isAny(): boolean {
+    return this.#count > 0;
+  }
+
   begin(): void {
     this.#count++;
   }

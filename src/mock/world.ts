@@ -29,14 +29,15 @@ export class World {
   readonly #scope: ScopedClock;
   readonly #outbox = new Outbox();
   readonly #pending = new Pending();
-  readonly #poster = new Poster();
+  readonly #poster: Pick<Poster, 'post' | 'close'>;
 
   constructor(options: MockOptions) {
     const { keepDeliveries, processingMs, timeoutMs, maxAttempts, retryBaseMs } = {
       ...mockDefaults,
       ...options,
     };
-    const { clock = systemClock, seed } = options;
+    const { clock = systemClock, seed, poster = new Poster() } = options;
+    this.#poster = poster;
     this.clock = clock === systemClock ? new SkewedClock() : clock;
     this.random = new RandomStreams(seed);
     this.registry = new WebhookRegistry(this.clock, this.random.webhooks);
@@ -73,6 +74,11 @@ export class World {
   /** Resolves once every delivery has ended; on a virtual clock, once all that are due have been sent. */
   async settled(): Promise<void> {
     await (this.#isVirtual ? this.#outbox.idle() : this.#pending.none());
+  }
+
+  /** Whether an upload is being processed, or a delivery has not ended. */
+  get isBusy(): boolean {
+    return this.#pending.isAny;
   }
 
   reset(): void {

@@ -27,7 +27,7 @@ export interface PostmanNeeds {
   /** Its timers wait until the deliveries that they start have been sent. */
   readonly clock: Clock;
   readonly outbox: Outbox;
-  readonly poster: Poster;
+  readonly poster: Pick<Poster, 'post'>;
   readonly pending: Pending;
   readonly policy: RetryPolicy;
   readonly queueOf: (delivery: Delivery) => string;

@@ -28,6 +28,8 @@ import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
 import * as secrets from './secrets.ts';
 
+export { MemoryDatabase } from './database.ts';
+
 export interface MemoryOptions {
   readonly clock: Clock;
   /** one that other instances have too, as processes share a file; without it, one of its own */

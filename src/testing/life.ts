@@ -1,0 +1,209 @@
+import type { Logger } from 'pino';
+import type { MonotonicClock } from '../base/clock.ts';
+import type { Config } from '../config.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Handlers } from '../dispatch/handler.ts';
+import type { StatusesClient } from '../provider/index.ts';
+import { createReceiver } from '../receiver/app.ts';
+import { Keyring } from '../receiver/keyring.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { type CrashPoint, type PointListener, pointAfter, pointBefore } from './crash-points.ts';
+import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server.ts';
+
+export interface LifeOptions {
+  readonly config: Config;
+  readonly handlers: Handlers;
+  readonly clock: MonotonicClock;
+  readonly log: Logger;
+  /** the fallback secret of all webhooks */
+  readonly secret: string;
+  readonly onPoint: PointListener;
+  /** opens the database, as each process does for itself */
+  open(clock: MonotonicClock): Promise<EventStore>;
+  /** `ctx.statuses` of this process, which dies with it */
+  statuses(life: Life): StatusesClient | undefined;
+}
+
+/** Never resolves: what a dead process waits for. */
+const NEVER = new Promise<never>(() => {});
+
+/**
+ * One process of the receiver, from its start to its stop or its crash. After a crash nothing of it goes on: its timers are
+ * silent, and what it awaits never comes.
+ */
+export class Life {
+  /** resolves at the crash */
+  readonly crashed: Promise<void>;
+  #crash = () => {};
+  #isOver = false;
+  #underWay = 0;
+  #atWork = 0;
+  #ended = Promise.withResolvers<void>();
+  readonly #options: LifeOptions;
+  #server: LocalServer | undefined;
+  #keyring: Keyring | undefined;
+  #dispatcher: Dispatcher | undefined;
+  #store: EventStore | undefined;
+
+  private constructor(options: LifeOptions) {
+    this.#options = options;
+    this.crashed = new Promise((resolve) => {
+      this.#crash = resolve;
+    });
+  }
+
+  static async begin(options: LifeOptions): Promise<Life> {
+    const life = new Life(options);
+    await life.#begin();
+    return life;
+  }
+
+  async #begin(): Promise<void> {
+    const { config, log, secret, open } = this.#options;
+    const clock = this.#clock();
+    this.#store = await open(clock);
+    const store = this.#mortal(this.#store);
+    const keyring = new Keyring({ store, clock, fallback: secret });
+    this.#keyring = keyring;
+    await keyring.start();
+    const dispatcher = new Dispatcher({
+      store,
+      handlers: this.#handlers(),
+      clock,
+      log,
+      concurrency: config.DISPATCH_CONCURRENCY,
+      handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
+      leaseMs: config.LEASE_MS,
+      retry: {
+        maxAttempts: config.RETRY_MAX_ATTEMPTS,
+        baseMs: config.RETRY_BASE_MS,
+        capMs: config.RETRY_CAP_MS,
+        random: () => 0.5,
+      },
+      statuses: this.#options.statuses(this),
+    });
+    this.#dispatcher = dispatcher;
+    this.#server = new LocalServer(
+      createReceiver({
+        store,
+        keyring,
+        clock,
+        log,
+        webhookPath: config.WEBHOOK_PATH,
+        bodyLimit: config.BODY_LIMIT,
+        rejectLimit: config.REJECT_LIMIT,
+        quarantineMaxBytes: config.QUARANTINE_MAX_BYTES,
+        maxWaitingAcks: config.MAX_WAITING_ACKS,
+        trustProxy: 0,
+        isDraining: () => false,
+      }),
+    );
+    dispatcher.start();
+    store.watch(() => dispatcher.wakeSoon());
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether it waits for nothing but time, and for handlers. */
+  get isIdle(): boolean {
+    return this.#isOver || this.#underWay === 0;
+  }
+
+  /** How many handlers are at work. */
+  get atWork(): number {
+    return this.#isOver ? 0 : this.#atWork;
+  }
+
+  /** Resolves when the next handler has ended. */
+  get handlerEnded(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Sends a request to its public listener. @returns undefined if it dies before it answers */
+  async request(request: LocalRequest): Promise<LocalAnswer | undefined> {
+    if (this.#isOver || !this.#server) return undefined;
+    return this.during(() =>
+      Promise.race([this.#server?.request(request), this.crashed.then(() => undefined)]),
+    );
+  }
+
+  /** Counts work as under way until it ends. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#underWay++;
+    try {
+      return await work();
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  /** Tells of a point; the listener may kill the process there, and then this never resolves. */
+  async reach(point: CrashPoint | undefined): Promise<void> {
+    if (point && !this.#isOver) this.#options.onPoint(point);
+    if (this.#isOver) await NEVER;
+  }
+
+  /** Kills the process. */
+  crash(): void {
+    this.#isOver = true;
+    this.#crash();
+  }
+
+  /** Stops it in order, or lets go of what is left of it after a crash. */
+  async end(graceMs: number): Promise<void> {
+    if (!this.#isOver) await this.#dispatcher?.stop(graceMs);
+    this.#isOver = true;
+    this.#keyring?.stop();
+    await this.#store?.close();
+  }
+
+  #clock(): MonotonicClock {
+    const { clock } = this.#options;
+    return {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms, fn) =>
+        clock.after(ms, () => {
+          if (!this.#isOver) fn();
+        }),
+    };
+  }
+
+  /** The store as a process has it that may die before, during and after each call. */
+  #mortal(store: EventStore): EventStore {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name, target);
+        if (typeof method !== 'function') return method;
+        const call = (input: readonly unknown[]): unknown => Reflect.apply(method, target, input);
+        if (name === 'watch') return (...input: readonly unknown[]) => call(input);
+        return (...input: readonly unknown[]) =>
+          this.during(async () => {
+            await this.reach(pointBefore(name, input));
+            const output = await call(input);
+            await this.reach(pointAfter(name, input, output));
+            return output;
+          });
+      },
+    });
+  }
+
+  #handlers(): Handlers {
+    const entries = Object.entries(this.#options.handlers).map(([kind, handler]) => [
+      kind,
+      async (...given: readonly unknown[]) => {
+        this.#atWork++;
+        try {
+          return await (handler as (...given: readonly unknown[]) => unknown)(...given);
+        } finally {
+          this.#atWork--;
+          this.#ended.resolve();
+          this.#ended = Promise.withResolvers();
+        }
+      },
+    ]);
+    return Object.fromEntries(entries);
+  }
+}

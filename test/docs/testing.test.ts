@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { copyProgram } from '../support/program-copy.ts';
+import { size } from '../support/sizes.ts';
+
+const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
+const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+const MANY = size({ small: 20, full: 200 });
+
+let copy: string;
+
+beforeAll(() => {
+  copy = copyProgram();
+});
+afterAll(() => rmSync(copy, { recursive: true }));
+
+/** Runs tests of handlers as `npm run test:handlers` does. @returns what it printed; the error of the process if one fails */
+async function runTests(files: Readonly<Record<string, string>>): Promise<string> {
+  for (const [name, code] of Object.entries(files)) writeFileSync(join(copy, 'src/handlers', name), code);
+  const { scripts } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
+  const [program, ...args] = scripts['test:handlers'].replaceAll('"', '').split(' ');
+  expect(program).toBe('node');
+  // Node tells its tests that they are run by a test already.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const run = promisify(execFile)(process.execPath, args, { cwd: copy, env });
+  try {
+    const { stdout, stderr } = await run;
+    expect(stderr).toBe('');
+    return stdout;
+  } finally {
+    for (const name of Object.keys(files)) rmSync(join(copy, 'src/handlers', name));
+  }
+}
+
+test('the tests of docs/testing.md pass, when each is a file of src/handlers/', async () => {
+  expect(snippets).toHaveLength(3);
+  const files = Object.fromEntries(snippets.map((code, index) => [`${index}.test.ts`, code]));
+  const printed = await runTests(files);
+  expect(printed).toMatch(/tests 3\n.*suites 0\n.*pass 3\n.*fail 0\n/);
+});
+
+test('a test of handlers that fails says so, with the history of docs/testing.md, and fails the run', async () => {
+  const [, , code = ''] = snippets;
+  const byLateAlone = code.replaceAll('isNewest(ctx, event.event_time)', '!ctx.late');
+  expect(byLateAlone).not.toBe(code);
+  const failed = runTests({ 'late.test.ts': byLateAlone });
+  const { stdout } = await failed.then(
+    () => ({ stdout: 'it passed' }),
+    (error) => error,
+  );
+  const [, history = 'none'] =
+    /it is this one:\n\n```\n(.*?)```/s.exec(page.replace('\nit is', ' it is')) ?? [];
+  const lines = (text: string) => text.split('\n').map((line) => line.trim());
+  expect(lines(stdout)).toEqual(expect.arrayContaining(lines(history)));
+});
+
+test(`${MANY} tests of handlers leave no handle open: their process ends by itself`, async () => {
+  const code = `
+    import { test } from 'node:test';
+    import { testReceiver } from 'webhook-receiver-kit/testing';
+    for (let number = 0; number < ${MANY}; number++) {
+      test('media is handled ' + number, async () => {
+        await using kit = await testReceiver({ handlers: { media_created() {} } });
+        kit.provider.createMedia({ site_id: kit.site });
+        await kit.settled();
+        const { length } = await kit.events({ status: 'handled' });
+        if (length !== 1) throw new Error(length + ' handled');
+      });
+    }`;
+  const printed = await runTests({ 'many.test.ts': code });
+  expect(printed).toMatch(new RegExp(`pass ${MANY}\n`));
+});

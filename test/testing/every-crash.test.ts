@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { expect, test } from '@jest/globals';
+import { defineHandlers, type Handlers } from '../../src/index.ts';
+import { everyCrash, type KitOptions, type Scenario } from '../../src/testing/index.ts';
+
+/** Charges accounts; with a key it charges once for it, as payment services do. */
+class FakeBank {
+  readonly #keys = new Set<string>();
+  charges = 0;
+
+  charge(key?: string): string {
+    if (key === undefined || !this.#keys.has(key)) this.charges++;
+    if (key !== undefined) this.#keys.add(key);
+    return 'receipt';
+  }
+}
+
+function oneMedia(
+  charging: (bank: FakeBank) => Handlers,
+  options: Partial<KitOptions> = {},
+): Scenario<FakeBank> {
+  return async (start) => {
+    const bank = new FakeBank();
+    const kit = await start({ handlers: charging(bank), ...options });
+    await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
+    return bank;
+  };
+}
+
+const chargedOnce = (_kit: unknown, bank: FakeBank) =>
+  assert.equal(bank.charges, 1, `${bank.charges} charges`);
+
+const outside = (bank: FakeBank) =>
+  defineHandlers({
+    async media_available(_event, ctx) {
+      bank.charge();
+      await ctx.once('receipt', () => 'sent');
+    },
+  });
+
+const inStep = (bank: FakeBank) =>
+  defineHandlers({
+    async media_available(_event, ctx) {
+      await ctx.once('charge', () => bank.charge());
+    },
+  });
+
+const withKey = (bank: FakeBank) =>
+  defineHandlers({
+    async media_available(_event, ctx) {
+      await ctx.once('charge', () => bank.charge(ctx.id));
+    },
+  });
+
+test('a charge outside ctx.once is found, with the crash that shows it', async () => {
+  const found = everyCrash(oneMedia(outside), chargedOnce);
+  await expect(found).rejects.toMatchObject({
+    message: expect.stringContaining(
+      'a crash before step receipt breaks the check.\n' +
+        'To see it alone: everyCrash(scenario, check, { only: "before step receipt" })\n' +
+        '2 charges',
+    ),
+    cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
+  });
+  await expect(everyCrash(oneMedia(outside), chargedOnce, { only: 'before step receipt' })).rejects.toThrow(
+    '2 charges',
+  );
+});
+
+test('a step that is not idempotent is found, unless its scenario excepts that', async () => {
+  await expect(everyCrash(oneMedia(inStep), chargedOnce)).rejects.toThrow('a crash between step charge');
+  const points = await everyCrash(oneMedia(inStep), chargedOnce, { except: ['between step'] });
+  expect(points).not.toContain('between step charge');
+});
+
+test.each(['memory', 'sqlite'] as const)(
+  'a handler that gives its key away survives every crash, over %s',
+  async (store) => {
+    expect(await everyCrash(oneMedia(withKey, { store }), chargedOnce)).toEqual([
+      'before record media_available',
+      'after record media_available',
+      'after claim media_available',
+      'before step charge',
+      'between step charge',
+      'after step charge',
+      'before settle media_available',
+      'after settle media_available',
+    ]);
+  },
+);
+
+test('a counter of its own counts twice, when its process dies; one in ctx.state does not', async () => {
+  const counting =
+    (isState: boolean): Scenario<Map<string, number>> =>
+    async (start) => {
+      const counts = new Map<string, number>();
+      const handlers = defineHandlers({
+        media_updated({ media_id }, ctx) {
+          if (isState) ctx.state.set('count', 1 + Number(ctx.state.get('count') ?? 0));
+          else counts.set(media_id, 1 + (counts.get(media_id) ?? 0));
+        },
+      });
+      const kit = await start({ handlers });
+      await kit.deliver('media_updated', { media_id: 'm' });
+      await kit.deliver('media_updated', { media_id: 'm' });
+      return counts;
+    };
+  await expect(
+    everyCrash(counting(false), (_kit, counts) => assert.equal(counts.get('m'), 2)),
+  ).rejects.toThrow('a crash before settle media_updated');
+  const points = await everyCrash(counting(true), async (kit) =>
+    assert.deepEqual(await kit.state('media:m'), { count: 2 }),
+  );
+  expect(points).toContain('before settle media_updated #2');
+});
+
+test('a status that is scheduled again after a crash is found; with an idempotency key it is there once', async () => {
+  const announcing =
+    (isKeyed: boolean): Scenario<undefined> =>
+    async (start) => {
+      const handlers = defineHandlers({
+        async media_available(event, ctx) {
+          await ctx.once('announce', async () => {
+            const options = isKeyed ? { idempotencyKey: ctx.id } : {};
+            await ctx.statuses?.schedule({ status: event.media_id }, new Date(Date.UTC(2026, 5, 1)), options);
+          });
+        },
+      });
+      const kit = await start({ handlers });
+      await kit.deliver('media_available');
+      return undefined;
+    };
+  const announcedOnce: Parameters<typeof everyCrash>[1] = async (kit) => {
+    const { statuses } = await kit.statuses.page();
+    assert.equal(statuses.length, 1, `${statuses.length} statuses`);
+  };
+  await expect(everyCrash(announcing(false), announcedOnce)).rejects.toThrow(
+    /a crash after call POST \/api\/v1\/statuses breaks the check.*\n.*\n2 statuses/,
+  );
+  expect(await everyCrash(announcing(true), announcedOnce)).toContain('after call POST /api/v1/statuses');
+});
+
+test('a provider that delivers by itself is played through, too', async () => {
+  const seen: string[][] = [];
+  const points = await everyCrash(
+    async (start) => {
+      const kinds: string[] = [];
+      seen.push(kinds);
+      const note = (event: { readonly event: string }) => void kinds.push(event.event);
+      const kit = await start({ handlers: { media_created: note, media_available: note } });
+      kit.provider.createMedia({ site_id: kit.site });
+    },
+    async (kit) => {
+      assert.deepEqual(
+        new Set((await kit.events()).map(({ status }) => status)),
+        new Set(['handled', 'skipped']),
+      );
+    },
+  );
+  expect(points.length).toBeGreaterThan(15);
+  expect(seen).toHaveLength(points.length + 1);
+  for (const kinds of seen) expect([...new Set(kinds)]).toEqual(['media_created', 'media_available']);
+});
+
+test('what is wrong with a scenario is said', async () => {
+  const fails = () => {
+    throw new Error('no');
+  };
+  await expect(everyCrash(oneMedia(withKey), fails)).rejects.toThrow(
+    'without any crash, the check fails: no',
+  );
+  await expect(
+    everyCrash(
+      async () => {},
+      () => {},
+    ),
+  ).rejects.toThrow('it must call start(options)');
+  await expect(everyCrash(oneMedia(withKey), chargedOnce, { only: 'noon' })).rejects.toThrow(
+    'the scenario has no point "noon": it has before record media_available, ',
+  );
+  let played = 0;
+  const changing: Scenario<undefined> = async (start) => {
+    const kit = await start({ handlers: {} });
+    await kit.deliver(played++ === 0 ? 'media_created' : 'media_deleted');
+    return undefined;
+  };
+  await expect(everyCrash(changing, () => {})).rejects.toThrow('takes another way each time');
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { expect, test } from '@jest/globals';
+import { defineHandlers, type HandlerContext } from '../../src/index.ts';
+import { type Happening, matrix, type Scenario } from '../../src/testing/index.ts';
+
+type Board = Map<string, string>;
+
+const CHANNEL = { channel_id: 'c' };
+const onAndOff: Happening[] = [
+  ['channel_active', CHANNEL],
+  ['channel_idle', CHANNEL],
+];
+
+/** A board of channels. @param isNews whether an event may change it */
+function boardOf(isNews: (ctx: HandlerContext, at: string) => boolean): Scenario<Board> {
+  return async (start) => {
+    const board: Board = new Map();
+    const handlers = defineHandlers({
+      channel_active(event, ctx) {
+        if (isNews(ctx, event.event_time)) board.set(event.channel_id, 'active');
+      },
+      channel_idle(event, ctx) {
+        if (isNews(ctx, event.event_time)) board.set(event.channel_id, 'idle');
+      },
+    });
+    await start({ handlers });
+    return board;
+  };
+}
+
+const isIdle = (_kit: unknown, board: Board) =>
+  assert.equal(board.get('c'), 'idle', `it is ${board.get('c')}`);
+
+test('a board that ignores ctx.late is found, with the shortest history, as a test to paste', async () => {
+  await expect(
+    matrix(
+      onAndOff,
+      boardOf(() => true),
+      isIdle,
+    ),
+  ).rejects.toMatchObject({
+    message: expect.stringContaining(`this history breaks the check:
+
+  const kit = await testReceiver({ handlers });
+  await kit.deliver('channel_idle', { event_time: '2026-01-01T00:00:01+00:00', channel_id: 'c' });
+  await kit.handled();
+  await kit.deliver('channel_active', { event_time: '2026-01-01T00:00:00+00:00', channel_id: 'c' });
+  await kit.handled();
+  await kit.settled();
+  // and your check
+
+it is active`),
+    cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
+  });
+});
+
+test('a board that goes by ctx.late alone is found: an event that was not late at first may run again when it is', async () => {
+  await expect(
+    matrix(
+      onAndOff,
+      boardOf((ctx) => !ctx.late),
+      isIdle,
+    ),
+  ).rejects.toThrow(/kit\.failNext\(\);\n.*channel_active(.*\n)*it is active/);
+});
+
+test('a board that remembers the newest event in ctx.state is right in every history', async () => {
+  const isNewest = (ctx: HandlerContext, at: string) => {
+    if (String(ctx.state.get('newest') ?? '') > at) return false;
+    ctx.state.set('newest', at);
+    return true;
+  };
+  expect(
+    await matrix([...onAndOff, ['channel_created', CHANNEL]], boardOf(isNewest), isIdle, { random: 40 }),
+  ).toBe(88);
+});
+
+test('a counter of its own counts duplicates of a failure; one in ctx.state does not', async () => {
+  const updates: Happening[] = [
+    ['media_updated', { media_id: 'm' }],
+    ['media_updated', { media_id: 'm' }],
+  ];
+  const counting: Scenario<{ count: number }> = async (start) => {
+    const own = { count: 0 };
+    const handlers = defineHandlers({
+      media_updated(_event, ctx) {
+        own.count++;
+        ctx.state.set('count', 1 + Number(ctx.state.get('count') ?? 0));
+      },
+    });
+    await start({ handlers });
+    return own;
+  };
+  await expect(matrix(updates, counting, (_kit, own) => assert.equal(own.count, 2))).rejects.toThrow(
+    'kit.failNext()',
+  );
+  await matrix(updates, counting, async (kit) => assert.deepEqual(await kit.state('media:m'), { count: 2 }), {
+    random: 20,
+  });
+});
+
+test('what only random histories show is found, and cut to what matters', async () => {
+  const failures: Scenario<{ runs: number }> = async (start) => {
+    const seen = { runs: 0 };
+    await start({ handlers: { media_created: () => void seen.runs++ } });
+    return seen;
+  };
+  const found = matrix(
+    [['media_created']],
+    failures,
+    (_kit, { runs }) => assert.ok(runs < 3, `${runs} runs`),
+    {
+      most: 5,
+      random: 200,
+      seed: 1,
+    },
+  );
+  await expect(found).rejects.toMatchObject({
+    message: expect.stringContaining('3 runs'),
+  });
+  const message = await found.then(String, String);
+  expect(message.match(/failNext/g)).toHaveLength(2);
+  expect(message.match(/kit\.deliver/g)).toHaveLength(1);
+});
+
+test('a matrix says what it cannot do, and plays no more than it is told to', async () => {
+  await expect(
+    matrix(
+      [],
+      async (start) => start({ handlers: {} }),
+      () => {},
+    ),
+  ).rejects.toThrow('one notification at least');
+  const four: Happening[] = [['media_created'], ['media_updated'], ['media_available'], ['media_deleted']];
+  const nothing: Scenario<undefined> = async (start) => void (await start({ handlers: {} }));
+  expect(await matrix(four, nothing, () => {}, { most: 10, random: 5 })).toBe(15);
+});

@@ -1,0 +1,359 @@
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { defineHandlers, type Handlers, retry, skip } from '../../src/index.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { type KitOptions, type TestReceiver, testReceiver } from '../../src/testing/index.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const MEDIA = 'UUhbHm6C';
+const started: TestReceiver[] = [];
+
+async function begin(handlers: Handlers, options: Partial<KitOptions> = {}): Promise<TestReceiver> {
+  const kit = await testReceiver({ handlers, ...options });
+  started.push(kit);
+  return kit;
+}
+
+afterEach(async () => {
+  for (const kit of started.splice(0)) await kit.stop();
+});
+
+/** Handlers of all kinds that note what they get. */
+function noting() {
+  const seen: string[] = [];
+  const handlers = Object.fromEntries(
+    [...kindNames, 'unknown'].map((kind) => [
+      kind,
+      (event: { event: string }) => void seen.push(event.event),
+    ]),
+  ) as Handlers;
+  return { seen, handlers };
+}
+
+describe.each(['memory', 'sqlite'] as const)('a receiver under test, over %s', (store) => {
+  test('handles what is delivered to it, once, and knows it when it comes again', async () => {
+    const { seen, handlers } = noting();
+    const kit = await begin(handlers, { store });
+    const taken = await kit.deliver('media_available', { media_id: MEDIA });
+    expect(taken).toEqual({ status: 'accepted', id: (await kit.event()).id });
+    expect(await kit.event()).toMatchObject({ status: 'pending', attempts: 0 });
+    await kit.settled();
+    expect(await kit.duplicate()).toEqual({ ...taken, status: 'duplicate' });
+    await kit.settled();
+    expect(seen).toEqual(['media_available']);
+    expect(await kit.event()).toMatchObject({
+      status: 'handled',
+      attempts: 1,
+      deliveries: 2,
+      resource: `media:${MEDIA}`,
+      notification: { event: 'media_available', media_id: MEDIA, site_id: kit.site },
+    });
+  });
+
+  test('retries for hours of its own time', async () => {
+    let runs = 0;
+    const handlers = defineHandlers({
+      media_updated() {
+        if (++runs < 9) throw new Error('not yet');
+      },
+    });
+    const kit = await begin(handlers, { store });
+    const before = kit.now();
+    await kit.deliver('media_updated');
+    await kit.settled();
+    expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 9 });
+    expect(kit.now() - before).toBeGreaterThan(120_000);
+    expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual([
+      ...Array(8).fill('error'),
+      'handled',
+    ]);
+  });
+
+  test('keeps the results of steps and the state, over a crash between a step and its storing', async () => {
+    const ran: string[] = [];
+    const handlers = defineHandlers({
+      async media_available(event, ctx) {
+        await ctx.once('first', () => void ran.push('first'));
+        const sum = await ctx.once('second', () => ran.push('second'));
+        ctx.state.set('sum', sum);
+        ctx.log.info({ media: event.media_id }, 'done');
+      },
+    });
+    const kit = await begin(handlers, { store });
+    kit.crashAt('second', 'between');
+    await kit.deliver('media_available', { media_id: MEDIA });
+    await kit.settled();
+    expect(await kit.event()).toMatchObject({ status: 'running' });
+    expect(await kit.steps()).toEqual({ first: undefined });
+    await expect(kit.deliver('media_updated')).rejects.toThrow('the receiver has crashed: restart()');
+    await kit.restart();
+    await kit.settled();
+    expect(ran).toEqual(['first', 'second', 'second']);
+    expect(await kit.event()).toMatchObject({ status: 'handled', starts: 2 });
+    expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual(['lost', 'handled']);
+    expect(await kit.steps()).toEqual({ first: undefined, second: 3 });
+    expect(await kit.state(`media:${MEDIA}`)).toEqual({ sum: 3 });
+    expect(kit.log().filter(({ msg }) => msg === 'done')).toMatchObject([{ media: MEDIA, attempt: 2 }]);
+  });
+
+  test.each(['before', 'after'] as const)('dies %s a step, when it is told to', async (where) => {
+    const ran: string[] = [];
+    const handlers = defineHandlers({
+      async media_available(_event, ctx) {
+        await ctx.once('step', () => void ran.push('step'));
+        ran.push('end');
+      },
+    });
+    const kit = await begin(handlers, { store });
+    kit.crashAt('step', where);
+    await kit.deliver('media_available');
+    await kit.settled();
+    expect(ran).toEqual(where === 'before' ? [] : ['step']);
+    await kit.restart();
+    await kit.settled();
+    expect(ran).toEqual(['step', 'end']);
+  });
+
+  test('takes the crash of a process at any moment, and a restart in order', async () => {
+    const { seen, handlers } = noting();
+    const kit = await begin(handlers, { store });
+    await kit.deliver('media_created');
+    await kit.crash();
+    await kit.settled();
+    expect(seen).toEqual([]);
+    await kit.restart();
+    await kit.settled();
+    await kit.deliver('media_updated');
+    await kit.restart();
+    await kit.settled();
+    expect(seen).toEqual(['media_created', 'media_updated']);
+  });
+});
+
+test('a receiver under test delivers every kind with members of its own', async () => {
+  const { seen, handlers } = noting();
+  const kit = await begin(handlers);
+  for (const kind of kindNames) await kit.deliver(kind);
+  await kit.deliverBody({
+    event: 'media_invented',
+    webhook_id: 'any',
+    site_id: 's',
+    event_time: '2026-01-01T00:00:00Z',
+  });
+  await kit.settled();
+  expect(seen.toSorted()).toEqual([...kindNames, 'media_invented'].toSorted());
+  expect((await kit.events()).map(({ status }) => status)).toEqual(Array(14).fill('handled'));
+});
+
+test('a receiver under test says what it refuses, and what it cannot do', async () => {
+  const kit = await begin({});
+  await expect(kit.event()).rejects.toThrow('there is no event');
+  await expect(kit.duplicate()).rejects.toThrow('nothing to deliver again');
+  await expect(kit.deliverBody('{"event":')).rejects.toThrow('the receiver answered 400');
+  await expect(kit.advance('soon')).rejects.toThrow('soon is no time');
+  await expect(kit.outOfOrder([['media_created']], [1])).rejects.toThrow('no notification in place 1');
+  await kit.deliver('media_created');
+  await kit.deliver('media_updated');
+  await expect(kit.event()).rejects.toThrow('there are 2 events');
+  await expect(kit.event('mjuohs00-a2e8bec396bcc7428c8a')).rejects.toThrow('there is no event mju');
+  await expect(testReceiver({ handlers: {}, settings: { LEASE_MS: 'long' } })).rejects.toThrow(
+    'settings of testReceiver has 1 mistake',
+  );
+});
+
+test('notifications that arrive out of order are late, and a board that heeds it is right', async () => {
+  const board = new Map<string, string>();
+  const late: boolean[] = [];
+  const set =
+    (state: string): NonNullable<Handlers['channel_active']> =>
+    (event, ctx) => {
+      late.push(ctx.late);
+      if (!ctx.late) board.set(event.channel_id, state);
+    };
+  const kit = await begin({ channel_active: set('active'), channel_idle: set('idle') as never });
+  await kit.outOfOrder([
+    ['channel_active', { channel_id: 'c' }],
+    ['channel_idle', { channel_id: 'c' }],
+  ]);
+  expect(late).toEqual([false, true]);
+  expect(board.get('c')).toBe('idle');
+});
+
+test('what handlers return and throw is told by their events', async () => {
+  const kit = await begin({
+    media_created: () => skip('not ours'),
+    media_updated: (_event, ctx) =>
+      ctx.attempt === 1 ? retry({ after: 7_200_000, reason: 'later' }) : undefined,
+    media_deleted() {
+      throw new Error('never');
+    },
+  });
+  const before = kit.now();
+  await kit.deliver('media_created');
+  await kit.deliver('media_updated');
+  await kit.deliver('media_deleted');
+  await kit.advance('5m');
+  expect(kit.now() - before).toBe(300_000);
+  expect((await kit.events()).map(({ status }) => status)).toEqual(['skipped', 'pending', 'pending']);
+  await kit.settled();
+  expect((await kit.events()).map(({ status, attempts }) => [status, attempts])).toEqual([
+    ['skipped', 1],
+    ['handled', 2],
+    ['dead', 12],
+  ]);
+});
+
+test('a handler that waits for real things is waited for, and one that hangs has its time-out', async () => {
+  let aborted: unknown;
+  const handlers: Handlers = {
+    async media_created() {
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    },
+    async media_updated(_event, ctx) {
+      if (ctx.attempt > 1) return;
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      aborted = ctx.signal.reason;
+    },
+  };
+  const kit = await begin(handlers, { patienceMs: 200 });
+  await kit.deliver('media_created');
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
+  await kit.deliver('media_updated');
+  await expect(kit.settled()).rejects.toThrow(
+    "the handler for media_updated of media:media001 has not ended in 200 ms: if it waits for its time-out, use advance('30000ms')",
+  );
+  await kit.advance('30s');
+  expect(aborted).toMatchObject({ name: 'TimeoutError' });
+  await kit.settled();
+  const [, updated] = await kit.events();
+  expect(updated).toMatchObject({ status: 'handled', attempts: 2 });
+  expect((await kit.attempts(updated?.id)).map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual([
+    ['timeout', 30_000],
+    ['handled', 0],
+  ]);
+});
+
+test('the provider delivers what its verbs bring about, retries included', async () => {
+  const { seen, handlers } = noting();
+  const kit = await begin(handlers);
+  const { channel_id } = kit.provider.createChannel({ site_id: kit.site });
+  kit.provider.activateChannel(channel_id);
+  kit.provider.createMedia({ site_id: kit.site });
+  await kit.settled();
+  expect(seen.toSorted()).toEqual([
+    'channel_active',
+    'channel_created',
+    'conversions_complete',
+    'media_available',
+    'media_created',
+    'thumbnail_created',
+  ]);
+  await kit.crash();
+  kit.provider.idleChannel(channel_id);
+  await kit.advance('5s');
+  await kit.restart();
+  await kit.settled();
+  expect(seen.at(-1)).toBe('channel_idle');
+  expect(kit.provider.deliveries().at(-1)).toMatchObject({ state: 'delivered' });
+  expect(kit.provider.deliveries().at(-1)?.attempts.length).toBeGreaterThan(1);
+});
+
+test('statuses that handlers schedule are at the mock, and stay scheduled when all is settled', async () => {
+  const kit = await begin({
+    async media_available(event, ctx) {
+      await ctx.once('schedule', async () => {
+        const status = await ctx.statuses?.schedule(
+          { status: event.media_id },
+          new Date(Date.UTC(2026, 5, 1)),
+        );
+        return status?.id;
+      });
+    },
+  });
+  await kit.deliver('media_available', { media_id: MEDIA });
+  await kit.settled();
+  expect(kit.statusesCalls).toMatchObject([
+    { method: 'POST', path: '/api/v1/statuses', body: { status: MEDIA }, status: 200 },
+  ]);
+  const { statuses } = await kit.statuses.page();
+  expect(statuses.map(({ id }) => id)).toEqual([(await kit.steps()).schedule]);
+});
+
+test('handlers have no ctx.statuses, when a test says so', async () => {
+  const seen: unknown[] = [];
+  const kit = await begin(
+    { media_created: (_event, ctx) => void seen.push(ctx.statuses) },
+    { statuses: false },
+  );
+  await kit.deliver('media_created');
+  await kit.settled();
+  expect(seen).toEqual([undefined]);
+});
+
+test('a recording becomes a test, with its gaps, and what was received a recording', async () => {
+  const directory = await temporaryDirectory();
+  const file = join(directory, 'recording.ndjson');
+  const first = await begin({});
+  await first.deliver('media_created', { media_id: MEDIA });
+  await first.advance('2h');
+  await first.deliver('media_deleted', { media_id: MEDIA });
+  await first.record(file);
+  expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(2);
+
+  const { seen, handlers } = noting();
+  const second = await begin(handlers);
+  const before = second.now();
+  const taken = await second.fromRecording(file);
+  await second.settled();
+  expect(seen).toEqual(['media_created', 'media_deleted']);
+  expect(second.now() - before).toBeGreaterThanOrEqual(7_200_000);
+  expect(taken.map(({ id }) => id)).toEqual((await first.events()).map(({ id }) => id));
+});
+
+test('failNext lets the next handler fail once its work is done', async () => {
+  const { seen, handlers } = noting();
+  const kit = await begin(handlers);
+  kit.failNext();
+  await kit.deliver('media_created');
+  await kit.settled();
+  expect(seen).toEqual(['media_created', 'media_created']);
+  expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual(['error', 'handled']);
+});
+
+test('a thousand notifications are handled, each once', async () => {
+  const { seen, handlers } = noting();
+  const kit = await begin(handlers);
+  for (let number = 0; number < 1000; number++)
+    await kit.deliver('media_updated', { media_id: `m${number % 50}` });
+  await kit.settled();
+  expect(seen).toHaveLength(1000);
+  expect(await kit.events({ status: 'handled' })).toHaveLength(1000);
+});
+
+test('nothing is left behind in the temporary directory, when receivers over files were stopped', async () => {
+  const files = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('hookkit-test-'));
+  const before = await files();
+  const kit = await testReceiver({ handlers: {}, store: 'sqlite' });
+  expect(await files()).toHaveLength(before.length + 1);
+  await kit.deliver('media_created');
+  await kit.stop();
+  expect(await files()).toEqual(before);
+});
+
+test('a misspelt kind, a member that the kind has not, and a wrong value are type errors', () => {
+  const mistakes = async (kit: TestReceiver) => {
+    // @ts-expect-error no such kind
+    await kit.deliver('media_availble');
+    // @ts-expect-error a media has no channel
+    await kit.deliver('media_available', { channel_id: 'c' });
+    // @ts-expect-error ids are texts
+    await kit.deliver('media_available', { media_id: 7 });
+    // @ts-expect-error no such place
+    kit.crashAt('step', 'during');
+  };
+  expect(mistakes).toBeInstanceOf(Function);
+});
