@@ -48,10 +48,45 @@ export interface HandlerContext {
 /** Takes one event. It may be called again for the same event, never for two events of one resource at once. */
 export type Handler<E> = (event: E, ctx: HandlerContext) => Outcome | void | Promise<Outcome | void>;
 
-/** One handler a kind; `unknown` takes the kinds that are not in the list. */
-export type Handlers = { readonly [K in Kind]?: Handler<NotificationOf<K>> } & {
+type EveryKind = { readonly [K in Kind]?: Handler<NotificationOf<K>> };
+
+/**
+ * One handler a kind; `unknown` takes the kinds that are not in the list. Editors show what the provider's specification says of
+ * a kind where its handler is written: of a mapped type they would not.
+ */
+export interface Handlers extends EveryKind {
+  /** Media has first been uploaded. */
+  readonly media_created?: Handler<NotificationOf<'media_created'>>;
+  /**
+   * Media is first publishable and indexed. Its thumbnail is ready; renditions of higher resolution may still be processing. It is
+   * not sent while the publish start lies ahead.
+   */
+  readonly media_available?: Handler<NotificationOf<'media_available'>>;
+  /** The thumbnail and all initial renditions are ready. Sent for the first upload only, not for a reupload of the original. */
+  readonly conversions_complete?: Handler<NotificationOf<'conversions_complete'>>;
+  /** Media is updated. */
+  readonly media_updated?: Handler<NotificationOf<'media_updated'>>;
+  /** A reupload has been initiated, and is not processed yet. conversions_complete and media_available follow when they apply. */
+  readonly media_reuploaded?: Handler<NotificationOf<'media_reuploaded'>>;
+  /** Media is deleted. */
+  readonly media_deleted?: Handler<NotificationOf<'media_deleted'>>;
+  /** A thumbnail is created. */
+  readonly thumbnail_created?: Handler<NotificationOf<'thumbnail_created'>>;
+  /** A thumbnail is deleted. */
+  readonly thumbnail_deleted?: Handler<NotificationOf<'thumbnail_deleted'>>;
+  /** A text track is created. */
+  readonly track_created?: Handler<NotificationOf<'track_created'>>;
+  /** A text track is deleted. */
+  readonly track_deleted?: Handler<NotificationOf<'track_deleted'>>;
+  /** A live channel is created. */
+  readonly channel_created?: Handler<NotificationOf<'channel_created'>>;
+  /** A live channel enters an active state. */
+  readonly channel_active?: Handler<NotificationOf<'channel_active'>>;
+  /** A live channel enters an idle state. */
+  readonly channel_idle?: Handler<NotificationOf<'channel_idle'>>;
+  /** A notification of a kind that this version does not know. */
   readonly unknown?: Handler<UnknownNotification>;
-};
+}
 
 /**
  * Gives the handlers of an object their types: a misspelt kind or a member that the kind does not have is a type error.

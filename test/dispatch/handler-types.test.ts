@@ -1,12 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hoverText } from '../support/language-server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+
+/** In characters, the path included. */
+const LONGEST_ERROR = 300;
 
 /** What handler developers write, right and wrong, each as a file of its own. */
 const snippets = {
@@ -57,6 +61,28 @@ const snippets = {
   changedEvent: `
     import { defineHandlers } from 'HANDLER';
     export const handlers = defineHandlers({ async media_available(event) { event.media_id = 'other'; } });`,
+  missingAwait: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(_event, ctx) {
+        const page = ctx.once('create page', async () => ({ url: 'https://cms.example/1' }));
+        ctx.log.info(page.url);
+      },
+    });`,
+  retryWithoutReason: `
+    import { defineHandlers, retry } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available() { return retry({ after: 1000 }); } });`,
+  skipWithoutReason: `
+    import { defineHandlers, skip } from 'HANDLER';
+    export const handlers = defineHandlers({ async media_available() { return skip(); } });`,
+  unknownUnchecked: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({ unknown(event) { event.media_id.toUpperCase(); } });`,
+  statusesUnchecked: `
+    import { defineHandlers } from 'HANDLER';
+    export const handlers = defineHandlers({
+      async media_available(event, ctx) { await ctx.statuses.schedule({ status: event.media_id }, new Date()); },
+    });`,
 };
 
 let directory: string;
@@ -100,7 +126,33 @@ describe('defineHandlers, as the compiler sees it,', () => {
     ['storedDate', 'a handler takes the stored result of a step for a Date', 'getTime'],
     ['stateOfNothing', 'a handler sets a state to undefined', 'undefined'],
     ['changedEvent', 'a handler changes the event', 'read-only'],
+    [
+      'missingAwait',
+      'a handler does not await a step',
+      "'url' does not exist on type 'Promise<{ url: string; }>'",
+    ],
+    ['retryWithoutReason', 'a retry has no reason', "Property 'reason' is missing"],
+    ['skipWithoutReason', 'a skip has no reason', 'Expected 1 arguments'],
+    [
+      'unknownUnchecked',
+      'the payload of an unknown kind is used unchecked',
+      "'event.media_id' is of type 'unknown'",
+    ],
+    ['statusesUnchecked', 'ctx.statuses may be missing', "'ctx.statuses' is possibly 'undefined'"],
   ] as const)('refuses %s, when %s, with an error that names %s', (name, _, text) => {
-    expect(errorsIn(name)).toEqual([expect.stringContaining(text)]);
+    const [error = '', ...others] = errorsIn(name);
+    expect(error).toContain(text);
+    expect(others).toEqual([]);
+    expect(error.length).toBeLessThan(LONGEST_ERROR); // a line, not a page of generics
+  });
+
+  test('says in an editor what the specification says of a kind, where its handler is written', async () => {
+    const path = join(directory, 'right.ts');
+    const text = readFileSync(path, 'utf8');
+    const lines = text.split('\n');
+    const line = lines.findIndex((one) => one.includes('async media_available'));
+    const character = 2 + (lines[line] ?? '').indexOf('media_available');
+    const shown = await hoverText(tsc, { path, text }, { line, character });
+    expect(shown).toContain('Media is first publishable and indexed.');
   });
 });
