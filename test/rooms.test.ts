@@ -32,6 +32,7 @@ const rooms: readonly OptionalRoom[] = [
     mounts: { 'cli/main.ts': /^ {2}(demo|dev|mock): .*\n/gm },
   },
   { room: 'testing', folders: ['testing'], mounts: {} },
+  { room: 'recipes', folders: ['recipes'], mounts: {} },
 ];
 
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { expect, test } from '@jest/globals';
+import { announce } from '../../src/recipes/announce.ts';
+import {
+  everyCrash,
+  type Happening,
+  matrix,
+  type Scenario,
+  type TestReceiver,
+  testReceiver,
+} from '../../src/testing/index.ts';
+import { size } from '../support/sizes.ts';
+
+const M = { media_id: 'UUhbHm6C' };
+const FAR = new Date(Date.UTC(2026, 11, 24));
+const HISTORIES = { random: size({ small: 15, full: 1000 }), most: size({ small: 30, full: 1000 }) };
+const LEAD_MS = 6 * 60_000;
+
+/** The scheduled statuses of the user, the first one first: their texts, and how long from now. */
+async function scheduled(kit: TestReceiver) {
+  const { statuses } = await kit.statuses.page();
+  return statuses
+    .toReversed()
+    .map(({ params, scheduled_at }) => [params.text, Date.parse(scheduled_at ?? '') - kit.now()]);
+}
+
+const scheduling =
+  (happened: readonly Happening[]): Scenario<undefined> =>
+  async (start) => {
+    const kits: TestReceiver[] = [];
+    const kit = await start({ handlers: announce({ now: () => kits[0]?.now() ?? 0 }) });
+    kits.push(kit);
+    await kit.statuses.schedule({ status: `Out now: ${M.media_id}!` }, FAR);
+    for (const [kind, members] of happened)
+      await kit.deliver<'media_created'>(kind as 'media_created', members);
+    return undefined;
+  };
+
+async function begin(): Promise<TestReceiver> {
+  const kits: TestReceiver[] = [];
+  const kit = await testReceiver({ handlers: announce({ now: () => kits[0]?.now() ?? 0 }) });
+  kits.push(kit);
+  return kit;
+}
+
+test('the status about a media comes forward, when the media is available; the others stay', async () => {
+  await using kit = await begin();
+  for (const text of ['about another', 'Out now: UUhbHm6C!', 'about UUhbHm6CC'])
+    await kit.statuses.schedule({ status: text }, FAR);
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  const [first, second, third] = await scheduled(kit);
+  expect(second).toEqual(['Out now: UUhbHm6C!', expect.any(Number)]);
+  expect(Math.abs(Number(second?.[1]) - LEAD_MS)).toBeLessThan(1000);
+  for (const one of [first, third]) expect(Number(one?.[1])).toBeGreaterThan(LEAD_MS * 10);
+});
+
+test('it is found among hundreds, over all pages, and the rate limit is waited for', async () => {
+  await using kit = await begin();
+  await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, FAR);
+  // 25 a day is the most that may be scheduled.
+  for (let number = 0; number < 90; number++)
+    await kit.statuses.schedule(
+      { status: `other ${number}` },
+      new Date(FAR.getTime() + 86_400_000 * (1 + Math.floor(number / 20))),
+    );
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  const lists = kit.statusesCalls.filter(({ method }) => method === 'GET');
+  expect(lists.length).toBeGreaterThan(2);
+  expect(kit.statusesCalls.at(-1)).toMatchObject({ method: 'PUT', status: 200 });
+  expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
+});
+
+test('it is cancelled, when the media is deleted, wherever the process dies and in whatever order', async () => {
+  const happened: Happening[] = [
+    ['media_available', M],
+    ['media_deleted', M],
+  ];
+  const none = async (kit: TestReceiver) => assert.deepEqual(await scheduled(kit), []);
+  await everyCrash(scheduling(happened), none);
+  await matrix(happened, scheduling([]), none, HISTORIES);
+});
+
+test('it comes forward once, wherever the process dies', async () => {
+  await everyCrash(scheduling([['media_available', M]]), async (kit) => {
+    const [first, ...others] = await scheduled(kit);
+    assert.deepEqual(others, []);
+    assert.ok(Number(first?.[1]) <= LEAD_MS, `it is ${first?.[1]} ms ahead`);
+  });
+});
+
+test('a media that no status is about is skipped, and so is one whose status is out soon anyway', async () => {
+  await using kit = await begin();
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({
+    status: 'skipped',
+    lastError: expect.stringContaining('no scheduled status is about it'),
+  });
+  await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, new Date(kit.now() + LEAD_MS - 30_000));
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  expect((await kit.events()).at(-1)).toMatchObject({
+    status: 'skipped',
+    lastError: expect.stringContaining('is out by then anyway'),
+  });
+});
+
+test('without the statuses API the event is dead, with what to do', async () => {
+  await using kit = await testReceiver({ handlers: announce(), statuses: false });
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({
+    status: 'dead',
+    lastError: 'set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event',
+  });
+});
