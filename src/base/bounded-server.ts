@@ -34,10 +34,15 @@ const refuseExpectation: RequestListener = (_req, res) => {
   res.writeHead(417).end();
 };
 
+/** How long the headers of a request may be, in bytes: the token holds the whole body in base64. */
+export function largestHead(bodyLimit: number): number {
+  return Math.ceil((bodyLimit * 4) / 3) + OTHER_HEADERS;
+}
+
 /** An HTTP server that drops clients that are too slow, and bounds the memory that all of them together occupy. */
 export function boundedServer(app: RequestListener, options: BoundedServerOptions): Server {
-  // The token holds the whole body in base64: with Node's 16 KiB a large body could never be verified.
-  const maxHeaderSize = Math.ceil((options.bodyLimit * 4) / 3) + OTHER_HEADERS;
+  // With Node's 16 KiB a large body could never be verified.
+  const maxHeaderSize = largestHead(options.bodyLimit);
   const wholeRequest = maxHeaderSize + options.bodyLimit;
   const inFlight = new InFlight({
     mostUnfinished: Math.max(MOST_UNFINISHED, wholeRequest),

@@ -72,3 +72,17 @@ export function pointAfter(
   const pointOf = after[name as keyof EventStore] as AnyPoint;
   return pointOf?.(input, output);
 }
+
+/** All places at which a process may die. */
+export const PLACES: readonly CrashPlace[] = [
+  'before record',
+  'after record',
+  'after claim',
+  'before step',
+  'between step',
+  'after step',
+  'before call',
+  'after call',
+  'before settle',
+  'after settle',
+];

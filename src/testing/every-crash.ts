@@ -1,4 +1,4 @@
-import type { CrashPlace, CrashPoint } from './crash-points.ts';
+import { type CrashPlace, type CrashPoint, PLACES } from './crash-points.ts';
 import { type CrashPlan, type KitOptions, TestReceiver } from './test-receiver.ts';
 
 /** Starts the receiver of a scenario, in place of `testReceiver`. */
@@ -19,6 +19,8 @@ export interface EveryCrashOptions {
    * nobody knows whether it ran
    */
   readonly except?: readonly CrashPlace[];
+  /** whether events may end as dead; without it, that breaks the check */
+  readonly mayDie?: boolean;
   /** plays only this point, by the name that an error gives it */
   readonly only?: string;
 }
@@ -45,8 +47,12 @@ type PointName = string;
 export async function everyCrash<W>(
   scenario: Scenario<W>,
   check: Check<W>,
-  { except = [], only }: EveryCrashOptions = {},
+  { except = [], only, mayDie = false }: EveryCrashOptions = {},
 ): Promise<PointName[]> {
+  const odd = except.find((place) => !PLACES.includes(place));
+  if (odd !== undefined)
+    throw new TypeError(`there is no place "${odd}": the places are ${PLACES.join(', ')}`);
+  const checked = mayDie ? check : unlessDead(check);
   const learned: PointName[] = [];
   const learning = namesOf();
   const learn: CrashPlan = (point) => {
@@ -54,13 +60,14 @@ export async function everyCrash<W>(
     if (!except.includes(point.place)) learned.push(name);
     return false;
   };
-  await play(scenario, check, learn).catch((cause) => {
-    throw new Error(`without any crash, the check fails: ${textOf(cause)}`, { cause });
-  });
+  const failed = await play(scenario, checked, learn);
+  if (failed)
+    throw new Error(`without any crash, the check fails: ${failed.message}`, { cause: failed.cause });
+  if (learned.length === 0) throw new Error('the scenario brings about no event: deliver something');
   const points = only === undefined ? learned : learned.filter((name) => name === only);
   if (points.length === 0)
     throw new Error(`the scenario has no point "${only}": it has ${learned.join(', ')}`);
-  for (const name of points) await playCrash(scenario, check, name);
+  for (const name of points) await playCrash(scenario, checked, name);
   return learned;
 }
 
@@ -72,20 +79,33 @@ async function playCrash<W>(scenario: Scenario<W>, check: Check<W>, name: PointN
     isReached = true;
     return true;
   };
-  try {
-    await play(scenario, check, crash);
-  } catch (cause) {
+  const failed = await play(scenario, check, crash);
+  if (failed) {
     throw new Error(
-      `a crash ${name} breaks the check.\nTo see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(name)} })\n${textOf(cause)}`,
-      { cause },
+      `a crash ${name} breaks the check.\nTo see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(name)} })\n${failed.message}`,
+      { cause: failed.cause },
     );
   }
   if (!isReached)
     throw new Error(`the scenario takes another way each time: it did not come to "${name}" again`);
 }
 
-/** Plays a scenario to its end, and checks. */
-export async function play<W>(scenario: Scenario<W>, check: Check<W>, plan: CrashPlan): Promise<void> {
+/** A check that failed. */
+export interface Failed {
+  /** what it said, and how the events have ended that are not handled */
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+/**
+ * Plays a scenario to its end, and checks.
+ * @returns undefined if the check holds @throws the error of the scenario itself; it says nothing about the handlers
+ */
+export async function play<W>(
+  scenario: Scenario<W>,
+  check: Check<W>,
+  plan: CrashPlan,
+): Promise<Failed | undefined> {
   const started: TestReceiver[] = [];
   try {
     const world = await scenario(async (options) => {
@@ -96,10 +116,33 @@ export async function play<W>(scenario: Scenario<W>, check: Check<W>, plan: Cras
     const [kit] = started;
     if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
     for (const one of started) await one.settled();
-    await check(kit, world);
+    try {
+      await check(kit, world);
+      return undefined;
+    } catch (cause) {
+      return { message: [textOf(cause), ...(await endsOf(kit))].join('\n'), cause };
+    }
   } finally {
     for (const kit of started) await kit.stop();
   }
+}
+
+/** A line for each event that was not handled. */
+async function endsOf(kit: TestReceiver): Promise<string[]> {
+  const others = (await kit.events()).filter(({ status }) => status !== 'handled');
+  return others.map(({ kind, resource, status, attempts, lastError }) => {
+    const [first = ''] = (lastError ?? '').split('\n');
+    return `${kind} of ${resource} is ${status} after ${attempts} attempts: ${first}`;
+  });
+}
+
+/** A check that an event which ends as dead breaks, too. */
+export function unlessDead<W>(check: Check<W>): Check<W> {
+  return async (kit, world) => {
+    await check(kit, world);
+    const dead = await kit.events({ status: 'dead' });
+    if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
+  };
 }
 
 /** Names points one after the other. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
@@ -32,9 +33,8 @@ const NEVER = new Promise<never>(() => {});
  * silent, and what it awaits never comes.
  */
 export class Life {
-  /** resolves at the crash */
-  readonly crashed: Promise<void>;
-  #crash = () => {};
+  readonly #over = Promise.withResolvers<undefined>();
+  #isCrashed = false;
   #isOver = false;
   #underWay = 0;
   #atWork = 0;
@@ -47,9 +47,6 @@ export class Life {
 
   private constructor(options: LifeOptions) {
     this.#options = options;
-    this.crashed = new Promise((resolve) => {
-      this.#crash = resolve;
-    });
   }
 
   static async begin(options: LifeOptions): Promise<Life> {
@@ -97,6 +94,7 @@ export class Life {
         trustProxy: 0,
         isDraining: () => false,
       }),
+      largestHead(config.BODY_LIMIT),
     );
     dispatcher.start();
     store.watch(() => dispatcher.wakeSoon());
@@ -121,12 +119,10 @@ export class Life {
     return this.#ended.promise;
   }
 
-  /** Sends a request to its public listener. @returns undefined if it dies before it answers */
+  /** Sends a request to its public listener. @returns undefined if it is over before it answers */
   async request(request: LocalRequest): Promise<LocalAnswer | undefined> {
     if (this.#isOver || !this.#server) return undefined;
-    return this.during(() =>
-      Promise.race([this.#server?.request(request), this.crashed.then(() => undefined)]),
-    );
+    return this.during(() => Promise.race([this.#server?.request(request), this.#over.promise]));
   }
 
   /** Counts work as under way until it ends. */
@@ -142,19 +138,24 @@ export class Life {
   /** Tells of a point; the listener may kill the process there, and then this never resolves. */
   async reach(point: CrashPoint | undefined): Promise<void> {
     if (point && !this.#isOver) this.#options.onPoint(point);
-    if (this.#isOver) await NEVER;
+    if (this.#isCrashed) await NEVER;
   }
 
   /** Kills the process. */
   crash(): void {
+    this.#isCrashed = true;
+    this.#end();
+  }
+
+  #end(): void {
     this.#isOver = true;
-    this.#crash();
+    this.#over.resolve(undefined);
   }
 
   /** Stops it in order, or lets go of what is left of it after a crash. */
   async end(graceMs: number): Promise<void> {
     if (!this.#isOver) await this.#dispatcher?.stop(graceMs);
-    this.#isOver = true;
+    this.#end();
     this.#keyring?.stop();
     await this.#store?.close();
   }

@@ -23,8 +23,9 @@ export interface LocalAnswer {
 export class LocalServer {
   readonly #server;
 
-  constructor(listener: RequestListener) {
-    this.#server = http.createServer(listener);
+  /** @param maxHeaderSize in bytes; Node's default without it */
+  constructor(listener: RequestListener, maxHeaderSize?: number) {
+    this.#server = http.createServer(maxHeaderSize === undefined ? {} : { maxHeaderSize }, listener);
   }
 
   /** @throws Error if the server closes the connection without an answer */

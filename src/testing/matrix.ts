@@ -1,6 +1,6 @@
 import type { Arbitrary } from 'fast-check';
 import type { Kind } from '../notification/kinds.ts';
-import { type Check, play, type Scenario } from './every-crash.ts';
+import { type Check, type Failed, play, type Scenario, unlessDead } from './every-crash.ts';
 import type { Happening } from './notifications.ts';
 import type { TestReceiver } from './test-receiver.ts';
 
@@ -22,6 +22,8 @@ export interface MatrixOptions {
   readonly most?: number;
   /** how many random ones follow; 100 without it */
   readonly random?: number;
+  /** whether events may end as dead; without it, that breaks the check */
+  readonly mayDie?: boolean;
   /** of the random ones; another each time without it */
   readonly seed?: number;
 }
@@ -48,17 +50,19 @@ export async function matrix<W>(
   happened: readonly Happening[],
   scenario: Scenario<W>,
   check: Check<W>,
-  { most = MOST, random = RANDOM, seed }: MatrixOptions = {},
+  { most = MOST, random = RANDOM, mayDie = false, seed }: MatrixOptions = {},
 ): Promise<number> {
   if (happened.length === 0) throw new RangeError('a matrix needs one notification at least');
+  if (most + random < 1) throw new RangeError('most and random are both 0: there is no history to play');
   const timed = happened.map(atItsTime);
-  const failureOf = (history: History) => failureIn(history, { timed, scenario, check });
+  const stage = { timed, scenario, check: mayDie ? check : unlessDead(check) };
+  const failureOf = (history: History) => failureIn(history, stage);
   let played = 0;
   for (const history of inOrder(happened.length)) {
     if (played === most) break;
     played++;
-    const cause = await failureOf(history);
-    if (cause) throw broken(history, timed, cause);
+    const failed = await failureOf(history);
+    if (failed) throw broken(history, timed, failed);
   }
   const fc = await library();
   const details = await fc.check(
@@ -69,8 +73,14 @@ export async function matrix<W>(
     { numRuns: random, ...(seed !== undefined && { seed }) },
   );
   const [history] = details.counterexample ?? [];
-  const cause = history && (await failureOf(history));
-  if (history) throw broken(history, timed, cause ?? new Error('it fails now and then'));
+  const failed = history && (await failureOf(history));
+  if (history)
+    throw broken(
+      history,
+      timed,
+      failed ?? { message: 'it fails now and then', cause: details.errorInstance },
+    );
+  if (details.failed) throw details.errorInstance ?? new Error('the random histories could not be played');
   return played;
 }
 
@@ -94,11 +104,8 @@ interface Stage<W> {
   readonly check: Check<W>;
 }
 
-/** The error of the check after a history; undefined if it holds. */
-async function failureIn<W>(
-  history: History,
-  { timed, scenario, check }: Stage<W>,
-): Promise<Error | undefined> {
+/** How the check fails after a history; undefined if it holds. @throws the error of the scenario itself */
+function failureIn<W>(history: History, { timed, scenario, check }: Stage<W>): Promise<Failed | undefined> {
   const playing: Scenario<W> = async (start) => {
     const started: TestReceiver[] = [];
     const world = await scenario(async (options) => {
@@ -110,12 +117,7 @@ async function failureIn<W>(
     for (const action of kit ? history : []) await act(kit as TestReceiver, action, timed);
     return world;
   };
-  try {
-    await play(playing, check, () => false);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+  return play(playing, check, () => false);
 }
 
 async function act(kit: TestReceiver, action: Action, timed: readonly Happening[]): Promise<void> {
@@ -171,7 +173,7 @@ function randomHistory(fc: Library, count: number): Arbitrary<History> {
     });
 }
 
-function broken(history: History, timed: readonly Happening[], cause: Error): Error {
+function broken(history: History, timed: readonly Happening[], { message, cause }: Failed): Error {
   const lines = history.map((action) => {
     if (action.type === 'handled') return 'await kit.handled();';
     if (action.type === 'fail') return 'kit.failNext();';
@@ -186,7 +188,7 @@ function broken(history: History, timed: readonly Happening[], cause: Error): Er
     '// and your check',
   ];
   const pasted = test.map((line) => `  ${line}`).join('\n');
-  return new Error(`this history breaks the check:\n\n${pasted}\n\n${cause.message}`, { cause });
+  return new Error(`this history breaks the check:\n\n${pasted}\n\n${message}`, { cause });
 }
 
 /** As it stands in a source file. */

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { type Clock, type MonotonicClock, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
 import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/visible.ts';
-import { type Config, parseConfig } from '../config.ts';
+import { type Config, parseConfig, variableNames } from '../config.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -25,8 +26,11 @@ import { LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 export interface KitOptions {
-  /** what is tested */
-  readonly handlers: Handlers;
+  /**
+   * what is tested; or what makes it, called whenever the process starts: then what handlers keep in memory is gone after a
+   * crash, as it is in production
+   */
+  readonly handlers: Handlers | (() => Handlers);
   /** where events are kept: in memory, or in a file as a server has it; `memory` without it */
   readonly store?: 'memory' | 'sqlite';
   /** variables of the environment, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
@@ -114,21 +118,24 @@ export class TestReceiver {
   #current: Life | undefined;
   readonly #former: Life[] = [];
   #armed: CrashPoint | undefined;
+  readonly #stepsSeen = new Set<string>();
   #failures = 0;
+  #isStopped = false;
   #newestEvent = 0;
 
   private constructor(options: KitOptions, plan: CrashPlan | undefined, database: MemoryDatabase | string) {
     this.#options = options;
     this.#plan = plan;
     this.#database = database;
-    this.#config = parseConfig(options.settings ?? {}, 'settings of testReceiver');
+    this.#config = configOf(options);
     this.#time = new KitTime(START, {
       quiet: () => this.#quiet(),
       nextEvent: () => this.#nextEvent(),
       isAtWork: () => this.#isAtWork,
     });
     const write = (line: string) => void this.#lines.push(line);
-    this.#log = pino({ level: 'debug', base: null, ...visibleLog }, { write });
+    const timestamp = () => `,"time":${this.now()}`;
+    this.#log = pino({ level: 'debug', base: null, timestamp, ...visibleLog }, { write });
     this.provider = MockProvider.inProcess({
       clock: this.#time.punctual,
       seed: 1,
@@ -146,14 +153,29 @@ export class TestReceiver {
 
   /** @param plan kills its process at some points; without one, only `crash` and `crashAt` do */
   static async start(options: KitOptions, plan?: CrashPlan): Promise<TestReceiver> {
+    checkOptions(options);
     const isFile = options.store === 'sqlite';
     const database = isFile ? await mkdtemp(join(tmpdir(), 'hookkit-test-')) : new MemoryDatabase();
-    const kit = new TestReceiver(options, plan, database);
-    kit.#store = await kit.#open(kit.#time.clock);
-    await kit.#store.addSecret(kit.#webhook.id, kit.#webhook.secret);
-    await kit.#begin();
-    return kit;
+    try {
+      const kit = new TestReceiver(options, plan, database);
+      process.on('exit', kit.#onExit);
+      kit.#store = await kit.#open(kit.#time.clock);
+      await kit.#store.addSecret(kit.#webhook.id, kit.#webhook.secret);
+      await kit.#begin();
+      return kit;
+    } catch (error) {
+      if (typeof database === 'string') await rm(database, { recursive: true });
+      throw error;
+    }
   }
+
+  /** A process that a handler ends would take the other tests along, and its runner would say that all is well. */
+  readonly #onExit = () => {
+    if (!this.#isAtWork) return;
+    process.exitCode = 1;
+    // There is no other way to say it at the end of a process.
+    writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
+  };
 
   /** The time there, in milliseconds since the epoch. It begins with the year 2026. */
   now(): number {
@@ -208,19 +230,23 @@ export class TestReceiver {
   /** Lets time pass. @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d` */
   async advance(time: number | string): Promise<void> {
     const ms = typeof time === 'number' ? time : durationOf(time);
-    if (ms === undefined || !(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
+    if (ms === undefined || !(ms >= 0 && ms <= LONGEST_MS)) {
+      throw new RangeError(`${time} is no time: give milliseconds, or 10m, at most a hundred years`);
+    }
+    this.#checkGoing();
     await this.#time.pass(ms);
   }
 
   /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
   async handled(): Promise<void> {
+    this.#checkGoing();
     await this.#time.pass(GATHERED_MS);
     await this.#rest();
   }
 
   /**
    * Resolves when nothing is left to do: time is skipped until every event is handled, skipped or dead, and the provider has
-   * delivered everything. After a crash it resolves at once.
+   * delivered everything. While the receiver is dead, after `crash` or `crashAt`, it resolves at once: `restart` it first.
    * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`
    */
   async settled(): Promise<void> {
@@ -275,6 +301,8 @@ export class TestReceiver {
 
   /** What events left in `ctx.state`. @param resource `media:ID` or `channel:ID` */
   async state(resource: string): Promise<Readonly<Record<string, unknown>>> {
+    if (!resource.includes(':'))
+      throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
     const values = await this.#observed.state(resource);
     return Object.fromEntries(values.map(({ name, value }) => [name, JSON.parse(value)]));
   }
@@ -304,23 +332,34 @@ export class TestReceiver {
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
   crashAt(step: string, where: 'before' | 'between' | 'after'): void {
+    if (!['before', 'between', 'after'].includes(where)) {
+      throw new TypeError(`a process dies before, between or after a step, not ${where}`);
+    }
     this.#armed = { place: `${where} step`, what: step };
   }
 
   /** Starts the receiver again on the same database, after a crash or, as a deployment does, after a stop in order. */
   async restart(): Promise<void> {
+    this.#checkGoing();
     await this.#endLife();
     await this.#begin();
   }
 
-  /** Stops everything. A handler that still runs is left behind. */
+  /**
+   * Stops everything. A handler that still runs is left behind.
+   * @throws Error if a crash or a failure was to come, and none came: the test has not tried what it means to
+   */
   async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    process.off('exit', this.#onExit);
     this.provider.reset();
     await this.#endLife();
     for (const life of this.#former) await life.end(0);
     await this.#store?.close();
     await this.provider.close();
     if (typeof this.#database === 'string') await rm(this.#database, { recursive: true });
+    this.#checkTried();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -357,6 +396,20 @@ export class TestReceiver {
     await writeFile(file, lines.join(''), { mode: 0o600 });
   }
 
+  #checkGoing(): void {
+    if (this.#isStopped) throw new Error('the receiver was stopped: start another one');
+  }
+
+  #checkTried(): void {
+    if (this.#plan) return;
+    const seen = this.#stepsSeen.size > 0 ? [...this.#stepsSeen].join(', ') : 'none';
+    if (this.#armed)
+      throw new Error(
+        `crashAt: no handler came to the step "${this.#armed.what}"; the steps that came: ${seen}`,
+      );
+    if (this.#failures > 0) throw new Error('failNext: no handler has run since');
+  }
+
   get #observed(): EventStore {
     if (!this.#store) throw new Error('the receiver was not started');
     return this.#store;
@@ -389,7 +442,7 @@ export class TestReceiver {
   async #begin(): Promise<void> {
     this.#life = Life.begin({
       config: this.#config,
-      handlers: this.#failing(this.#options.handlers),
+      handlers: this.#failing(handlersOf(this.#options)),
       clock: this.#time.clock,
       log: this.#log,
       secret: SECRET,
@@ -412,6 +465,7 @@ export class TestReceiver {
 
   #onPoint(point: CrashPoint): void {
     const { place, what } = this.#armed ?? {};
+    if (point.place === 'before step') this.#stepsSeen.add(point.what);
     const isArmed = point.place === place && point.what === what;
     if (isArmed) this.#armed = undefined;
     const isPlanned = this.#plan?.(point) === true;
@@ -425,7 +479,8 @@ export class TestReceiver {
   }
 
   #failing(handlers: Handlers): Handlers {
-    const entries = Object.entries(handlers).map(([kind, handler]) => [
+    const given = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
+    const entries = given.map(([kind, handler]) => [
       kind,
       async (...given: readonly unknown[]) => {
         const returned = await (handler as (...given: readonly unknown[]) => unknown)(...given);
@@ -445,6 +500,7 @@ export class TestReceiver {
       const answer = await this.#send(body, authorization);
       if (answer?.status === 200) return JSON.parse(answer.body);
       if (answer) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+      this.#checkGoing();
       if (await this.#isCrashed()) throw new Error('the receiver has crashed: restart() starts it again');
     }
   }
@@ -511,7 +567,7 @@ export class TestReceiver {
         ({ kind, resource }) => `${kind} of ${resource}`,
       );
       throw new Error(
-        `the handler for ${running.join(', ')} has not ended in ${patienceMs} ms: if it waits for its time-out, use advance('${this.#config.HANDLER_TIMEOUT_MS}ms')`,
+        `the handler for ${running.join(', ')} has not ended in ${patienceMs} ms: if it waits for its time-out, use advance('${this.#config.HANDLER_TIMEOUT_MS + SECOND_MS}ms'); a handler that ignores ctx.signal needs 5 s more`,
       );
     }
   }
@@ -546,4 +602,38 @@ const PAGE = 500;
 
 function shown(event: StoredEvent): KitEvent {
   return { ...event, notification: event.body === undefined ? {} : JSON.parse(event.body) };
+}
+
+/** A hundred years. */
+const LONGEST_MS = 100 * 365 * 86_400_000;
+
+/** @throws TypeError on options that the compiler would refuse */
+function checkOptions(options: KitOptions): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError('testReceiver takes { handlers }');
+  if (typeof options.handlers !== 'function') handlersOf(options);
+  const { store = 'memory' } = options;
+  if (store !== 'memory' && store !== 'sqlite')
+    throw new TypeError(`store is memory or sqlite, not ${store}`);
+}
+
+/** The handlers of a process that starts. @throws TypeError on anything but handlers */
+function handlersOf({ handlers }: KitOptions): Handlers {
+  const made = typeof handlers === 'function' ? handlers() : handlers;
+  const isObject = typeof made === 'object' && made !== null;
+  if (!isObject)
+    throw new TypeError(
+      'handlers must be an object, as defineHandlers makes it, or a function that gives one',
+    );
+  const [odd] =
+    Object.entries(made).find(([, handler]) => handler !== undefined && typeof handler !== 'function') ?? [];
+  if (odd !== undefined) throw new TypeError(`the handler for ${odd} is not a function`);
+  return made;
+}
+
+/** @throws KitError CONFIG_INVALID on a value that is not valid; TypeError on a name that is none */
+function configOf({ settings = {} }: KitOptions): Config {
+  const names: readonly string[] = variableNames;
+  const odd = Object.keys(settings).filter((name) => !names.includes(name));
+  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: .env.example lists them`);
+  return parseConfig(settings, 'settings of testReceiver');
 }

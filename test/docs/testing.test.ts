@@ -36,14 +36,14 @@ async function runTests(files: Readonly<Record<string, string>>): Promise<string
 }
 
 test('the tests of docs/testing.md pass, when each is a file of src/handlers/', async () => {
-  expect(snippets).toHaveLength(3);
+  expect(snippets).toHaveLength(4);
   const files = Object.fromEntries(snippets.map((code, index) => [`${index}.test.ts`, code]));
   const printed = await runTests(files);
-  expect(printed).toMatch(/tests 3\n.*suites 0\n.*pass 3\n.*fail 0\n/);
+  expect(printed).toMatch(/tests 4\n.*suites 0\n.*pass 4\n.*fail 0\n/);
 });
 
 test('a test of handlers that fails says so, with the history of docs/testing.md, and fails the run', async () => {
-  const [, , code = ''] = snippets;
+  const code = snippets.at(-1) ?? '';
   const byLateAlone = code.replaceAll('isNewest(ctx, event.event_time)', '!ctx.late');
   expect(byLateAlone).not.toBe(code);
   const failed = runTests({ 'late.test.ts': byLateAlone });
@@ -72,4 +72,18 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
     }`;
   const printed = await runTests({ 'many.test.ts': code });
   expect(printed).toMatch(new RegExp(`pass ${MANY}\n`));
+});
+
+test('a handler that ends the process fails the run, instead of the tests that were to come', async () => {
+  const code = `
+    import { test } from 'node:test';
+    import { testReceiver } from 'webhook-receiver-kit/testing';
+    test('ends', async () => {
+      await using kit = await testReceiver({ handlers: { media_created() { process.exit(0); } } });
+      await kit.deliver('media_created');
+      await kit.settled();
+    });`;
+  await expect(runTests({ 'exit.test.ts': code })).rejects.toMatchObject({
+    stdout: expect.stringMatching(/fail 1\n/),
+  });
 });

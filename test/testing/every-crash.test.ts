@@ -162,6 +162,45 @@ test('a provider that delivers by itself is played through, too', async () => {
   for (const kinds of seen) expect([...new Set(kinds)]).toEqual(['media_created', 'media_available']);
 });
 
+test('what a handler remembers in its own memory is found, when its scenario makes it anew with each process', async () => {
+  const remembering: Scenario<FakeBank> = async (start) => {
+    const bank = new FakeBank();
+    const handlers = () => {
+      const charged = new Set<string>();
+      return defineHandlers({
+        media_available(event) {
+          if (!charged.has(event.media_id)) bank.charge();
+          charged.add(event.media_id);
+        },
+      });
+    };
+    const kit = await start({ handlers });
+    await kit.deliver('media_available');
+    return bank;
+  };
+  await expect(everyCrash(remembering, chargedOnce)).rejects.toThrow('a crash before settle media_available');
+});
+
+test('an event that ends as dead breaks the check, unless its scenario lets it, and the error says why', async () => {
+  const dying: Scenario<undefined> = async (start) => {
+    const kit = await start({
+      handlers: {
+        media_created() {
+          throw 'no money';
+        },
+      },
+      settings: { RETRY_MAX_ATTEMPTS: '2' },
+    });
+    await kit.deliver('media_created', { media_id: 'm' });
+    return undefined;
+  };
+  await expect(everyCrash(dying, () => {})).rejects.toThrow(
+    'without any crash, the check fails: events have ended as dead; { mayDie: true } lets them\n' +
+      'media_created of media:m is dead after 2 attempts: ',
+  );
+  expect((await everyCrash(dying, () => {}, { mayDie: true })).length).toBeGreaterThan(5);
+});
+
 test('what is wrong with a scenario is said', async () => {
   const fails = () => {
     throw new Error('no');
@@ -175,6 +214,19 @@ test('what is wrong with a scenario is said', async () => {
       () => {},
     ),
   ).rejects.toThrow('it must call start(options)');
+  await expect(
+    everyCrash(
+      async (start) => start({ handlers: {} }),
+      () => {},
+    ),
+  ).rejects.toThrow('the scenario brings about no event: deliver something');
+  const mistaken: Scenario<undefined> = async () => {
+    throw new Error('my own mistake');
+  };
+  await expect(everyCrash(mistaken, () => {})).rejects.toThrow(/^my own mistake$/);
+  await expect(
+    everyCrash(oneMedia(withKey), chargedOnce, { except: ['between nope' as 'between step'] }),
+  ).rejects.toThrow('there is no place "between nope"');
   await expect(everyCrash(oneMedia(withKey), chargedOnce, { only: 'noon' })).rejects.toThrow(
     'the scenario has no point "noon": it has before record media_available, ',
   );

@@ -123,6 +123,25 @@ test('what only random histories show is found, and cut to what matters', async 
   expect(message.match(/kit\.deliver/g)).toHaveLength(1);
 });
 
+test('a matrix whose events all die fails, though its check asks for nothing', async () => {
+  const throwing: Scenario<unknown> = (start) =>
+    start({
+      handlers: {
+        media_created() {
+          throw undefined;
+        },
+      },
+    });
+  await expect(matrix([['media_created']], throwing, () => {})).rejects.toThrow(
+    /events have ended as dead.*\nmedia_created of media:media001 is dead after 12 attempts/,
+  );
+  const mistaken: Scenario<undefined> = async (start) => {
+    await start({ handlers: {} });
+    throw new Error('my own mistake');
+  };
+  await expect(matrix([['media_created']], mistaken, () => {})).rejects.toThrow(/^my own mistake$/);
+});
+
 test('a matrix says what it cannot do, and plays no more than it is told to', async () => {
   await expect(
     matrix(
@@ -131,6 +150,14 @@ test('a matrix says what it cannot do, and plays no more than it is told to', as
       () => {},
     ),
   ).rejects.toThrow('one notification at least');
+  await expect(
+    matrix(
+      [['media_created']],
+      async (start) => start({ handlers: {} }),
+      () => {},
+      { most: 0, random: 0 },
+    ),
+  ).rejects.toThrow('no history to play');
   const four: Happening[] = [['media_created'], ['media_updated'], ['media_available'], ['media_deleted']];
   const nothing: Scenario<undefined> = async (start) => void (await start({ handlers: {} }));
   expect(await matrix(four, nothing, () => {}, { most: 10, random: 5 })).toBe(15);

@@ -224,7 +224,7 @@ test('a handler that waits for real things is waited for, and one that hangs has
   expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
   await kit.deliver('media_updated');
   await expect(kit.settled()).rejects.toThrow(
-    "the handler for media_updated of media:media001 has not ended in 200 ms: if it waits for its time-out, use advance('30000ms')",
+    "the handler for media_updated of media:media001 has not ended in 200 ms: if it waits for its time-out, use advance('31000ms')",
   );
   await kit.advance('30s');
   expect(aborted).toMatchObject({ name: 'TimeoutError' });
@@ -342,6 +342,103 @@ test('nothing is left behind in the temporary directory, when receivers over fil
   await kit.deliver('media_created');
   await kit.stop();
   expect(await files()).toEqual(before);
+});
+
+test('handlers that are made anew with each process have forgotten, after a crash, what they kept in memory', async () => {
+  let made = 0;
+  const runs: number[] = [];
+  const handlers = () => {
+    made++;
+    const seen = new Set<string>();
+    return defineHandlers({
+      async media_available(event, ctx) {
+        runs.push(seen.size);
+        seen.add(event.media_id);
+        await ctx.once('step', () => null);
+      },
+    });
+  };
+  const kit = await testReceiver({ handlers });
+  started.push(kit);
+  kit.crashAt('step', 'after');
+  await kit.deliver('media_available');
+  await kit.settled();
+  await kit.restart();
+  await kit.settled();
+  expect({ made, runs }).toEqual({ made: 2, runs: [0, 0] });
+});
+
+test('a notification of the largest size is taken, and a larger one refused as in production', async () => {
+  const kit = await begin({ media_created() {} }, { settings: { BODY_LIMIT: '65536' } });
+  const body = (length: number) => ({
+    event: 'media_created',
+    media_id: 'm',
+    webhook_id: 'w',
+    site_id: 's',
+    x: 'x'.repeat(length),
+  });
+  expect(await kit.deliverBody(body(65_000))).toMatchObject({ status: 'accepted' });
+  await expect(kit.deliverBody(body(66_000))).rejects.toThrow('the receiver answered 413');
+});
+
+test('what was under way when it is stopped fails, and nothing goes on after that', async () => {
+  const kit = await testReceiver({ handlers: { media_created() {} } });
+  const delivered = kit.deliver('media_created');
+  const outcome = expect(delivered).rejects.toThrow('the receiver was stopped');
+  await kit.stop();
+  await outcome;
+  for (const use of [
+    () => kit.deliver('media_created'),
+    () => kit.settled(),
+    () => kit.advance(1),
+    () => kit.restart(),
+  ])
+    await expect(use()).rejects.toThrow('the receiver was stopped: start another one');
+  await kit.stop();
+});
+
+test('a crash or failure that was to come, and did not, fails at the stop', async () => {
+  const step = await testReceiver({
+    handlers: { media_created: async (_event, ctx) => void (await ctx.once('charge', () => null)) },
+  });
+  step.crashAt('chrage', 'before');
+  await step.deliver('media_created');
+  await step.settled();
+  await expect(step.stop()).rejects.toThrow(
+    'crashAt: no handler came to the step "chrage"; the steps that came: charge',
+  );
+  const failure = await testReceiver({ handlers: {} });
+  failure.failNext();
+  await expect(failure.stop()).rejects.toThrow('failNext: no handler has run since');
+});
+
+test.each([
+  [undefined, 'testReceiver takes { handlers }'],
+  [{}, 'handlers must be an object'],
+  [{ handlers: () => undefined }, 'handlers must be an object'],
+  [{ handlers: { media_created: 'log' } }, 'the handler for media_created is not a function'],
+  [{ handlers: {}, store: 'postgres' }, 'store is memory or sqlite, not postgres'],
+  [
+    { handlers: {}, store: 'sqlite', settings: { RETRY_MAX_ATTEMPT: '1' } },
+    'there is no setting RETRY_MAX_ATTEMPT',
+  ],
+])('options that are mistaken, %j, are refused, and leave nothing behind', async (options, message) => {
+  const files = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('hookkit-test-'));
+  const before = await files();
+  await expect(testReceiver(options as KitOptions)).rejects.toThrow(message);
+  expect(await files()).toEqual(before);
+});
+
+test('what cannot be meant is refused: a resource without its kind, a place that is none, a time without end', async () => {
+  const kit = await begin({});
+  await expect(kit.state(MEDIA)).rejects.toThrow(`${MEDIA} is no resource: give media:ID`);
+  expect(() => kit.crashAt('step', 'during' as 'before')).toThrow('not during');
+  for (const time of [Number.NaN, -1, Infinity, 1e18, '-5m'])
+    await expect(kit.advance(time)).rejects.toThrow('is no time');
+  await kit.advance('3650d');
+  await kit.deliver('media_created');
+  await kit.settled();
+  expect(kit.log().map(({ time }) => Number(time) <= kit.now())).not.toContain(false);
 });
 
 test('a misspelt kind, a member that the kind has not, and a wrong value are type errors', () => {
