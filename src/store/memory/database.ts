@@ -3,12 +3,13 @@ import { messageOf } from '../../base/errors.ts';
 import type { Awaitable } from '../driver.ts';
 import { unavailable } from '../refusals.ts';
 import { memoryTables } from './memory-tables.ts';
+import { quarantineTables } from './quarantine-tables.ts';
 import { Rows } from './rows.ts';
 
 /** A database in memory. It does one transaction at a time, each in a later turn of the event loop than it was asked for. */
 export class MemoryDatabase {
   readonly rows = new Rows();
-  readonly tables = memoryTables(this.rows);
+  readonly tables = { ...memoryTables(this.rows), ...quarantineTables(this.rows) };
   #last: Promise<unknown> = Promise.resolve();
 
   /** @throws KitError STORE_UNAVAILABLE if the work fails; then everything is as it was before */

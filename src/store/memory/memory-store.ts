@@ -19,12 +19,12 @@ import type {
 import { copyOf, unavailable } from '../refusals.ts';
 import { claim } from '../semantics/claiming.ts';
 import { prune } from '../semantics/pruning.ts';
+import * as quarantine from '../semantics/quarantine.ts';
 import { record, take } from '../semantics/recording.ts';
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
 import { holds, keyOf, saveStep, settle, step } from '../semantics/settling.ts';
 import { MemoryDatabase } from './database.ts';
-import * as entries from './quarantine.ts';
 import * as readers from './readers.ts';
 import * as secrets from './secrets.ts';
 
@@ -204,36 +204,36 @@ export class MemoryStore implements EventStore {
   }
 
   quarantine(entry: ToQuarantine, maxBytes: number) {
-    const given = { ...entry, receivedAt: this.#clock.now() };
-    return this.#do('quarantine', entries.quarantine, given, maxBytes);
+    const given = { entry: { ...entry, receivedAt: this.#clock.now() }, maxBytes };
+    return this.#do('quarantine', ({ tables }, arrival) => quarantine.quarantine(tables, arrival), given);
   }
 
   quarantined(page: QuarantinePage = {}) {
-    return this.#do('quarantined', entries.quarantined, page);
+    return this.#do('quarantined', ({ tables }, asked) => quarantine.quarantined(tables, asked), page);
   }
 
   unproven(page: QuarantinePage = {}) {
-    return this.#do('unproven', entries.unproven, page);
+    return this.#do('unproven', ({ tables }, asked) => quarantine.unproven(tables, asked), page);
   }
 
   hasQuarantined() {
-    return this.#do('hasQuarantined', ({ rows }) => rows.quarantine.size > 0);
+    return this.#do('hasQuarantined', ({ tables }) => quarantine.hasQuarantined(tables));
   }
 
   quarantineSize(webhookId?: string) {
-    return this.#do('quarantineSize', entries.quarantineSize, webhookId);
+    return this.#do('quarantineSize', ({ tables }) => quarantine.quarantineSize(tables, webhookId));
   }
 
   waitingWebhooks(after?: string) {
-    return this.#do('waitingWebhooks', entries.waitingWebhooks, after);
+    return this.#do('waitingWebhooks', ({ tables }) => quarantine.waitingWebhooks(tables, after));
   }
 
   quarantineSummary(newest: number) {
-    return this.#do('quarantineSummary', entries.quarantineSummary, newest);
+    return this.#do('quarantineSummary', ({ tables }) => quarantine.quarantineSummary(tables, newest));
   }
 
   admit(token: string) {
-    return this.#arrivals.of(this.#do('admit', entries.admit, token));
+    return this.#arrivals.of(this.#do('admit', ({ tables }) => quarantine.admit(tables, token)));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {

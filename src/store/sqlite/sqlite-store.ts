@@ -290,11 +290,11 @@ export class SqliteStore implements EventStore {
   }
 
   quarantineSize(webhookId?: string) {
-    return this.#read.request('quarantineSize', webhookId ?? null);
+    return this.#read.request('quarantineSize', webhookId);
   }
 
   waitingWebhooks(after?: string) {
-    return this.#read.request('waitingWebhooks', after ?? null);
+    return this.#read.request('waitingWebhooks', after);
   }
 
   admit(token: string) {

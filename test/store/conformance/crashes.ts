@@ -28,7 +28,8 @@ const media = (number: number) => verified({ media_id: `media-${number}`, at: EV
 const channel = (event: string, second: number) =>
   verified({ media_id: undefined, channel_id: 'one', event, at: EVENT_TIME + second * 1000 });
 const STATE = [{ name: 'posted', value: '1' }];
-const ENTRY = { ...media(7), token: 'token', source: '192.0.2.1' };
+const ENTRY = { ...media(7), token: 'token'.padEnd(1000), source: '192.0.2.1' };
+const OTHER = { ...media(8), token: 'other', source: '198.51.100.1' };
 
 async function prepare({ open, clock }: CrashStage): Promise<Scene> {
   const store = await open();
@@ -71,6 +72,10 @@ const commands: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   saveStep: ({ store, running }) => store.saveStep(running, 'one', { name: 'announce', result: '2' }),
   deleteState: ({ store }) => store.deleteState('media:media-1'),
   prune: ({ store, clock }) => store.prune(clock.now(), 10),
+  'quarantine of a new entry': ({ store }) => store.quarantine(OTHER, 100_000),
+  'quarantine of a repeat': ({ store }) => store.quarantine(ENTRY, 100_000),
+  'quarantine of an entry that another gives way to': ({ store }) => store.quarantine(OTHER, 2500),
+  'quarantine of an entry that has no room': ({ store }) => store.quarantine(OTHER, 10),
   admit: ({ store }) => store.admit(ENTRY.token),
 };
 

@@ -1,14 +1,14 @@
 import type { Database } from 'better-sqlite3';
-import type { Awaitable, EventTables } from '../../driver.ts';
+import type { Awaitable, Tables } from '../../driver.ts';
 import { claim } from '../../semantics/claiming.ts';
 import { prune } from '../../semantics/pruning.ts';
+import { admit, hasQuarantined, quarantine } from '../../semantics/quarantine.ts';
 import { record, take } from '../../semantics/recording.ts';
 import { makeReady, resetEvents } from '../../semantics/replaying.ts';
 import { holds, saveStep, settle, step } from '../../semantics/settling.ts';
 import { tablesOf } from '../tables/index.ts';
 import { resetLog } from './checkpoint.ts';
 import { meta, metaOrSet, newestTime, ping, settings } from './meta.ts';
-import { admit, hasQuarantined, quarantine } from './quarantine-writes.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
   addSecret,
@@ -20,13 +20,13 @@ import {
   webhooksWithOwnSecret,
 } from './secret-rows.ts';
 
-/** An operation on the tables of events. */
-function onTables<I, O>(operate: (tables: EventTables, input: I) => Awaitable<O>) {
+/** An operation on the tables. */
+function onTables<I, O>(operate: (tables: Tables, input: I) => Awaitable<O>) {
   return (db: Database) => (input: I) => operate(tablesOf(db), input);
 }
 
 /** The same of one that takes many inputs at once. */
-function manyOnTables<I, O>(operate: (tables: EventTables, inputs: readonly I[]) => Promise<readonly O[]>) {
+function manyOnTables<I, O>(operate: (tables: Tables, inputs: readonly I[]) => Promise<readonly O[]>) {
   const one = (db: Database) => async (input: I) => {
     const [output] = await operate(tablesOf(db), [input]);
     return output as O;
@@ -65,9 +65,9 @@ export const writes = {
   rewrite,
   meta,
   metaOrSet,
-  quarantine,
-  hasQuarantined,
-  admit,
+  quarantine: onTables(quarantine),
+  hasQuarantined: onTables(hasQuarantined),
+  admit: onTables(admit),
   settings,
   newestTime,
   ping,

@@ -1,16 +1,27 @@
-import { stateReader as state } from '../tables/steps-and-state.ts';
-import { channels } from './channel-states.ts';
-import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
+import type { Database } from 'better-sqlite3';
+import type { QuarantineReads } from '../../driver.ts';
 import {
   quarantined,
   quarantineSize,
   quarantineSummary,
   unproven,
   waitingWebhooks,
-} from './quarantine-queries.ts';
+} from '../../semantics/quarantine.ts';
+import { quarantineReads } from '../tables/quarantine.ts';
+import { stateReader as state } from '../tables/steps-and-state.ts';
+import { channels } from './channel-states.ts';
+import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
 import { replayable, search } from './search.ts';
 import { overview } from './tallies.ts';
 import { steps, timeline } from './timeline.ts';
+
+/** A query of the quarantine. */
+function ofQuarantine<I, O>(query: (tables: QuarantineReads, input: I) => Promise<O>) {
+  return (db: Database) => {
+    const tables = quarantineReads(db);
+    return (input: I) => query(tables, input);
+  };
+}
 
 /**
  * The operations of the reading connection: queries of the inspector, the command line and the admission from quarantine,
@@ -23,10 +34,10 @@ export const reads = {
   eventsAfter,
   receivedAfter,
   count,
-  quarantined,
-  unproven,
-  waitingWebhooks,
-  quarantineSize,
+  quarantined: ofQuarantine(quarantined),
+  unproven: ofQuarantine(unproven),
+  waitingWebhooks: ofQuarantine(waitingWebhooks),
+  quarantineSize: ofQuarantine(quarantineSize),
   overview,
   search,
   replayable,
@@ -34,5 +45,5 @@ export const reads = {
   channels,
   steps,
   state,
-  quarantineSummary,
+  quarantineSummary: ofQuarantine(quarantineSummary),
 };
