@@ -1,5 +1,6 @@
 import type { EventId } from './event-id.ts';
 import type { WaitingWebhook } from './event-search.ts';
+import type { SealedRow } from './seal.ts';
 import type {
   Attempt,
   EventFilter,
@@ -280,5 +281,25 @@ export interface QuarantineTables extends QuarantineReads {
   addLost(entries: number): Awaitable<void>;
 }
 
+/** A secret as stored. */
+export interface SealedSecret extends SealedRow {
+  readonly createdAt: number;
+}
+
+/** The tables of secrets, within one transaction; see `EventTables`. They are small. */
+export interface SecretTables {
+  /** All of them, oldest first. */
+  secrets(): Awaitable<readonly SealedSecret[]>;
+  addSecret(row: SealedSecret): Awaitable<void>;
+  /** Writes these in place of all rows, so that nothing of what was stored before is left. */
+  replaceSecrets(rows: readonly SealedSecret[]): Awaitable<void>;
+  /** The webhooks that ever had a row, in the order of their names. */
+  ownSecrets(): Awaitable<readonly string[]>;
+  /** The value that tells a wrong key; undefined in a new database. */
+  keyCheck(): Awaitable<Uint8Array | undefined>;
+  /** Nothing is left of the former one. */
+  setKeyCheck(check: Uint8Array): Awaitable<void>;
+}
+
 /** All tables of a database. */
-export interface Tables extends EventTables, QuarantineTables {}
+export interface Tables extends EventTables, QuarantineTables, SecretTables {}

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { Arrivals } from '../arrivals.ts';
-import type { Awaitable, Entry } from '../driver.ts';
+import type { Awaitable, Entry, SecretTables } from '../driver.ts';
 import type { EventId } from '../event-id.ts';
 import type { ChannelPage, DoneStep, Stretch } from '../event-search.ts';
 import type {
@@ -23,10 +23,11 @@ import * as quarantine from '../semantics/quarantine.ts';
 import { record, take } from '../semantics/recording.ts';
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
+import * as secrets from '../semantics/secrets.ts';
 import { holds, keyOf, saveStep, settle, step } from '../semantics/settling.ts';
+import { Vault } from '../vault.ts';
 import { MemoryDatabase } from './database.ts';
 import * as readers from './readers.ts';
-import * as secrets from './secrets.ts';
 
 export interface MemoryOptions {
   readonly clock: Clock;
@@ -42,6 +43,7 @@ export class MemoryStore implements EventStore {
   readonly #clock: Clock;
   readonly #database: MemoryDatabase;
   readonly #arrivals: Arrivals;
+  #opened: Promise<Vault> | undefined;
   #isClosed = false;
 
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
@@ -169,34 +171,52 @@ export class MemoryStore implements EventStore {
     return replayAll({ database, clock: this.#clock }, filter, options);
   }
 
-  addSecret(webhookId: string, secret: string) {
-    const given = { webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined };
-    return this.#do('addSecret', secrets.addSecret, given);
+  async addSecret(webhookId: string, secret: string) {
+    return (await this.#vault()).add(webhookId, secret, this.#clock.now());
   }
 
-  retireSecret(webhookId: string, secret: string, retireAt: number) {
-    return this.#do('retireSecret', secrets.retireSecret, webhookId, secret, retireAt);
+  async retireSecret(webhookId: string, secret: string, retireAt: number) {
+    return (await this.#vault()).retire(webhookId, secret, retireAt);
   }
 
-  secrets() {
-    return this.#do('secrets', secrets.secrets, this.#clock.now());
+  async secrets() {
+    return (await this.#vault()).list(this.#clock.now());
   }
 
   webhooksWithOwnSecret() {
-    return this.#do('webhooksWithOwnSecret', secrets.webhooksWithOwnSecret);
+    return this.#do('webhooksWithOwnSecret', ({ tables }) => tables.ownSecrets());
   }
 
-  /** None: secrets are in memory as they came, without a seal that may not open. */
-  unreadableSecrets() {
-    return this.#do('unreadableSecrets', () => []);
+  async unreadableSecrets() {
+    return (await this.#vault()).unreadable();
   }
 
-  dropUnreadableSecrets() {
-    return this.#do('dropUnreadableSecrets', () => 0);
+  async dropUnreadableSecrets(webhookId?: string) {
+    return (await this.#vault()).dropUnreadable(webhookId);
   }
 
-  rekey() {
-    return this.#do('rekey', ({ rows }) => rows.secrets.size);
+  async rekey(newKey?: Buffer) {
+    return (await this.#vault()).rekey(newKey);
+  }
+
+  #vault(): Promise<Vault> {
+    const on =
+      <I, O>(operate: (tables: SecretTables, input: I) => Promise<O>) =>
+      (input: I) =>
+        this.#do(operate.name, ({ tables }, given) => operate(tables, given), input);
+    this.#opened ??= Vault.open(
+      {
+        keyCheckOr: on(secrets.keyCheckOr),
+        secrets: on(secrets.secrets),
+        addSecret: on(secrets.addSecret),
+        retireSecret: on(secrets.retireSecret),
+        dropSecrets: on(secrets.dropSecrets),
+        rekey: on(secrets.rekey),
+        bindToRows: on(secrets.bindToRows),
+      },
+      this.#database.key,
+    );
+    return this.#opened;
   }
 
   scrub() {

@@ -4,13 +4,14 @@ import type {
   LedgerRow,
   NewLease,
   ResultRow,
+  SealedSecret,
   Share,
   Sum,
   WorkRow,
 } from '../driver.ts';
 import type { DoneStep } from '../event-search.ts';
 import { idOf } from '../semantics/matching.ts';
-import type { Quarantined, StateValue, StoredEvent, WebhookSecret } from '../stored.ts';
+import type { Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import { Table, type UndoLog } from './table.ts';
 
 /** An event as it was received; pruning removes its body. */
@@ -46,9 +47,11 @@ export class Rows {
   readonly channels = new Table<string, ChannelRow>(this.undo);
   readonly steps = new Table<number, readonly DoneStep[]>(this.undo);
   readonly states = new Table<string, readonly StateValue[]>(this.undo);
-  readonly secrets = new Table<string, WebhookSecret>(this.undo);
+  /** by webhook and fingerprint */
+  readonly secrets = new Table<string, SealedSecret>(this.undo);
   /** webhooks that ever had a secret */
   readonly ownSecrets = new Table<string, string>(this.undo);
+  readonly meta = new Table<string, Uint8Array>(this.undo);
   /** by place */
   readonly quarantine = new Table<number, Waiting>(this.undo);
   /** what the shares of the quarantine hold */

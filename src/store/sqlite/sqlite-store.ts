@@ -18,9 +18,11 @@ import type {
   ToQuarantine,
   VerifiedNotification,
 } from '../event-store.ts';
+import { keyFile } from '../key-file.ts';
 import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
 import type { Ready, Reset } from '../semantics/replaying.ts';
 import { keyOf } from '../semantics/settling.ts';
+import { givenKey, Vault } from '../vault.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
 import type { writes } from './operations/writes.ts';
@@ -29,7 +31,6 @@ import type { reads } from './queries/reads.ts';
 import { ReadGate } from './read-gate.ts';
 import { LazyLink, type StoreLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
-import { Vault } from './vault.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -104,7 +105,18 @@ export class SqliteStore implements EventStore {
           reset: () => write.request('resetLog', undefined),
         },
       );
-      const vault = await Vault.open(write, { given: secretsKey, file: `${path}.key` });
+      const vault = await Vault.open(
+        {
+          keyCheckOr: (given) => write.request('keyCheckOr', given),
+          secrets: (input) => write.request('secrets', input),
+          addSecret: (input) => write.request('addSecret', input),
+          retireSecret: (input) => write.request('retireSecret', input),
+          dropSecrets: (input) => write.request('dropSecrets', input),
+          rekey: (input) => write.request('rekey', input),
+          bindToRows: (input) => write.request('bindToRows', input),
+        },
+        secretsKey ? givenKey(secretsKey) : keyFile(`${path}.key`),
+      );
       const ofLog = () => statSync(log).mtimeMs;
       const times = { path, clock, timeOfCommit: timeOfCommit ?? ofLog };
       return new SqliteStore({ write, read, vault }, times);
@@ -234,8 +246,11 @@ export class SqliteStore implements EventStore {
     return this.#vault.add(webhookId, secret, this.#clock.now());
   }
 
-  retireSecret(webhookId: string, secret: string, retireAt: number) {
-    return this.#vault.retire(webhookId, secret, retireAt);
+  async retireSecret(webhookId: string, secret: string, retireAt: number) {
+    const isRetired = await this.#vault.retire(webhookId, secret, retireAt);
+    // If the log cannot be emptied now, later writes soon overwrite it.
+    if (isRetired) await this.#write.request('emptyLog', undefined).catch(() => false);
+    return isRetired;
   }
 
   secrets() {
@@ -243,7 +258,7 @@ export class SqliteStore implements EventStore {
   }
 
   webhooksWithOwnSecret() {
-    return this.#write.request('webhooksWithOwnSecret', undefined);
+    return this.#write.request('ownSecrets', undefined);
   }
 
   unreadableSecrets() {

@@ -5,20 +5,20 @@ import { prune } from '../../semantics/pruning.ts';
 import { admit, hasQuarantined, quarantine } from '../../semantics/quarantine.ts';
 import { record, take } from '../../semantics/recording.ts';
 import { makeReady, resetEvents } from '../../semantics/replaying.ts';
-import { holds, saveStep, settle, step } from '../../semantics/settling.ts';
-import { tablesOf } from '../tables/index.ts';
-import { resetLog } from './checkpoint.ts';
-import { meta, metaOrSet, newestTime, ping, settings } from './meta.ts';
-import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 import {
   addSecret,
   bindToRows,
   dropSecrets,
+  keyCheckOr,
   rekey,
   retireSecret,
   secrets,
-  webhooksWithOwnSecret,
-} from './secret-rows.ts';
+} from '../../semantics/secrets.ts';
+import { holds, saveStep, settle, step } from '../../semantics/settling.ts';
+import { tablesOf } from '../tables/index.ts';
+import { resetLog } from './checkpoint.ts';
+import { newestTime, ping, settings } from './meta.ts';
+import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 
 /** An operation on the tables. */
 function onTables<I, O>(operate: (tables: Tables, input: I) => Awaitable<O>) {
@@ -52,19 +52,18 @@ export const writes = {
   makeReady: onTables(makeReady),
   lastPlace: onTables((tables) => tables.lastPlace()),
   prune: onTables(prune),
-  addSecret,
-  retireSecret,
-  secrets,
-  webhooksWithOwnSecret,
-  dropSecrets,
-  rekey,
-  bindToRows,
+  addSecret: onTables(addSecret),
+  retireSecret: onTables(retireSecret),
+  secrets: onTables(secrets),
+  keyCheckOr: onTables(keyCheckOr),
+  ownSecrets: onTables((tables) => tables.ownSecrets()),
+  dropSecrets: onTables(dropSecrets),
+  rekey: onTables(rekey),
+  bindToRows: onTables(bindToRows),
   resetLog,
   emptyLog,
   unzeroedBytes,
   rewrite,
-  meta,
-  metaOrSet,
   quarantine: onTables(quarantine),
   hasQuarantined: onTables(hasQuarantined),
   admit: onTables(admit),

@@ -5,6 +5,7 @@ import { laneTables } from './lanes.ts';
 import { ledgerTables } from './ledger.ts';
 import { quarantineTables } from './quarantine.ts';
 import { resetTables } from './resets.ts';
+import { secretTables } from './secrets.ts';
 import { stepAndStateTables } from './steps-and-state.ts';
 import { workTables } from './work.ts';
 
@@ -24,6 +25,7 @@ export function tablesOf(db: Database): Tables {
     ...stepAndStateTables(db),
     ...resetTables(db),
     ...quarantineTables(db),
+    ...secretTables(db),
   };
   known.set(db, tables);
   return tables;
