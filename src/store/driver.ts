@@ -302,4 +302,9 @@ export interface SecretTables {
 }
 
 /** All tables of a database. */
-export interface Tables extends EventTables, QuarantineTables, SecretTables {}
+export interface Tables extends EventTables, QuarantineTables, SecretTables {
+  /** Writes something, since an empty commit succeeds even on a full disk. */
+  ping(): Awaitable<void>;
+  /** The newest time at which an event was received or ended; undefined in an empty database. */
+  newestTime(): Awaitable<number | undefined>;
+}

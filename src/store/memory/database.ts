@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.ts';
-import type { Awaitable } from '../driver.ts';
+import type { Awaitable, Tables } from '../driver.ts';
 import { unavailable } from '../refusals.ts';
 import { givenKey, type KeySource } from '../vault.ts';
-import { memoryTables } from './memory-tables.ts';
+import { eventTables } from './memory-tables.ts';
 import { quarantineTables } from './quarantine-tables.ts';
 import { Rows } from './rows.ts';
 import { secretTables } from './secret-tables.ts';
@@ -12,8 +12,8 @@ import { secretTables } from './secret-tables.ts';
 /** A database in memory. It does one transaction at a time, each in a later turn of the event loop than it was asked for. */
 export class MemoryDatabase {
   readonly rows = new Rows();
-  readonly tables = {
-    ...memoryTables(this.rows),
+  readonly tables: Tables = {
+    ...eventTables(this.rows),
     ...quarantineTables(this.rows),
     ...secretTables(this.rows),
   };

@@ -52,23 +52,20 @@ export async function hasQuarantined(tables: QuarantineReads): Promise<boolean> 
 }
 
 /** How many entries there are, of one webhook or all. */
-export async function quarantineSize(
-  tables: QuarantineReads,
-  webhookId: string | undefined,
-): Promise<number> {
+async function quarantineSize(tables: QuarantineReads, webhookId: string | undefined): Promise<number> {
   const [sum] = await tables.sums([webhookId === undefined ? {} : { webhookId }]);
   return sum?.entries ?? 0;
 }
 
 /** Entries with their tokens, which verify them once their secret is known. */
-export async function quarantined(
+async function quarantined(
   tables: QuarantineReads,
   { webhook, after = 0 }: QuarantinePage,
 ): Promise<Quarantined[]> {
   return pageOf(tables.quarantined(after, webhook));
 }
 
-export async function unproven(
+async function unproven(
   tables: QuarantineReads,
   { webhook, after = 0 }: QuarantinePage,
 ): Promise<Unproven[]> {
@@ -87,7 +84,7 @@ async function pageOf<R extends Pick<Unproven, 'bytes'>>(rows: Stream<R>, most =
   return page;
 }
 
-export async function waitingWebhooks(
+async function waitingWebhooks(
   tables: QuarantineReads,
   after: string | undefined,
 ): Promise<readonly WaitingWebhook[]> {
@@ -95,7 +92,7 @@ export async function waitingWebhooks(
 }
 
 /** The webhooks that hold most, by their last entry, and the newest entries. */
-export async function quarantineSummary(tables: QuarantineReads, newest: number): Promise<QuarantineSummary> {
+async function quarantineSummary(tables: QuarantineReads, newest: number): Promise<QuarantineSummary> {
   const names = (await tables.largest('webhookId', MOST_WEBHOOKS)).map(({ name }) => name);
   const sums = await tables.sums(names.map((webhookId) => ({ webhookId })));
   const arrivals = await tables.arrivals(names);
@@ -110,3 +107,12 @@ export async function quarantineSummary(tables: QuarantineReads, newest: number)
     newest: entries.map(({ digest: _, place: __, bytes: ___, ...entry }) => entry),
   };
 }
+
+/** What readers ask. */
+export const quarantineQueries = {
+  quarantined,
+  unproven,
+  quarantineSize,
+  waitingWebhooks,
+  quarantineSummary,
+} satisfies Readonly<Record<string, (tables: QuarantineReads, input: never) => Promise<unknown>>>;

@@ -4,9 +4,9 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KitError } from '../../../src/base/errors.ts';
+import type { StoreLink } from '../../../src/store/link.ts';
 import { LocalLink } from '../../../src/store/sqlite/local-link.ts';
-import type { writes } from '../../../src/store/sqlite/operations/writes.ts';
-import type { StoreLink } from '../../../src/store/sqlite/store-link.ts';
+import type { Writes } from '../../../src/store/sqlite/operations/writes.ts';
 import { ThreadLink } from '../../../src/store/sqlite/thread-link.ts';
 import { nested, ODD_OUTPUTS, OddConnection, type OddOperations } from '../../support/odd-connection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -57,18 +57,18 @@ const STORABLE = {
 
 const kinds = {
   'a thread': {
-    real: (path: string) => ThreadLink.open<typeof writes>(path, 'write'),
+    real: (path: string) => ThreadLink.open<Writes>(path, 'write'),
     odd: () => ThreadLink.over<OddOperations>(new Worker(ODD_THREAD), 'nowhere'),
   },
   'no thread': {
-    real: (path: string) => LocalLink.open<typeof writes>(path, 'write'),
+    real: (path: string) => LocalLink.open<Writes>(path, 'write'),
     odd: async () => new LocalLink<OddOperations>(new OddConnection()),
   },
 } as const;
 
 describe.each(Object.entries(kinds))('a link with %s', (_kind, open) => {
   let directory: string;
-  let link: StoreLink<typeof writes>;
+  let link: StoreLink<Writes>;
   let odd: StoreLink<OddOperations>;
 
   beforeAll(async () => {

@@ -1,73 +1,29 @@
 import type { Database } from 'better-sqlite3';
-import type { Awaitable, Tables } from '../../driver.ts';
-import { claim } from '../../semantics/claiming.ts';
-import { prune } from '../../semantics/pruning.ts';
-import { admit, hasQuarantined, quarantine } from '../../semantics/quarantine.ts';
-import { record, take } from '../../semantics/recording.ts';
-import { makeReady, resetEvents } from '../../semantics/replaying.ts';
-import {
-  addSecret,
-  bindToRows,
-  dropSecrets,
-  keyCheckOr,
-  rekey,
-  retireSecret,
-  secrets,
-} from '../../semantics/secrets.ts';
-import { holds, saveStep, settle, step } from '../../semantics/settling.ts';
+import type { Tables } from '../../driver.ts';
+import { operations, type TableOperations } from '../../semantics/operations.ts';
+import { record } from '../../semantics/recording.ts';
+import { settle } from '../../semantics/settling.ts';
+import { type BoundOperations, boundBy } from '../protocol.ts';
 import { tablesOf } from '../tables/index.ts';
 import { resetLog } from './checkpoint.ts';
-import { newestTime, ping, settings } from './meta.ts';
+import { settings } from './meta.ts';
 import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
 
-/** An operation on the tables. */
-function onTables<I, O>(operate: (tables: Tables, input: I) => Awaitable<O>) {
-  return (db: Database) => (input: I) => operate(tablesOf(db), input);
-}
+/** What concerns the file, and no table. */
+const ofFile = { resetLog, emptyLog, unzeroedBytes, rewrite, settings };
 
-/** The same of one that takes many inputs at once. */
-function manyOnTables<I, O>(operate: (tables: Tables, inputs: readonly I[]) => Promise<readonly O[]>) {
-  const one = (db: Database) => async (input: I) => {
-    const [output] = await operate(tablesOf(db), [input]);
-    return output as O;
-  };
-  const many = (db: Database) => (inputs: readonly I[]) => operate(tablesOf(db), inputs);
-  return Object.assign(one, { many });
-}
-
-/** The operations of the writing connection. Each is made once, with its statements prepared. */
-export const writes = {
-  record: manyOnTables(record),
-  take: onTables(take),
-  claim: onTables(claim),
-  renew: onTables((tables, { owner, until }: { owner: string; until: number }) =>
-    tables.extendLeases(owner, until),
-  ),
-  settle: manyOnTables(settle),
-  step: onTables(step),
-  holds: onTables(holds),
-  saveStep: onTables(saveStep),
-  deleteState: onTables((tables, resource: string) => tables.removeState(resource)),
-  resetEvents: onTables(resetEvents),
-  makeReady: onTables(makeReady),
-  lastPlace: onTables((tables) => tables.lastPlace()),
-  prune: onTables(prune),
-  addSecret: onTables(addSecret),
-  retireSecret: onTables(retireSecret),
-  secrets: onTables(secrets),
-  keyCheckOr: onTables(keyCheckOr),
-  ownSecrets: onTables((tables) => tables.ownSecrets()),
-  dropSecrets: onTables(dropSecrets),
-  rekey: onTables(rekey),
-  bindToRows: onTables(bindToRows),
-  resetLog,
-  emptyLog,
-  unzeroedBytes,
-  rewrite,
-  quarantine: onTables(quarantine),
-  hasQuarantined: onTables(hasQuarantined),
-  admit: onTables(admit),
-  settings,
-  newestTime,
-  ping,
+/** The operations of the writing connection. */
+export type Writes = TableOperations & {
+  readonly [N in keyof typeof ofFile]: ReturnType<(typeof ofFile)[N]>;
 };
+
+export function writesOf(db: Database): BoundOperations {
+  const tables = tablesOf(db);
+  const ofTables: Readonly<Record<string, (tables: Tables, input: never) => unknown>> = operations;
+  return {
+    ...boundBy(ofTables, (operate) => ({ one: (input) => operate(tables, input) })),
+    record: { one: (input) => operations.record(tables, input), many: (inputs) => record(tables, inputs) },
+    settle: { one: (input) => operations.settle(tables, input), many: (inputs) => settle(tables, inputs) },
+    ...boundBy<(typeof ofFile)[keyof typeof ofFile]>(ofFile, (operate) => ({ one: operate(db) })),
+  };
+}

@@ -26,7 +26,28 @@ export function tablesOf(db: Database): Tables {
     ...resetTables(db),
     ...quarantineTables(db),
     ...secretTables(db),
+    ...probes(db),
   };
   known.set(db, tables);
   return tables;
+}
+
+function probes(db: Database): Pick<Tables, 'ping' | 'newestTime'> {
+  // Another value each time: SQLite writes no page for a row that gets the value that it has.
+  const write = db.prepare(
+    "INSERT INTO meta VALUES ('ping', randomblob(16)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const received = db.prepare<[], number>('SELECT received_at FROM ledger ORDER BY seq DESC LIMIT 1').pluck();
+  const ended = db
+    .prepare<[], number | null>(
+      'SELECT max(handled_at) FROM results WHERE handled_at IS NOT NULL AND has_body = 1',
+    )
+    .pluck();
+  return {
+    ping: () => void write.run(),
+    newestTime() {
+      const times = [received.get(), ended.get()].filter((time) => typeof time === 'number');
+      return times.length > 0 ? Math.max(...times) : undefined;
+    },
+  };
 }
