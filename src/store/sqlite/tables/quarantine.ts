@@ -30,11 +30,11 @@ export function quarantineReads(db: Database): QuarantineReads {
        WHERE ${where} ORDER BY bytes DESC LIMIT +?`,
     );
   const ofAll = largest("iif(what = 'webhook', webhook_id, network)", 'quarantine_largest', 'what = +?');
-  const ofWebhook = largest('network', 'quarantine_largest_of_webhook', "what = 'share' AND webhook_id = ?");
-  const ofNetwork = largest('webhook_id', 'quarantine_largest_of_network', "what = 'share' AND network = ?");
+  const ofWebhook = largest('network', 'quarantine_largest_of_webhook', "what = 'share' AND webhook_id = +?");
+  const ofNetwork = largest('webhook_id', 'quarantine_largest_of_network', "what = 'share' AND network = +?");
   const webhooks = db.prepare<[object], WaitingWebhook>(
     `SELECT webhook_id AS webhookId, entries AS notifications FROM quarantine_sums
-     WHERE what = 'webhook' AND (:after IS NULL OR webhook_id > :after) ORDER BY webhook_id LIMIT :limit`,
+     WHERE what = 'webhook' AND (:after IS NULL OR webhook_id > :after) ORDER BY webhook_id LIMIT +:limit`,
   );
   const end = (order: 'ASC' | 'DESC') =>
     db
@@ -92,7 +92,7 @@ export function quarantineTables(db: Database): QuarantineTables {
   );
   const removeLast = db
     .prepare<[string, string], number>(
-      `DELETE FROM quarantine WHERE id = (SELECT max(id) FROM quarantine WHERE webhook_id = ? AND network = ?)
+      `DELETE FROM quarantine WHERE id = (SELECT max(id) FROM quarantine WHERE webhook_id = +? AND network = +?)
        RETURNING bytes`,
     )
     .pluck();
