@@ -17,9 +17,7 @@ export interface Connection {
  */
 export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
   const operationsOf =
-    mode === 'write'
-      ? (await import('./operations/writes.ts')).writesOf
-      : (await import('./queries/reads.ts')).readsOf;
+    mode === 'write' ? (await import('./writes.ts')).writesOf : (await import('./queries/reads.ts')).readsOf;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
   const operate = inOrder(operationsOf(db));

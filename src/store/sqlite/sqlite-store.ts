@@ -9,10 +9,10 @@ import type { Operations, StoreLink } from '../link.ts';
 import { givenKey } from '../vault.ts';
 import type { Mode } from './connection.ts';
 import { backupsOf } from './move.ts';
-import type { Writes } from './operations/writes.ts';
 import { ReadGate } from './read-gate.ts';
 import { LazyLink } from './store-link.ts';
 import { ThreadLink } from './thread-link.ts';
+import type { Writes } from './writes.ts';
 
 export interface SqliteOptions {
   readonly path: string;

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { KitError } from '../../../src/base/errors.ts';
 import type { StoreLink } from '../../../src/store/link.ts';
 import { LocalLink } from '../../../src/store/sqlite/local-link.ts';
-import type { Writes } from '../../../src/store/sqlite/operations/writes.ts';
 import { ThreadLink } from '../../../src/store/sqlite/thread-link.ts';
+import type { Writes } from '../../../src/store/sqlite/writes.ts';
 import { nested, ODD_OUTPUTS, OddConnection, type OddOperations } from '../../support/odd-connection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -5,11 +5,9 @@ import { quarantineQueries } from '../../semantics/quarantine.ts';
 import { type BoundOperations, boundBy } from '../protocol.ts';
 import { quarantineReads } from '../tables/quarantine.ts';
 import { stateReader as state } from '../tables/steps-and-state.ts';
-import { channels } from './channel-states.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
+import { channels, overview, steps, timeline } from './glance.ts';
 import { replayable, search } from './search.ts';
-import { overview } from './tallies.ts';
-import { steps, timeline } from './timeline.ts';
 
 const queries = {
   event,

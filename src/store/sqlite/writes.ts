@@ -1,13 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import type { Tables } from '../../driver.ts';
-import { operations, type TableOperations } from '../../semantics/operations.ts';
-import { record } from '../../semantics/recording.ts';
-import { settle } from '../../semantics/settling.ts';
-import { type BoundOperations, boundBy } from '../protocol.ts';
-import { tablesOf } from '../tables/index.ts';
-import { resetLog } from './checkpoint.ts';
-import { settings } from './meta.ts';
-import { emptyLog, rewrite, unzeroedBytes } from './scrubbing.ts';
+import type { Tables } from '../driver.ts';
+import { operations, type TableOperations } from '../semantics/operations.ts';
+import { record } from '../semantics/recording.ts';
+import { settle } from '../semantics/settling.ts';
+import { type BoundOperations, boundBy } from './protocol.ts';
+import { tablesOf } from './tables/index.ts';
+import { emptyLog, resetLog, rewrite, settings, unzeroedBytes } from './upkeep.ts';
 
 /** What concerns the file, and no table. */
 const ofFile = { resetLog, emptyLog, unzeroedBytes, rewrite, settings };
