@@ -231,6 +231,12 @@ export interface Holder extends Pick<Sum, 'bytes'> {
   readonly name: string;
 }
 
+/** How many holders are asked for, at most, that hold at least so many bytes. */
+export interface Bound {
+  readonly limit: number;
+  readonly least: number;
+}
+
 /** An entry of the quarantine. */
 export interface QuarantineRow extends Share, ToQuarantine, Pick<Quarantined, 'receivedAt' | 'bytes'> {
   /** the key of the entry: a token itself may have megabytes */
@@ -245,7 +251,7 @@ export interface QuarantineReads {
   /** What these hold: a share, a webhook, a network, or for `{}` all. */
   sums(of: readonly Partial<Share>[]): Awaitable<readonly Sum[]>;
   /** The webhooks or networks that hold most bytes, of all or within one of the other kind; of equal ones the last by name. */
-  largest(what: keyof Share, limit: number, within?: Partial<Share>): Awaitable<readonly Holder[]>;
+  largest(what: keyof Share, bound: Bound, within?: Partial<Share>): Awaitable<readonly Holder[]>;
   /** The webhooks of entries after one, in the order of their names. */
   webhooksAfter(after: string | undefined, limit: number): Awaitable<readonly WaitingWebhook[]>;
   /** When the first and the last entry of each webhook came; undefined where there is none. */

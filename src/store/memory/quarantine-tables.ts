@@ -20,8 +20,9 @@ export function quarantineTables(rows: Rows) {
     }));
   return {
     sums: (of) => of.map((part) => sumOf(sharesOf(part))),
-    largest: (what, limit, within = {}) =>
+    largest: (what, { least, limit }, within = {}) =>
       bySide(what, within)
+        .filter(({ bytes }) => bytes >= least)
         .sort((one, other) => other.bytes - one.bytes || byText(other.name, one.name))
         .slice(0, limit),
     webhooksAfter: (after, limit) =>

@@ -1,9 +1,8 @@
-import type { Holder, QuarantineTables, Share } from '../driver.ts';
+import type { Bound, Holder, QuarantineTables, Share } from '../driver.ts';
 import type { ToQuarantine } from '../stored.ts';
 
 /** A webhook or network that holds this part of the whole is large; there are at most eight. All others are small. */
 const LARGE = 1 / 8;
-const MOST_LARGE = 8;
 /** The part that all small ones together may take from large ones. */
 const OF_SMALL = 1 / 4;
 /** How many entries give way to one at most, so that a quarantine with a lower limit than before does not stall acks. */
@@ -16,6 +15,9 @@ export function bytesOf({ token, body, source, webhookId, kind, siteId, resource
   const texts = [token, body, source, webhookId, webhookId, webhookId, webhookId, kind, siteId, resource];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), BYTES_A_ROW);
 }
+
+/** Asks for the largest one of all. */
+const LARGEST: Bound = { limit: 1, least: 0 };
 
 type Sized = Share & Pick<Holder, 'bytes'>;
 
@@ -54,16 +56,18 @@ function isSame(one: Share, other: Share): boolean {
  * same rule. Among equals it is the arriving one, which is the newest.
  */
 async function givesWay(tables: QuarantineTables, arriving: Share | undefined): Promise<Share | undefined> {
-  const webhooks = await tables.largest('webhookId', MOST_LARGE);
-  const networks = await tables.largest('network', MOST_LARGE);
   const { webhookId = '', network = '' } = arriving ?? {};
   const asked = arriving ? [{}, { webhookId }, { network }, { webhookId, network }] : [{}];
   const sums = (await tables.sums(asked)).map(({ bytes }) => bytes);
   const [all = 0, ofWebhook = 0, ofNetwork = 0, ofShare = 0] = sums;
-  const large = { webhooks: largeOf(webhooks, all), networks: largeOf(networks, all) };
-  const isSmall = Math.max(ofWebhook, ofNetwork) < all * LARGE;
-  if (arriving && isSmall && (await heldBySmall(tables, all, large)) > all * OF_SMALL) return arriving;
-  const [webhook, other] = [webhooks[0], networks[0]];
+  const large = largeOf(all);
+  const webhooks = await tables.largest('webhookId', large);
+  const networks = await tables.largest('network', large);
+  const isSmall = Math.max(ofWebhook, ofNetwork) < large.least;
+  if (arriving && isSmall && (await heldBySmall(tables, all, { webhooks, networks })) > all * OF_SMALL)
+    return arriving;
+  const [webhook] = webhooks.length > 0 ? webhooks : await tables.largest('webhookId', LARGEST);
+  const [other] = networks.length > 0 ? networks : await tables.largest('network', LARGEST);
   if (!webhook || !other) return undefined;
   const most = larger(webhook, other);
   const own = larger({ name: webhookId, bytes: ofWebhook }, { name: network, bytes: ofNetwork });
@@ -92,13 +96,14 @@ async function shareWithin(
   { what, shares: others, name, bytes }: Giving,
   arriving?: Sized,
 ): Promise<Share | undefined> {
-  // As far as the largest eight go, all others are small: so the first small one is one of these, if the small ones matter.
-  const shares = await tables.largest(others, MOST_LARGE, { [what]: name });
-  const large = largeOf(shares, bytes);
-  const isLarge = arriving !== undefined && arriving.bytes >= bytes * LARGE;
+  const within = { [what]: name };
+  const large = await tables.largest(others, largeOf(bytes), within);
+  const isLarge = arriving !== undefined && arriving.bytes >= largeOf(bytes).least;
   const isOfSmall = bytes - sumOf(large) > bytes * OF_SMALL && !isLarge;
-  const share = isOfSmall ? shares[large.length] : shares[0];
-  if (arriving && (isOfSmall || (share && arriving.bytes >= share.bytes))) return arriving;
+  if (arriving && isOfSmall) return arriving;
+  const rank = isOfSmall ? large.length : 0;
+  const share = large[rank] ?? (await tables.largest(others, { limit: rank + 1, least: 0 }, within))[rank];
+  if (arriving && share && arriving.bytes >= share.bytes) return arriving;
   if (!share) return undefined;
   return what === 'webhookId'
     ? { webhookId: name, network: share.name }
@@ -117,8 +122,9 @@ async function heldBySmall(
   return all - sumOf(webhooks) - sumOf(networks) + sumOf(await tables.sums(both));
 }
 
-function largeOf(holders: readonly Holder[], whole: number): readonly Holder[] {
-  return holders.filter(({ bytes }) => bytes >= whole * LARGE);
+/** What asks for the large ones of a whole. */
+function largeOf(whole: number): Bound {
+  return { limit: 1 / LARGE, least: whole * LARGE };
 }
 
 function sumOf(sums: readonly Pick<Holder, 'bytes'>[]): number {

@@ -93,7 +93,9 @@ async function waitingWebhooks(
 
 /** The webhooks that hold most, by their last entry, and the newest entries. */
 async function quarantineSummary(tables: QuarantineReads, newest: number): Promise<QuarantineSummary> {
-  const names = (await tables.largest('webhookId', MOST_WEBHOOKS)).map(({ name }) => name);
+  const names = (await tables.largest('webhookId', { limit: MOST_WEBHOOKS, least: 0 })).map(
+    ({ name }) => name,
+  );
   const sums = await tables.sums(names.map((webhookId) => ({ webhookId })));
   const arrivals = await tables.arrivals(names);
   const webhooks = names.flatMap((webhookId, index) => {

@@ -25,9 +25,9 @@ export function quarantineReads(db: Database): QuarantineReads {
     'SELECT entries, bytes FROM quarantine_sums WHERE what = +? AND webhook_id = ? AND network = ?',
   );
   const largest = (name: string, index: string, where: string) =>
-    db.prepare<[string, number], Holder>(
+    db.prepare<[string, number, number], Holder>(
       `SELECT ${name} AS name, bytes FROM quarantine_sums INDEXED BY ${index}
-       WHERE ${where} ORDER BY bytes DESC LIMIT +?`,
+       WHERE ${where} AND bytes >= +? ORDER BY bytes DESC LIMIT +?`,
     );
   const ofAll = largest("iif(what = 'webhook', webhook_id, network)", 'quarantine_largest', 'what = +?');
   const ofWebhook = largest('network', 'quarantine_largest_of_webhook', "what = 'share' AND webhook_id = +?");
@@ -54,10 +54,10 @@ export function quarantineReads(db: Database): QuarantineReads {
   const backwards = entries<Unproven>(LABELS, 'ORDER BY id DESC');
   return {
     sums: (of) => of.map((one) => sum.get(...keyOf(one)) ?? { entries: 0, bytes: 0 }),
-    largest(what, limit, { webhookId, network } = {}) {
-      if (webhookId !== undefined) return ofWebhook.all(webhookId, limit);
-      if (network !== undefined) return ofNetwork.all(network, limit);
-      return ofAll.all(what === 'webhookId' ? 'webhook' : 'network', limit);
+    largest(what, { least, limit }, { webhookId, network } = {}) {
+      if (webhookId !== undefined) return ofWebhook.all(webhookId, least, limit);
+      if (network !== undefined) return ofNetwork.all(network, least, limit);
+      return ofAll.all(what === 'webhookId' ? 'webhook' : 'network', least, limit);
     },
     webhooksAfter: (after, limit) => webhooks.all({ after: after ?? null, limit }),
     arrivals: (asked) =>
