@@ -154,7 +154,7 @@ const mutations: readonly Mutation[] = [
     tests: 'when no handler ever ends',
   },
   {
-    rule: 'nothing unverified is handled: a retired secret verifies nothing',
+    rule: 'nothing unverified is handled: the vault gives no retired secret out',
     file: 'src/store/vault.ts',
     original: 'retireAt === null || retireAt > now ? sealer.openRow(row) : undefined',
     mutant: 'sealer.openRow(row)',
