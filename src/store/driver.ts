@@ -1,11 +1,16 @@
 import type { EventId } from './event-id.ts';
+import type { WaitingWebhook } from './event-search.ts';
+import type { SealedRow } from './seal.ts';
 import type {
   Attempt,
   EventFilter,
+  Quarantined,
   StateChange,
   StateValue,
   Status,
   StoredEvent,
+  ToQuarantine,
+  Unproven,
   VerifiedNotification,
 } from './stored.ts';
 
@@ -207,4 +212,105 @@ export interface EventTables {
   prunable(endedBefore: number, limit: number, among?: readonly string[]): Awaitable<readonly number[]>;
   /** Removes bodies, last errors, attempts and steps. */
   empty(events: readonly number[]): Awaitable<void>;
+}
+
+/** The part of the quarantine that one network sent for one webhook. */
+export interface Share {
+  readonly webhookId: string;
+  readonly network: string;
+}
+
+/** How much of the quarantine somebody holds. */
+export interface Sum {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** A webhook or a network that holds something. */
+export interface Holder extends Pick<Sum, 'bytes'> {
+  readonly name: string;
+}
+
+/** How many holders are asked for, at most, that hold at least so many bytes. */
+export interface Bound {
+  readonly limit: number;
+  readonly least: number;
+}
+
+/** An entry of the quarantine. */
+export interface QuarantineRow extends Share, ToQuarantine, Pick<Quarantined, 'receivedAt' | 'bytes'> {
+  /** the key of the entry: a token itself may have megabytes */
+  readonly tokenDigest: Buffer;
+}
+
+/** Rows that are read as they are asked for: each may have megabytes. */
+export type Stream<R> = Iterable<R> | AsyncIterable<R>;
+
+/** What readers ask of the quarantine. */
+export interface QuarantineReads {
+  /** What these hold: a share, a webhook, a network, or for `{}` all. */
+  sums(of: readonly Partial<Share>[]): Awaitable<readonly Sum[]>;
+  /** The webhooks or networks that hold most bytes, of all or within one of the other kind; of equal ones the last by name. */
+  largest(what: keyof Share, bound: Bound, within?: Partial<Share>): Awaitable<readonly Holder[]>;
+  /** The webhooks of entries after one, in the order of their names. */
+  webhooksAfter(after: string | undefined, limit: number): Awaitable<readonly WaitingWebhook[]>;
+  /** When the first and the last entry of each webhook came; undefined where there is none. */
+  arrivals(
+    webhooks: readonly string[],
+  ): Awaitable<readonly ({ readonly firstAt: number; readonly lastAt: number } | undefined)[]>;
+  /** Entries behind a place, of one webhook or all, in the order of arrival. */
+  quarantined(after: number, webhook: string | undefined): Stream<Quarantined>;
+  unproven(after: number, webhook: string | undefined): Stream<Unproven>;
+  /** All entries, the last one first. */
+  unprovenBackwards(): Stream<Unproven>;
+}
+
+/** The tables of the quarantine, within one transaction; see `EventTables`. */
+export interface QuarantineTables extends QuarantineReads {
+  /** The place of the entry with this key; undefined if there is none. */
+  entryOf(tokenDigest: Buffer): Awaitable<number | undefined>;
+  addEntry(row: QuarantineRow): Awaitable<void>;
+  addEntryRepeat(place: number, at: number): Awaitable<void>;
+  /** Removes an entry. @returns the entry, and its repeats if it has any; undefined if it is not there */
+  takeOut(tokenDigest: Buffer): Awaitable<
+    | (Entry &
+        Pick<QuarantineRow, keyof Share | 'bytes'> & {
+          readonly repeated: { readonly repeats: number; readonly lastAt: number } | undefined;
+        })
+    | undefined
+  >;
+  /** Removes the last entry of a share. @returns its bytes; undefined if there is none */
+  removeLast(share: Share): Awaitable<number | undefined>;
+  /** Adds to what a share holds, its webhook, its network and all; what holds no entries then is not there. */
+  addToSums(change: Share & Sum): Awaitable<void>;
+  /** Adds to the number of lost entries. */
+  addLost(entries: number): Awaitable<void>;
+}
+
+/** A secret as stored. */
+export interface SealedSecret extends SealedRow {
+  readonly createdAt: number;
+}
+
+/** The tables of secrets, within one transaction; see `EventTables`. They are small. */
+export interface SecretTables {
+  /** All of them, oldest first. */
+  secrets(): Awaitable<readonly SealedSecret[]>;
+  addSecret(row: SealedSecret): Awaitable<void>;
+  /** Writes these in place of all rows, so that nothing of what was stored before is left. */
+  replaceSecrets(rows: readonly SealedSecret[]): Awaitable<void>;
+  /** The webhooks that ever had a row, in the order of their names. */
+  ownSecrets(): Awaitable<readonly string[]>;
+  /** The value that tells a wrong key; undefined in a new database. */
+  keyCheck(): Awaitable<Uint8Array | undefined>;
+  /** Nothing is left of the former one. */
+  setKeyCheck(check: Uint8Array): Awaitable<void>;
+}
+
+/** All tables of a database. */
+export interface Tables extends EventTables, QuarantineTables, SecretTables {
+  /** Writes something, since an empty commit succeeds even on a full disk. */
+  ping(): Awaitable<void>;
+  /** The newest time at which an event was received or ended; undefined in an empty database. */
+  newestTime(): Awaitable<number | undefined>;
 }

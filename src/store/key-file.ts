@@ -14,6 +14,18 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 import { syncFile } from '../base/sync-file.ts';
+import type { KeySource } from './vault.ts';
+
+/** The key in a file beside the database. */
+export function keyFile(path: string): KeySource {
+  const adoptable = ({ key, file }: NextKey) => ({ key, adopt: () => adoptKey(file, path) });
+  return {
+    isGiven: false,
+    read: (options) => readOrMakeKeyFile(path, options),
+    left: () => nextKeys(path).map(adoptable),
+    next: () => adoptable(writeNextKey(path)),
+  };
+}
 
 /**
  * The 32-byte key in a file beside the database; a new one gets mode 0600. The key is written to another file that is
@@ -42,7 +54,7 @@ export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boo
 }
 
 /** A key in a file of its own, not in use yet. */
-export interface NextKey {
+interface NextKey {
   readonly file: string;
   readonly key: Buffer;
 }
@@ -51,7 +63,7 @@ export interface NextKey {
  * Writes a new key beside the key file, to a file of its own that no other process uses.
  * @throws KitError STORE_UNUSABLE if the key cannot be written; then no file is left
  */
-export function writeNextKey(path: string): NextKey {
+function writeNextKey(path: string): NextKey {
   const file = `${path}.next-${randomBytes(4).toString('hex')}`;
   const key = randomBytes(32);
   try {
@@ -71,7 +83,7 @@ export function writeNextKey(path: string): NextKey {
 }
 
 /** The keys that a process wrote, and ended before it replaced the key file by one of them. */
-export function nextKeys(path: string): NextKey[] {
+function nextKeys(path: string): NextKey[] {
   const start = `${basename(path)}.next-`;
   const files = readdirSync(dirname(path)).filter((name) => name.startsWith(start));
   return files.flatMap((name) => {
@@ -82,7 +94,7 @@ export function nextKeys(path: string): NextKey[] {
 }
 
 /** Moves the file of a next key to the place of the key file. */
-export function adoptKey(file: string, path: string): void {
+function adoptKey(file: string, path: string): void {
   try {
     renameSync(file, path);
   } catch (error) {

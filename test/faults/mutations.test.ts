@@ -154,6 +154,22 @@ const mutations: readonly Mutation[] = [
     tests: 'when no handler ever ends',
   },
   {
+    rule: 'nothing unverified is handled: the vault gives no retired secret out',
+    file: 'src/store/vault.ts',
+    original: 'retireAt === null || retireAt > now ? sealer.openRow(row) : undefined',
+    mutant: 'sealer.openRow(row)',
+    suite: CONFORMANCE,
+    tests: 'are live, when they retire later',
+  },
+  {
+    rule: 'a wrong or late secret loses nothing: many small sources share one part of the quarantine',
+    file: 'src/store/semantics/quarantine-room.ts',
+    original: 'const OF_SMALL = 1 / 4;',
+    mutant: 'const OF_SMALL = 1;',
+    suite: CONFORMANCE,
+    tests: 'keep all 60 notifications of one source',
+  },
+  {
     rule: 'nothing unverified is handled: WEBHOOK_SECRET never serves a webhook that had a secret of its own',
     file: 'src/store/environment-secret.ts',
     original: 'return this.secret !== undefined && !this.#own.has(webhookId);',

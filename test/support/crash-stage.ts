@@ -104,11 +104,11 @@ export const sqliteStage: CrashStageFactory = async () => {
   };
 };
 
-/** Reads all tables of a file but the one with the check of its key, which is random. */
+/** Reads all tables of a file. */
 function openReader(path: string) {
   const db = new Database(path, { readonly: true });
   const tables = db
-    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta'")
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .pluck()
     .all()
     .map((name) => ({ name, rows: db.prepare(`SELECT * FROM ${name}`).raw() }));

@@ -18,8 +18,8 @@ export const ODD_OUTPUTS = {
 
 /** The operations of an OddConnection. */
 export type OddOperations = {
-  readonly echo: () => (input: unknown) => unknown;
-  readonly odd: () => (name: keyof typeof ODD_OUTPUTS) => unknown;
+  readonly echo: (input: unknown) => unknown;
+  readonly odd: (name: keyof typeof ODD_OUTPUTS) => unknown;
 };
 
 /** A connection that remembers nothing: `echo` gives back its input, `odd` one of the odd outputs. */

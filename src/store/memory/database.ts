@@ -1,14 +1,24 @@
+import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.ts';
-import type { Awaitable } from '../driver.ts';
+import type { Awaitable, Tables } from '../driver.ts';
 import { unavailable } from '../refusals.ts';
-import { memoryTables } from './memory-tables.ts';
+import { givenKey, type KeySource } from '../vault.ts';
+import { eventTables } from './memory-tables.ts';
+import { quarantineTables } from './quarantine-tables.ts';
 import { Rows } from './rows.ts';
+import { secretTables } from './secret-tables.ts';
 
 /** A database in memory. It does one transaction at a time, each in a later turn of the event loop than it was asked for. */
 export class MemoryDatabase {
   readonly rows = new Rows();
-  readonly tables = memoryTables(this.rows);
+  readonly tables: Tables = {
+    ...eventTables(this.rows),
+    ...quarantineTables(this.rows),
+    ...secretTables(this.rows),
+  };
+  /** of the secrets: a change of keys makes a new one, as for a key in a file */
+  readonly key: KeySource = { ...givenKey(randomBytes(32)), isGiven: false };
   #last: Promise<unknown> = Promise.resolve();
 
   /** @throws KitError STORE_UNAVAILABLE if the work fails; then everything is as it was before */

@@ -1,32 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
-import { Arrivals } from '../arrivals.ts';
-import type { Awaitable, Entry } from '../driver.ts';
-import type { EventId } from '../event-id.ts';
-import type { ChannelPage, DoneStep, Stretch } from '../event-search.ts';
-import type {
-  Claim,
-  ClaimRequest,
-  EventFilter,
-  EventStore,
-  Page,
-  QuarantinePage,
-  Recorded,
-  ReplayOptions,
-  Settlement,
-  ToQuarantine,
-  VerifiedNotification,
-} from '../event-store.ts';
+import { DriverStore, openVault, type Reads } from '../driver-store.ts';
+import type { Scrubbed } from '../event-store.ts';
+import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { copyOf, unavailable } from '../refusals.ts';
-import { claim } from '../semantics/claiming.ts';
-import { prune } from '../semantics/pruning.ts';
-import { record, take } from '../semantics/recording.ts';
-import { type ReplayQuery, replayAll } from '../semantics/replay-all.ts';
-import { makeReady, type Ready, type Reset, resetEvents } from '../semantics/replaying.ts';
-import { holds, keyOf, saveStep, settle, step } from '../semantics/settling.ts';
+import { operations, type TableOperations } from '../semantics/operations.ts';
+import { quarantineQueries } from '../semantics/quarantine.ts';
+import type { Vault } from '../vault.ts';
 import { MemoryDatabase } from './database.ts';
-import * as entries from './quarantine.ts';
-import * as readers from './readers.ts';
-import * as secrets from './secrets.ts';
+import { queriesOf } from './readers.ts';
 
 export { MemoryDatabase } from './database.ts';
 
@@ -36,234 +17,62 @@ export interface MemoryOptions {
   readonly database?: MemoryDatabase | undefined;
 }
 
-/** What a request does to a database, given its input. */
-type Operation<I extends readonly unknown[], O> = (database: MemoryDatabase, ...input: I) => Awaitable<O>;
-
 /** The EventStore in memory, for tests: no file, no thread, and nothing is left of it when its process ends. */
-export class MemoryStore implements EventStore {
-  readonly #clock: Clock;
-  readonly #database: MemoryDatabase;
-  readonly #arrivals: Arrivals;
-  #isClosed = false;
-
+export class MemoryStore extends DriverStore {
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
-    this.#clock = clock;
-    this.#database = database;
-    this.#arrivals = new Arrivals(clock, {
-      lastPlace: () => this.#do('lastPlace', lastPlace),
-      take: () => this.#do('take', ({ tables }) => take(tables)),
+    const { rows, tables } = database;
+    const write = new MemoryLink<TableOperations>(database, boundTo(tables, operations));
+    const read = new MemoryLink<Reads>(database, {
+      ...queriesOf(rows),
+      ...boundTo(tables, quarantineQueries),
+    });
+    let vault: Promise<Vault> | undefined;
+    super({
+      clock,
+      write,
+      read,
+      vault() {
+        vault ??= openVault(write, database.key);
+        return vault;
+      },
+      timeOfCommit: () => clock.now(),
     });
   }
 
-  /** One transaction. What goes in is copied at once, as for a store on a thread. */
-  async #do<I extends readonly unknown[], O>(
-    name: string,
-    operate: Operation<I, O>,
-    ...input: I
-  ): Promise<O> {
+  async scrub(): Promise<Scrubbed> {
+    return { toRewrite: 0, isLogInUse: false, backups: [] };
+  }
+}
+
+/** Operations on tables, on these. */
+function boundTo<T>(
+  tables: T,
+  given: Readonly<Record<string, (tables: T, input: never) => unknown>>,
+): Operations {
+  const bound = Object.entries(given).map(([name, operate]) => [name, operate.bind(undefined, tables)]);
+  return Object.fromEntries(bound);
+}
+
+/** Does each request in a transaction. What goes in is copied at once, as for a store on a thread. */
+class MemoryLink<O extends Operations> implements StoreLink<O> {
+  readonly #database: MemoryDatabase;
+  readonly #operations: Operations;
+  #isClosed = false;
+
+  constructor(database: MemoryDatabase, given: Operations) {
+    this.#database = database;
+    this.#operations = given;
+  }
+
+  async request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {
     if (this.#isClosed) throw unavailable('the store is closed');
     const copy = copyOf(name, input);
-    return this.#database.transact(() => operate(this.#database, ...copy));
+    const done = this.#database.transact(() => this.#operations[name]?.(copy as never));
+    return done as Promise<OutputOf<O, N>>;
   }
 
-  record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {
-    return this.#arrivals.of(this.#do('record', recordOne, { ...notification, receivedAt }));
-  }
-
-  watch(listener: () => void) {
-    return this.#arrivals.watch(listener);
-  }
-
-  claim(request: ClaimRequest) {
-    const given = { ...request, now: this.#clock.now() };
-    return this.#do('claim', ({ tables }, asked) => claim(tables, asked), given);
-  }
-
-  renew(owner: string, leaseMs: number) {
-    const until = this.#clock.now() + leaseMs;
-    return this.#do('renew', ({ tables }) => tables.extendLeases(owner, until));
-  }
-
-  async settle(claim: Claim, owner: string, settlement: Settlement) {
-    const given = { claim: keyOf(claim), owner, settlement, now: this.#clock.now() };
-    const [isSettled] = await this.#do('settle', ({ tables }, one) => settle(tables, [one]), given);
-    return isSettled === true;
-  }
-
-  step(id: EventId, name: string) {
-    return this.#do('step', ({ tables }, asked) => step(tables, asked), { id, name });
-  }
-
-  holds(claim: Claim, owner: string) {
-    return this.#do('holds', ({ tables }, holding) => holds(tables, holding), { claim: keyOf(claim), owner });
-  }
-
-  saveStep(claim: Claim, owner: string, { name, result }: DoneStep) {
-    const given = { claim: keyOf(claim), owner, name, result };
-    return this.#do('saveStep', ({ tables }, step) => saveStep(tables, step), given);
-  }
-
-  state(resource: string) {
-    return this.#do('state', ({ rows }) => rows.states.get(resource) ?? []);
-  }
-
-  deleteState(resource: string) {
-    return this.#do('deleteState', ({ tables }) => tables.removeState(resource));
-  }
-
-  event(id: string) {
-    return this.#do('event', readers.event, id);
-  }
-
-  attempts(id: string) {
-    return this.#do('attempts', readers.attempts, id);
-  }
-
-  events(filter: EventFilter, page: Page) {
-    return this.#do('events', readers.events, filter, page);
-  }
-
-  eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
-    return this.#do('eventsAfter', readers.eventsAfter, filter, after, limit);
-  }
-
-  receivedAfter(filter: EventFilter, after = 0, limit: number) {
-    return this.#do('receivedAfter', readers.receivedAfter, filter, after, limit);
-  }
-
-  count(filter: EventFilter) {
-    return this.#do('count', readers.count, filter);
-  }
-
-  overview() {
-    return this.#do('overview', readers.overview);
-  }
-
-  search(filter: EventFilter, stretch: Stretch) {
-    return this.#do('search', readers.search, filter, stretch);
-  }
-
-  replayable(filter: EventFilter, stretch: Stretch) {
-    return this.#do('replayable', readers.replayable, { filter, stretch });
-  }
-
-  timeline(id: string, each: number) {
-    return this.#do('timeline', readers.timeline, id, each);
-  }
-
-  channels(page: ChannelPage) {
-    return this.#do('channels', readers.channels, page);
-  }
-
-  steps(id: string) {
-    return this.#do('steps', ({ rows }) => rows.steps.get(rows.placeOf(id) ?? 0) ?? []);
-  }
-
-  replay(filter: EventFilter, options: ReplayOptions = {}) {
-    const database = {
-      lastPlace: () => this.#do('lastPlace', lastPlace),
-      replayable: (query: ReplayQuery) => this.#do('replayable', readers.replayable, query),
-      resetEvents: (reset: Reset) =>
-        this.#do('resetEvents', ({ tables }, given) => resetEvents(tables, given), reset),
-      makeReady: (ready: Ready) =>
-        this.#do('makeReady', ({ tables }, given) => makeReady(tables, given), ready),
-    };
-    return replayAll({ database, clock: this.#clock }, filter, options);
-  }
-
-  addSecret(webhookId: string, secret: string) {
-    const given = { webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined };
-    return this.#do('addSecret', secrets.addSecret, given);
-  }
-
-  retireSecret(webhookId: string, secret: string, retireAt: number) {
-    return this.#do('retireSecret', secrets.retireSecret, webhookId, secret, retireAt);
-  }
-
-  secrets() {
-    return this.#do('secrets', secrets.secrets, this.#clock.now());
-  }
-
-  webhooksWithOwnSecret() {
-    return this.#do('webhooksWithOwnSecret', secrets.webhooksWithOwnSecret);
-  }
-
-  /** None: secrets are in memory as they came, without a seal that may not open. */
-  unreadableSecrets() {
-    return this.#do('unreadableSecrets', () => []);
-  }
-
-  dropUnreadableSecrets() {
-    return this.#do('dropUnreadableSecrets', () => 0);
-  }
-
-  rekey() {
-    return this.#do('rekey', ({ rows }) => rows.secrets.size);
-  }
-
-  scrub() {
-    return this.#do('scrub', () => ({ toRewrite: 0, isLogInUse: false, backups: [] }));
-  }
-
-  quarantine(entry: ToQuarantine, maxBytes: number) {
-    const given = { ...entry, receivedAt: this.#clock.now() };
-    return this.#do('quarantine', entries.quarantine, given, maxBytes);
-  }
-
-  quarantined(page: QuarantinePage = {}) {
-    return this.#do('quarantined', entries.quarantined, page);
-  }
-
-  unproven(page: QuarantinePage = {}) {
-    return this.#do('unproven', entries.unproven, page);
-  }
-
-  hasQuarantined() {
-    return this.#do('hasQuarantined', ({ rows }) => rows.quarantine.size > 0);
-  }
-
-  quarantineSize(webhookId?: string) {
-    return this.#do('quarantineSize', entries.quarantineSize, webhookId);
-  }
-
-  waitingWebhooks(after?: string) {
-    return this.#do('waitingWebhooks', entries.waitingWebhooks, after);
-  }
-
-  quarantineSummary(newest: number) {
-    return this.#do('quarantineSummary', entries.quarantineSummary, newest);
-  }
-
-  admit(token: string) {
-    return this.#arrivals.of(this.#do('admit', entries.admit, token));
-  }
-
-  prune(handledBefore: number, limit: number, among?: readonly string[]) {
-    return this.#do('prune', ({ tables }, step) => prune(tables, step), { handledBefore, limit, among });
-  }
-
-  async clock() {
-    const newestAt = await this.#do('clock', readers.newestTime);
-    return { now: this.#clock.now(), newestAt };
-  }
-
-  ping() {
-    return this.#do('ping', () => {});
-  }
-
-  async close() {
+  async close(): Promise<void> {
     this.#isClosed = true;
-    this.#arrivals.stop();
     await this.#database.idle();
   }
-}
-
-function lastPlace({ tables }: MemoryDatabase): number {
-  return tables.lastPlace();
-}
-
-async function recordOne({ tables }: MemoryDatabase, entry: Entry): Promise<Recorded> {
-  const [recorded] = await record(tables, [entry]);
-  if (!recorded) throw new Error('no answer to one notification');
-  return recorded;
 }

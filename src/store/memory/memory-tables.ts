@@ -1,17 +1,10 @@
-import type { EventTables, NewLease, Progress, WorkRow } from '../driver.ts';
+import type { EventTables, NewLease, Progress, Tables, WorkRow } from '../driver.ts';
 import { eventId } from '../event-id.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import { byIdentity, byText, byTime, type Rows } from './rows.ts';
 
-/** The interface of a driver, of one that answers at once. */
-export type MemoryTables = {
-  readonly [N in keyof EventTables]: (
-    ...input: Parameters<EventTables[N]>
-  ) => Awaited<ReturnType<EventTables[N]>>;
-};
-
 /** The tables of events in memory. */
-export function memoryTables(rows: Rows): MemoryTables {
+export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'newestTime'> {
   const changeWork = (event: number, change: Partial<WorkRow>): void => {
     const row = rows.work.get(event);
     if (row) rows.work.set(event, { ...row, ...change });
@@ -244,6 +237,13 @@ export function memoryTables(rows: Rows): MemoryTables {
         .sort((one, other) => one.handledAt - other.handledAt)
         .slice(0, limit)
         .map(({ place }) => place);
+    },
+    ping: () => {},
+    newestTime() {
+      const received = rows.ledger.get(rows.ledger.size)?.receivedAt;
+      const kept = rows.events().filter(({ stored }) => stored.body !== undefined);
+      const ends = kept.flatMap(({ stored }) => stored.handledAt ?? []);
+      return received === undefined ? undefined : Math.max(received, ...ends);
     },
     empty(events) {
       for (const event of events) {

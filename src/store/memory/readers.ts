@@ -1,12 +1,10 @@
+import type { Listed, ListStep, Queries } from '../driver-store.ts';
 import type { ChannelPage, Channels, Found, Overview, Picked, Stretch, Timeline } from '../event-search.ts';
-import type { Page, Received } from '../event-store.ts';
+import type { Received } from '../event-store.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import type { ReplayQuery } from '../semantics/replay-all.ts';
 import type { Attempt, EventFilter, StoredEvent } from '../stored.ts';
-import type { MemoryDatabase } from './database.ts';
 import { byIdentity, byText, type Event, type Rows } from './rows.ts';
-
-type Database = Pick<MemoryDatabase, 'rows'>;
 
 /** The events that a filter takes, in the order of receipt. */
 function matching(rows: Rows, filter: EventFilter): Event[] {
@@ -14,16 +12,16 @@ function matching(rows: Rows, filter: EventFilter): Event[] {
   return rows.events().filter(({ stored }) => isMeant(stored));
 }
 
-export function event({ rows }: Database, id: string): StoredEvent | undefined {
+function event(rows: Rows, id: string): StoredEvent | undefined {
   return rows.event(rows.placeOf(id) ?? 0)?.stored;
 }
 
-export function attempts({ rows }: Database, id: string): Attempt[] {
+function attempts(rows: Rows, id: string): Attempt[] {
   return (rows.attempts.get(rows.placeOf(id) ?? 0) ?? []).map(({ event: _, ...attempt }) => attempt);
 }
 
-export function events({ rows }: Database, filter: EventFilter, { before, limit }: Page): StoredEvent[] {
-  const end = before === undefined ? rows.ledger.size + 1 : (rows.placeOf(before) ?? 0);
+function events(rows: Rows, { filter, from, limit }: ListStep<string>): StoredEvent[] {
+  const end = from === undefined ? rows.ledger.size + 1 : (rows.placeOf(from) ?? 0);
   const found = matching(rows, filter).filter(({ place }) => place < end);
   return found
     .reverse()
@@ -31,24 +29,14 @@ export function events({ rows }: Database, filter: EventFilter, { before, limit 
     .map(({ stored }) => stored);
 }
 
-export function eventsAfter(
-  { rows }: Database,
-  filter: EventFilter,
-  after: string | undefined,
-  limit: number,
-): StoredEvent[] {
-  const start = after === undefined ? 0 : (rows.placeOf(after) ?? rows.ledger.size);
+function eventsAfter(rows: Rows, { filter, from, limit }: ListStep<string>): StoredEvent[] {
+  const start = from === undefined ? 0 : (rows.placeOf(from) ?? rows.ledger.size);
   const found = matching(rows, filter).filter(({ place }) => place > start);
   return found.slice(0, limit).map(({ stored }) => stored);
 }
 
-export function receivedAfter(
-  { rows }: Database,
-  filter: EventFilter,
-  after: number,
-  limit: number,
-): Received[] {
-  const found = matching(rows, filter).filter(({ place }) => place > after);
+function receivedAfter(rows: Rows, { filter, from = 0, limit }: ListStep<number>): Received[] {
+  const found = matching(rows, filter).filter(({ place }) => place > from);
   return found.slice(0, limit).map(({ place, stored: { body, receivedAt, webhookId } }) => ({
     place,
     body,
@@ -57,11 +45,7 @@ export function receivedAfter(
   }));
 }
 
-export function count({ rows }: Database, filter: EventFilter): number {
-  return matching(rows, filter).length;
-}
-
-export function overview({ rows }: Database): Overview {
+function overview(rows: Rows): Overview {
   const all = rows.events().map(({ stored }) => stored);
   const tallies = Map.groupBy(all, ({ kind, status }) => JSON.stringify([kind, status]));
   // The one recorded first. An event that was admitted from quarantine may have been received before it.
@@ -96,7 +80,7 @@ function stretched(
   return { found, next: (found.length === limit ? found.at(-1) : reached[reach - 1]?.stored)?.id };
 }
 
-export function search({ rows }: Database, filter: EventFilter, stretch: Stretch): Found {
+function search(rows: Rows, { filter, stretch }: Omit<ReplayQuery, 'upTo'>): Found {
   const { resource, since, until } = filter;
   const all = rows.events();
   if (resource !== undefined) all.sort((one, other) => one.stored.eventTime - other.stored.eventTime);
@@ -106,10 +90,7 @@ export function search({ rows }: Database, filter: EventFilter, stretch: Stretch
   return { events: found, next };
 }
 
-export function replayable(
-  { rows }: Database,
-  { filter, stretch, upTo = rows.ledger.size }: ReplayQuery,
-): Picked {
+function replayable(rows: Rows, { filter, stretch, upTo = rows.ledger.size }: ReplayQuery): Picked {
   const isMeant = matcher(filter);
   const { found, next } = stretched(
     rows.events().sort(byIdentity),
@@ -119,7 +100,10 @@ export function replayable(
   return { ids: found.map(({ id }) => id), next };
 }
 
-export function timeline({ rows }: Database, id: string, each: number): Timeline | undefined {
+function timeline(
+  rows: Rows,
+  { id, each }: { readonly id: string; readonly each: number },
+): Timeline | undefined {
   const event = rows.event(rows.placeOf(id) ?? 0);
   if (!event) return undefined;
   const { resource, eventTime, handledAt = Number.POSITIVE_INFINITY } = event.stored;
@@ -136,7 +120,7 @@ export function timeline({ rows }: Database, id: string, each: number): Timeline
   };
 }
 
-export function channels({ rows }: Database, { state, after, limit }: ChannelPage): Channels {
+function channels(rows: Rows, { state, after, limit }: ChannelPage): Channels {
   const all = rows.channels.all();
   all.sort((one, other) => other.since - one.since || byText(other.resource, one.resource));
   const start = 1 + all.findIndex(({ resource }) => resource === after);
@@ -154,10 +138,23 @@ export function channels({ rows }: Database, { state, after, limit }: ChannelPag
   };
 }
 
-/** The newest time of receipt or end; undefined in an empty store. */
-export function newestTime({ rows }: Database): number | undefined {
-  const received = rows.ledger.get(rows.ledger.size)?.receivedAt;
-  const kept = rows.events().filter(({ stored }) => stored.body !== undefined);
-  const ends = kept.flatMap(({ stored }) => stored.handledAt ?? []);
-  return received === undefined ? undefined : Math.max(received, ...ends);
+/** Lists are in one step each. */
+const whole = <T>(found: readonly T[]): Listed<T> => ({ found, next: undefined });
+
+export function queriesOf(rows: Rows): Queries {
+  return {
+    event: (id) => event(rows, id),
+    attempts: (id) => attempts(rows, id),
+    events: (step) => whole(events(rows, step)),
+    eventsAfter: (step) => whole(eventsAfter(rows, step)),
+    receivedAfter: (step) => whole(receivedAfter(rows, step)),
+    count: ({ filter }) => ({ events: matching(rows, filter).length, next: undefined }),
+    overview: () => overview(rows),
+    search: (query) => search(rows, query),
+    replayable: (query) => replayable(rows, query),
+    timeline: (query) => timeline(rows, query),
+    channels: (page) => channels(rows, page),
+    steps: (id) => rows.steps.get(rows.placeOf(id) ?? 0) ?? [],
+    state: (resource) => rows.states.get(resource) ?? [],
+  };
 }

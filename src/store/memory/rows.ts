@@ -1,7 +1,17 @@
-import type { AttemptRow, ChannelRow, LedgerRow, NewLease, ResultRow, WorkRow } from '../driver.ts';
+import type {
+  AttemptRow,
+  ChannelRow,
+  LedgerRow,
+  NewLease,
+  ResultRow,
+  SealedSecret,
+  Share,
+  Sum,
+  WorkRow,
+} from '../driver.ts';
 import type { DoneStep } from '../event-search.ts';
 import { idOf } from '../semantics/matching.ts';
-import type { Quarantined, StateValue, StoredEvent, WebhookSecret } from '../stored.ts';
+import type { Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import { Table, type UndoLog } from './table.ts';
 
 /** An event as it was received; pruning removes its body. */
@@ -15,9 +25,10 @@ export interface Lane {
 }
 
 /** An entry of the quarantine. */
-export interface Waiting extends Quarantined {
-  readonly network: string;
-  readonly lastAt: number;
+export interface Waiting extends Omit<Quarantined, 'deliveries'>, Share {
+  /** the digest of its token */
+  readonly key: string;
+  readonly repeated: { readonly repeats: number; readonly lastAt: number } | undefined;
 }
 
 /** All tables. Events are named by their places in the ledger. */
@@ -36,11 +47,15 @@ export class Rows {
   readonly channels = new Table<string, ChannelRow>(this.undo);
   readonly steps = new Table<number, readonly DoneStep[]>(this.undo);
   readonly states = new Table<string, readonly StateValue[]>(this.undo);
-  readonly secrets = new Table<string, WebhookSecret>(this.undo);
+  /** by webhook and fingerprint */
+  readonly secrets = new Table<string, SealedSecret>(this.undo);
   /** webhooks that ever had a secret */
   readonly ownSecrets = new Table<string, string>(this.undo);
-  /** by token */
-  readonly quarantine = new Table<string, Waiting>(this.undo);
+  readonly meta = new Table<string, Uint8Array>(this.undo);
+  /** by place */
+  readonly quarantine = new Table<number, Waiting>(this.undo);
+  /** what the shares of the quarantine hold */
+  readonly shares = new Table<string, Share & Sum>(this.undo);
 
   /** The place of an event by its id; undefined if there is none. */
   placeOf(id: string): number | undefined {

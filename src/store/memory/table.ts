@@ -30,6 +30,10 @@ export class Table<K, R> {
     this.#change(key, undefined);
   }
 
+  clear(): void {
+    for (const key of [...this.#rows.keys()]) this.delete(key);
+  }
+
   #change(key: K, row: R | undefined): void {
     const before = this.#rows.get(key);
     this.#undo.push(() => this.#put(key, before));

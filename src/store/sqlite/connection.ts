@@ -1,6 +1,5 @@
-import type { Database } from 'better-sqlite3';
 import { openReader, openWriter } from './open-sqlite.ts';
-import type { Batch, Operations, Replies } from './protocol.ts';
+import type { Batch, BoundOperations, Replies } from './protocol.ts';
 import { attempt, batchWriter, type Operate, oneByOne } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
@@ -17,13 +16,11 @@ export interface Connection {
  * @throws the error of SQLite if the database cannot be opened
  */
 export async function openConnection(path: string, mode: Mode, cacheKiB?: number): Promise<Connection> {
-  const operations: Operations =
-    mode === 'write'
-      ? (await import('./operations/writes.ts')).writes
-      : (await import('./queries/reads.ts')).reads;
+  const operationsOf =
+    mode === 'write' ? (await import('./writes.ts')).writesOf : (await import('./queries/reads.ts')).readsOf;
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
-  const operate = bind(db, operations);
+  const operate = inOrder(operationsOf(db));
   const run =
     mode === 'write'
       ? batchWriter(db, path, operate)
@@ -32,18 +29,12 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
 }
 
 /** Requests of one name that follow each other are done together, where the operation can do that. */
-function bind(db: Database, operations: Operations): Operate {
-  const bound = new Map(
-    Object.entries(operations).map(([name, operation]) => [
-      name,
-      { one: operation(db), many: operation.many?.(db) },
-    ]),
-  );
+function inOrder(operations: BoundOperations): Operate {
   return async (batch) => {
     const outputs: unknown[] = [];
     for (let index = 0; index < batch.length; ) {
       const name = batch[index]?.name ?? '';
-      const operation = bound.get(name);
+      const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
       if (!operation) throw new Error(`no operation ${name}`);
       const inputs: never[] = [];
       do inputs.push(batch[index++]?.input as never);

@@ -1,9 +1,9 @@
 import { messageOf } from '../../base/errors.ts';
+import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { copyOf, unavailable } from '../refusals.ts';
 import { type Connection, type Mode, openConnection } from './connection.ts';
-import type { InputOf, Operations, OutputOf } from './protocol.ts';
 import { RequestQueue } from './request-queue.ts';
-import { answerAll, copyOfReply, type StoreLink, unopened } from './store-link.ts';
+import { answerAll, copyOfReply, unopened } from './store-link.ts';
 
 /** Commands read events once, so a large cache would only use memory. */
 const CACHE_KIB = 2048;

@@ -24,8 +24,8 @@ import { bytesOf, identityOf, versionOf } from './database-facts.ts';
 import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
-import { ZEROED } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';
+import { ZEROED } from './upkeep.ts';
 
 /** What the new file takes of the disk at most, for each byte of the former one, and beside that. */
 const NEW_FOR_FORMER = 1.2;

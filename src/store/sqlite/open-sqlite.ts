@@ -4,8 +4,8 @@ import { KitError } from '../../base/errors.ts';
 import { identityOf, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
-import { markZeroed } from './operations/scrubbing.ts';
 import { SCHEMA_VERSION, schema } from './schema.ts';
+import { markZeroed } from './upkeep.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -28,7 +28,7 @@ export function openWriter(path: string): Database.Database {
   finishMove(path); // before an empty file takes its place
   closeToOthers(path);
   const db = connect(path);
-  // Before the first write, so that deleted content is overwritten; for secrets, secret-rows.ts does more.
+  // Before the first write, so that deleted content is overwritten; for secrets, tables/secrets.ts does more.
   db.pragma('secure_delete = FAST');
   db.pragma('journal_mode = WAL');
   // By hand: this build of SQLite falls back to NORMAL in WAL mode, which can lose an acknowledged event.

@@ -1,17 +1,20 @@
-import type { Database } from 'better-sqlite3';
-
-/** An operation. It is made once for a connection, and then takes one argument; its output may be a promise. */
-export interface Operation {
-  (db: Database): (input: never) => unknown;
+/** An operation of a connection. */
+export interface Bound {
+  readonly one: (input: never) => unknown;
   /** The same for several inputs at once, if that takes less time than one after the other. */
-  readonly many?: (db: Database) => (inputs: readonly never[]) => Promise<readonly unknown[]>;
+  readonly many?: ((inputs: readonly never[]) => Promise<readonly unknown[]>) | undefined;
 }
 
-/** Operations by name. */
-export type Operations = Readonly<Record<string, Operation>>;
+/** The operations of a connection by their names. */
+export type BoundOperations = Readonly<Record<string, Bound>>;
 
-export type InputOf<O extends Operations, N extends keyof O> = Parameters<ReturnType<O[N]>>[0];
-export type OutputOf<O extends Operations, N extends keyof O> = Awaited<ReturnType<ReturnType<O[N]>>>;
+/** Makes operations, each of one member of a record. */
+export function boundBy<T>(
+  members: Readonly<Record<string, T>>,
+  bind: (member: T) => Bound,
+): BoundOperations {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, bind(member)]));
+}
 
 /** A message to a store thread: requests that share one commit. */
 export type Batch = readonly { readonly name: string; readonly input: unknown }[];

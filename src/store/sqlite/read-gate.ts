@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
+import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable } from '../refusals.ts';
 import { LOG_BYTES, LONGEST_LOG } from './open-sqlite.ts';
-import type { InputOf, Operations, OutputOf } from './protocol.ts';
-import type { StoreLink } from './store-link.ts';
 
 interface Log {
   /** the file of the log */

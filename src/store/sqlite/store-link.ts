@@ -1,15 +1,9 @@
 import { KitError } from '../../base/errors.ts';
 import { shown } from '../../base/thrown.ts';
+import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable } from '../refusals.ts';
-import type { InputOf, Operations, OutputOf, Replies } from './protocol.ts';
+import type { Replies } from './protocol.ts';
 import type { StoreRequest } from './request-queue.ts';
-
-/** The way to a connection, which does one operation a request. */
-export interface StoreLink<O extends Operations> {
-  request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>>;
-  /** Waits for the requests under way, then closes the database. */
-  close(): Promise<void>;
-}
 
 /** Opens the link to a connection with its first request: a thread takes some 15 MB, and many stores need no queries. */
 export class LazyLink<O extends Operations> implements StoreLink<O> {

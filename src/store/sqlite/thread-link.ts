@@ -1,20 +1,11 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
+import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable, unstorableInput } from '../refusals.ts';
-import {
-  contentOf,
-  type FromThread,
-  type InputOf,
-  type Opened,
-  type Operations,
-  type OutputOf,
-  type Replies,
-  type ToThread,
-  tagged,
-} from './protocol.ts';
+import { contentOf, type FromThread, type Opened, type Replies, type ToThread, tagged } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
-import { answerAll, type StoreLink, unopened, unstorableOutput } from './store-link.ts';
+import { answerAll, unopened, unstorableOutput } from './store-link.ts';
 
 /**
  * The link to one store thread. Requests of one turn of the event loop, or made while the thread works on a batch, share

@@ -28,7 +28,8 @@ const media = (number: number) => verified({ media_id: `media-${number}`, at: EV
 const channel = (event: string, second: number) =>
   verified({ media_id: undefined, channel_id: 'one', event, at: EVENT_TIME + second * 1000 });
 const STATE = [{ name: 'posted', value: '1' }];
-const ENTRY = { ...media(7), token: 'token', source: '192.0.2.1' };
+const ENTRY = { ...media(7), token: 'token'.padEnd(1000), source: '192.0.2.1' };
+const OTHER = { ...media(8), token: 'other', source: '198.51.100.1' };
 
 async function prepare({ open, clock }: CrashStage): Promise<Scene> {
   const store = await open();
@@ -51,6 +52,10 @@ async function prepare({ open, clock }: CrashStage): Promise<Scene> {
   await store.renew('one', LEASE_MS);
   await store.quarantine(ENTRY, 100_000);
   await store.quarantine(ENTRY, 100_000);
+  await store.addSecret('webhook-1', 'live');
+  await clock.advance(1);
+  await store.addSecret('webhook-1', 'retired');
+  await store.retireSecret('webhook-1', 'retired', clock.now());
   // Not taken yet.
   await store.record(channel('channel_active', 2));
   await store.record(verified({ media_id: 'media-1', at: EVENT_TIME }));
@@ -71,8 +76,21 @@ const commands: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   saveStep: ({ store, running }) => store.saveStep(running, 'one', { name: 'announce', result: '2' }),
   deleteState: ({ store }) => store.deleteState('media:media-1'),
   prune: ({ store, clock }) => store.prune(clock.now(), 10),
+  'quarantine of a new entry': ({ store }) => store.quarantine(OTHER, 100_000),
+  'quarantine of a repeat': ({ store }) => store.quarantine(ENTRY, 100_000),
+  'quarantine of an entry that another gives way to': ({ store }) => store.quarantine(OTHER, 2500),
+  'quarantine of an entry that has no room': ({ store }) => store.quarantine(OTHER, 10),
   admit: ({ store }) => store.admit(ENTRY.token),
+  'addSecret of a new secret': ({ store }) => store.addSecret('webhook-2', 'new'),
+  'addSecret of a retired secret': ({ store }) => store.addSecret('webhook-1', 'retired'),
+  retireSecret: ({ store, clock }) => store.retireSecret('webhook-1', 'live', clock.now() + 1000),
+  rekey: ({ store }) => store.rekey(),
 };
+
+/** Every row that is committed, with secrets as they open: two databases have two keys. */
+async function opened({ contents }: CrashStage, { store }: Scene): Promise<unknown> {
+  return { ...contents(), meta: [], secrets: await store.secrets() };
+}
 
 /** Calls a command with a fault at each call of the driver in turn, until it comes through without one. */
 async function withEachFault(
@@ -117,7 +135,7 @@ export function describeCrashes(name: string, factory: CrashStageFactory): void 
           expect(stage.contents()).toEqual(before);
         });
         expect(answer).toEqual(await command(undisturbed));
-        expect(stage.contents()).toEqual(other.contents());
+        expect(await opened(stage, scene)).toEqual(await opened(other, undisturbed));
         expect(stage.contents()).not.toEqual(before);
       },
     );

@@ -1,12 +1,12 @@
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { StoreLink } from '../../../src/store/link.ts';
 import { LOG_BYTES, LONGEST_LOG } from '../../../src/store/sqlite/open-sqlite.ts';
 import { ReadGate } from '../../../src/store/sqlite/read-gate.ts';
-import type { StoreLink } from '../../../src/store/sqlite/store-link.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-type Reads = { readonly query: () => (input: number) => number };
+type Reads = { readonly query: (input: number) => number };
 
 let directory: string;
 let path: string;

@@ -4,10 +4,10 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KitError } from '../../../src/base/errors.ts';
+import type { StoreLink } from '../../../src/store/link.ts';
 import { LocalLink } from '../../../src/store/sqlite/local-link.ts';
-import type { writes } from '../../../src/store/sqlite/operations/writes.ts';
-import type { StoreLink } from '../../../src/store/sqlite/store-link.ts';
 import { ThreadLink } from '../../../src/store/sqlite/thread-link.ts';
+import type { Writes } from '../../../src/store/sqlite/writes.ts';
 import { nested, ODD_OUTPUTS, OddConnection, type OddOperations } from '../../support/odd-connection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -57,18 +57,18 @@ const STORABLE = {
 
 const kinds = {
   'a thread': {
-    real: (path: string) => ThreadLink.open<typeof writes>(path, 'write'),
+    real: (path: string) => ThreadLink.open<Writes>(path, 'write'),
     odd: () => ThreadLink.over<OddOperations>(new Worker(ODD_THREAD), 'nowhere'),
   },
   'no thread': {
-    real: (path: string) => LocalLink.open<typeof writes>(path, 'write'),
+    real: (path: string) => LocalLink.open<Writes>(path, 'write'),
     odd: async () => new LocalLink<OddOperations>(new OddConnection()),
   },
 } as const;
 
 describe.each(Object.entries(kinds))('a link with %s', (_kind, open) => {
   let directory: string;
-  let link: StoreLink<typeof writes>;
+  let link: StoreLink<Writes>;
   let odd: StoreLink<OddOperations>;
 
   beforeAll(async () => {
@@ -85,11 +85,10 @@ describe.each(Object.entries(kinds))('a link with %s', (_kind, open) => {
 
   /** The results of a request and of one on either side of it, made in the same moment. */
   async function amongOthers(input: unknown) {
-    const value = Buffer.from('value');
     const [before, result, after] = await Promise.allSettled([
-      link.request('metaOrSet', { name: 'before', value }),
-      link.request('meta', input as string),
-      link.request('metaOrSet', { name: 'after', value }),
+      link.request('ping', undefined),
+      link.request('deleteState', input as string),
+      link.request('ping', undefined),
     ]);
     expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled']);
     return result;
@@ -103,7 +102,7 @@ describe.each(Object.entries(kinds))('a link with %s', (_kind, open) => {
         const rejected = {
           name: 'KitError',
           code: 'VALUE_UNSTORABLE',
-          message: expect.stringMatching(/^meta got .* plain data/),
+          message: expect.stringMatching(/^deleteState got .* plain data/),
         };
         expect(await Promise.all(results)).toMatchObject(results.map(() => ({ reason: rejected })));
       }

@@ -1,7 +1,7 @@
 import type { Tally } from '../../event-search.ts';
-import type { EventFilter } from '../../event-store.ts';
+import type { EventFilter, Status } from '../../event-store.ts';
 import { TAKEN } from '../tables/events-view.ts';
-import { resourceOrder } from './resource-order.ts';
+import { conditionOf } from '../tables/filter-sql.ts';
 
 /** The start of a search: behind an event, or at the newest. */
 export interface Start {
@@ -15,6 +15,8 @@ export const NEWEST: Start = {
   time: Number.MAX_SAFE_INTEGER,
   digest: Buffer.alloc(0),
 };
+
+export const OLDEST: Start = { seq: 0, time: Number.MIN_SAFE_INTEGER, digest: Buffer.alloc(0) };
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -46,7 +48,7 @@ export function candidatesOf(
 type Sized = Candidates & { readonly size: number };
 
 /** How many events some of the tallies count. */
-export function sizeOf(tallies: readonly Tally[], isMeant: (tally: Tally) => boolean): number {
+function sizeOf(tallies: readonly Tally[], isMeant: (tally: Tally) => boolean): number {
   return tallies.filter(isMeant).reduce((sum, { events }) => sum + events, 0);
 }
 
@@ -110,4 +112,85 @@ function byTimeAmong({ sql, params }: Candidates, { time, digest }: Start): Cand
 
 function byResource(resource: string, { time, seq }: Start): Candidates {
   return { sql: resourceOrder({ order: 'DESC', from: '<' }), params: { resource, time, seq } };
+}
+
+/** One way along the events of a resource, by event time and then by arrival. */
+export interface Direction {
+  readonly order: 'ASC' | 'DESC';
+  /** compares with the event that it starts from */
+  readonly from: '<' | '<=' | '>' | '>=';
+}
+
+/**
+ * The numbers of a resource's events in the order of their event times, as `:resource`, `:time`, `:seq` and `:reach`
+ * say: what has ended, what is ready or runs, what waits, and what is in the ledger only. One index over all events would
+ * cost every ack a write to a page that is not in memory.
+ */
+export function resourceOrder({ order, from }: Direction): string {
+  const sorted = `ORDER BY event_time ${order}, seq ${order} LIMIT :reach`;
+  const arm = (table: string, event: string, where: string) => `
+    SELECT * FROM (SELECT ${event} AS seq, event_time FROM ${table}
+      WHERE resource = :resource AND ${where} AND (event_time, ${event}) ${from} (:time, :seq)
+      ORDER BY event_time ${order}, ${event} ${order} LIMIT :reach)`;
+  return `
+    SELECT seq FROM (
+      ${arm('finished', 'event', 'TRUE')}
+      UNION ALL ${arm('work INDEXED BY work_ready', 'event', 'next_attempt_at IS NULL')}
+      UNION ALL ${arm('work INDEXED BY work_put_off', 'event', 'next_attempt_at IS NOT NULL')}
+      UNION ALL ${arm('ledger NOT INDEXED', 'seq', `seq > ${TAKEN}`)})
+    ${sorted}`;
+}
+
+/**
+ * The rows that a replay looks at: the numbers of events, oldest event time first. Few rows are sorted at each query;
+ * for many, the identity index has this order.
+ */
+export function oldestFirst(
+  filter: EventFilter,
+  start: Start,
+  tallies: readonly Tally[],
+  reach: number,
+): Candidates {
+  const { ids, resource, status, kind } = filter;
+  if (ids !== undefined) return fromIds(ids, start);
+  if (resource !== undefined) return fromResource(resource, start);
+  const isFew = (isMeant: (tally: Tally) => boolean) => sizeOf(tallies, isMeant) <= reach;
+  if (status !== undefined && status !== 'handled' && isFew((tally) => tally.status === status)) {
+    return sorted(ofStatus(status), start, status === 'pending' || status === 'running' ? {} : { status });
+  }
+  if (typeof kind === 'string' && isFew((tally) => tally.kind === kind)) {
+    return sorted('WHERE seq IN (SELECT event FROM kinds WHERE kind = :kind)', start, { kind });
+  }
+  const { since = OLDEST.time, until = Number.MAX_SAFE_INTEGER } = filter;
+  const later = start.time < since ? { ...OLDEST, time: since } : start;
+  return sorted('INDEXED BY ledger_identity WHERE event_time < :until', later, { until });
+}
+
+/** The rows of the ledger that have a status other than handled, and that a replay may take. */
+function ofStatus(status: Exclude<Status, 'handled'>): string {
+  return status === 'pending' || status === 'running'
+    ? 'WHERE seq IN (SELECT event FROM work WHERE next_attempt_at IS NOT NULL)'
+    : `WHERE seq IN (SELECT event FROM results INDEXED BY results_status WHERE status = :status AND status <> 'handled')`;
+}
+
+function sorted(where: string, { time, digest }: Start, params: Candidates['params']): Candidates {
+  const sql = `SELECT seq FROM ledger ${where} AND (event_time, digest) > (:time, :digest)
+    ORDER BY event_time, digest LIMIT :reach`;
+  return { sql, params: { ...params, time, digest } };
+}
+
+function fromIds(ids: readonly string[], start: Start): Candidates {
+  const { sql, params } = conditionOf({ ids });
+  return sorted(`WHERE ${sql.replace('?', ':ids')}`, start, { ids: params[0] });
+}
+
+/** Two indexes have the events of a resource that a replay may reset; see `resourceOrder`. */
+function fromResource(resource: string, { time, digest }: Start): Candidates {
+  const sql = `SELECT seq FROM (
+      SELECT event FROM finished WHERE resource = :resource AND event_time >= :time
+      UNION ALL SELECT event FROM work INDEXED BY work_put_off
+        WHERE resource = :resource AND next_attempt_at IS NOT NULL AND event_time >= :time)
+    CROSS JOIN ledger ON seq = event
+    WHERE (ledger.event_time, digest) > (:time, :digest) ORDER BY ledger.event_time, digest LIMIT :reach`;
+  return { sql, params: { resource, time, digest } };
 }

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Listed, ListStep } from '../../driver-store.ts';
 import type { Attempt, AttemptOutcome, EventFilter, Received, StoredEvent } from '../../event-store.ts';
 import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
@@ -44,23 +45,7 @@ export function attempts(db: Database): (id: string) => Attempt[] {
  */
 const REACH = 20_000;
 
-/** A step of a list, of at most so many events. */
-interface StepQuery<A> {
-  readonly filter: EventFilter;
-  /** where the list begins; the first step only needs it */
-  readonly from: A | undefined;
-  /** where the step before this one ended */
-  readonly at: number | undefined;
-  readonly limit: number;
-}
-
-/** What a step found, and where the next one begins; undefined after the last. */
-interface Step<T> {
-  readonly found: readonly T[];
-  readonly next: number | undefined;
-}
-
-export function events(db: Database): (query: StepQuery<string>) => Step<StoredEvent> {
+export function events(db: Database): (query: ListStep<string>) => Listed<StoredEvent> {
   const seqOf = placeFinder(db);
   const newest = newestFinder(db);
   return ({ filter, from, at, limit }) => {
@@ -77,7 +62,7 @@ export function events(db: Database): (query: StepQuery<string>) => Step<StoredE
   };
 }
 
-export function eventsAfter(db: Database): (query: StepQuery<string>) => Step<StoredEvent> {
+export function eventsAfter(db: Database): (query: ListStep<string>) => Listed<StoredEvent> {
   const seqOf = placeFinder(db);
   const stretchOf = stretchFinder(db);
   return ({ filter, from, at, limit }) => {
@@ -96,7 +81,7 @@ export function eventsAfter(db: Database): (query: StepQuery<string>) => Step<St
 
 type ReceivedRow = [seq: number, body: string | null, receivedAt: number, webhookId: string];
 
-export function receivedAfter(db: Database): (query: StepQuery<number>) => Step<Received> {
+export function receivedAfter(db: Database): (query: ListStep<number>) => Listed<Received> {
   const stretchOf = stretchFinder(db);
   return ({ filter, from = 0, at, limit }) => {
     const { sql, params } = conditionOf(filter);
@@ -121,7 +106,7 @@ export function receivedAfter(db: Database): (query: StepQuery<number>) => Step<
 /** How many events of a step match. */
 export function count(
   db: Database,
-): (query: Pick<StepQuery<never>, 'filter' | 'at'>) => { events: number; next: number | undefined } {
+): (query: Pick<ListStep<never>, 'filter' | 'at'>) => { events: number; next: number | undefined } {
   const stretchOf = stretchFinder(db);
   const counted = (sql: string, params: readonly unknown[]) =>
     db

@@ -1,32 +1,21 @@
+import type { Database } from 'better-sqlite3';
+import type { QuarantineReads } from '../../driver.ts';
+import type { Queries } from '../../driver-store.ts';
+import { quarantineQueries } from '../../semantics/quarantine.ts';
+import { type BoundOperations, boundBy } from '../protocol.ts';
+import { quarantineReads } from '../tables/quarantine.ts';
 import { stateReader as state } from '../tables/steps-and-state.ts';
-import { channels } from './channel-states.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
-import {
-  quarantined,
-  quarantineSize,
-  quarantineSummary,
-  unproven,
-  waitingWebhooks,
-} from './quarantine-queries.ts';
+import { channels, overview, steps, timeline } from './glance.ts';
 import { replayable, search } from './search.ts';
-import { overview } from './tallies.ts';
-import { steps, timeline } from './timeline.ts';
 
-/**
- * The operations of the reading connection: queries of the inspector, the command line and the admission from quarantine,
- * which may take long. Receiving a notification and dispatching its event need none of them.
- */
-export const reads = {
+const queries = {
   event,
   attempts,
   events,
   eventsAfter,
   receivedAfter,
   count,
-  quarantined,
-  unproven,
-  waitingWebhooks,
-  quarantineSize,
   overview,
   search,
   replayable,
@@ -34,5 +23,18 @@ export const reads = {
   channels,
   steps,
   state,
-  quarantineSummary,
-};
+} satisfies { readonly [N in keyof Queries]: (db: Database) => Queries[N] };
+
+/**
+ * The operations of the reading connection: queries of the inspector, the command line and the admission from quarantine,
+ * which may take long. Receiving a notification and dispatching its event need none of them.
+ */
+export function readsOf(db: Database): BoundOperations {
+  const tables = quarantineReads(db);
+  const ofQuarantine: Readonly<Record<string, (tables: QuarantineReads, input: never) => unknown>> =
+    quarantineQueries;
+  return {
+    ...boundBy<(typeof queries)[keyof typeof queries]>(queries, (query) => ({ one: query(db) })),
+    ...boundBy(ofQuarantine, (query) => ({ one: (input) => query(tables, input) })),
+  };
+}

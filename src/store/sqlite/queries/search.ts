@@ -7,9 +7,8 @@ import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { type Condition, conditionOf } from '../tables/filter-sql.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
 import { idOf } from '../tables/rows.ts';
-import { type Candidates, candidatesOf, NEWEST, type Start } from './candidates.ts';
-import { OLDEST, oldestFirst } from './oldest-first.ts';
-import { tallyReader } from './tallies.ts';
+import { type Candidates, candidatesOf, NEWEST, OLDEST, oldestFirst, type Start } from './candidates.ts';
+import { tallyReader } from './glance.ts';
 
 type Identity = Pick<EventRow, 'event_time' | 'digest'>;
 

@@ -1,20 +1,22 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables } from '../../driver.ts';
+import type { Tables } from '../../driver.ts';
 import { historyTables } from './history.ts';
 import { laneTables } from './lanes.ts';
 import { ledgerTables } from './ledger.ts';
+import { quarantineTables } from './quarantine.ts';
 import { resetTables } from './resets.ts';
+import { secretTables } from './secrets.ts';
 import { stepAndStateTables } from './steps-and-state.ts';
 import { workTables } from './work.ts';
 
-const known = new WeakMap<Database, EventTables>();
+const known = new WeakMap<Database, Tables>();
 
 /**
  * The tables of a connection, with their statements prepared once. Where a table has partial indexes, SQLite compares bare
  * parameters of a query with their conditions, and so compiles the query again for each value, which takes ten times as long
  * as running it. A plus before the parameter keeps it from that.
  */
-export function tablesOf(db: Database): EventTables {
+export function tablesOf(db: Database): Tables {
   const tables = known.get(db) ?? {
     ...ledgerTables(db),
     ...workTables(db),
@@ -22,7 +24,30 @@ export function tablesOf(db: Database): EventTables {
     ...historyTables(db),
     ...stepAndStateTables(db),
     ...resetTables(db),
+    ...quarantineTables(db),
+    ...secretTables(db),
+    ...probes(db),
   };
   known.set(db, tables);
   return tables;
+}
+
+function probes(db: Database): Pick<Tables, 'ping' | 'newestTime'> {
+  // Another value each time: SQLite writes no page for a row that gets the value that it has.
+  const write = db.prepare(
+    "INSERT INTO meta VALUES ('ping', randomblob(16)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const received = db.prepare<[], number>('SELECT received_at FROM ledger ORDER BY seq DESC LIMIT 1').pluck();
+  const ended = db
+    .prepare<[], number | null>(
+      'SELECT max(handled_at) FROM results WHERE handled_at IS NOT NULL AND has_body = 1',
+    )
+    .pluck();
+  return {
+    ping: () => void write.run(),
+    newestTime() {
+      const times = [received.get(), ended.get()].filter((time) => typeof time === 'number');
+      return times.length > 0 ? Math.max(...times) : undefined;
+    },
+  };
 }

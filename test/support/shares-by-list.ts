@@ -1,4 +1,5 @@
-import { LARGE, OF_SMALL } from '../semantics/quarantine-room.ts';
+const LARGE = 1 / 8;
+const OF_SMALL = 1 / 4;
 
 /** An entry, as far as the shares of webhooks and networks go. */
 interface Entry {
@@ -26,7 +27,7 @@ function groupsOf(entries: readonly Entry[], side: Side): Group[] {
 }
 
 /**
- * The share that gives way when the quarantine has no room. Small webhooks and networks together have one allowance: beyond
+ * The share that gives way when the quarantine has no room, found by looking at all entries: see docs/decisions/0027. Small webhooks and networks together have one allowance: beyond
  * it, what arrives from them gives way. Otherwise the largest webhook or network does, and of it the largest share by the
  * same rule. Among equals it is the arriving one, which is the newest.
  * @param arriving the entry that arrives, one of the entries; undefined once it is lost

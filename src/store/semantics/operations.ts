@@ -1,0 +1,55 @@
+import type { Awaitable, Entry, Tables } from '../driver.ts';
+import { claim } from './claiming.ts';
+import { prune } from './pruning.ts';
+import { admit, hasQuarantined, quarantine } from './quarantine.ts';
+import { record, take } from './recording.ts';
+import { makeReady, resetEvents } from './replaying.ts';
+import { addSecret, bindToRows, dropSecrets, keyCheckOr, rekey, retireSecret, secrets } from './secrets.ts';
+import { holds, type Settling, saveStep, settle, step } from './settling.ts';
+
+/** What a store does to its tables. Each operation is in one transaction. */
+export const operations = {
+  record: (tables: Tables, entry: Entry) => onlyOf(record(tables, [entry])),
+  take,
+  claim,
+  renew: (tables: Tables, { owner, until }: { readonly owner: string; readonly until: number }) =>
+    tables.extendLeases(owner, until),
+  settle: (tables: Tables, settling: Settling) => onlyOf(settle(tables, [settling])),
+  step,
+  holds,
+  saveStep,
+  deleteState: (tables: Tables, resource: string) => tables.removeState(resource),
+  resetEvents,
+  makeReady,
+  lastPlace: (tables: Tables) => tables.lastPlace(),
+  prune,
+  addSecret,
+  retireSecret,
+  secrets,
+  dropSecrets,
+  rekey,
+  bindToRows,
+  keyCheckOr,
+  ownSecrets: (tables: Tables) => tables.ownSecrets(),
+  quarantine,
+  hasQuarantined,
+  admit,
+  newestTime: (tables: Tables) => tables.newestTime(),
+  ping: (tables: Tables) => tables.ping(),
+} satisfies Readonly<Record<string, (tables: Tables, input: never) => Awaitable<unknown>>>;
+
+/** The operations of one database. */
+export type TableOperations = {
+  readonly [N in keyof typeof operations]: (typeof operations)[N] extends (
+    tables: Tables,
+    input: infer I,
+  ) => infer O
+    ? (input: unknown extends I ? undefined : I) => O
+    : never;
+};
+
+async function onlyOf<T>(outputs: Promise<readonly T[]>): Promise<T> {
+  const [output] = await outputs;
+  if (output === undefined) throw new Error('no answer to one request');
+  return output;
+}

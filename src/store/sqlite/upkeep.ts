@@ -1,0 +1,76 @@
+import type { Database } from 'better-sqlite3';
+import { bytesOf } from './database-facts.ts';
+
+// What concerns the file and its log, and no table.
+
+/** How long the writes of all programs wait at most for queries that still read from the log. */
+const RESET_MS = 50;
+
+/**
+ * Moves the log into the file, so that the next write begins the log anew.
+ * @returns false if another program reads an older state from it, or moves it itself
+ */
+export function resetLog(db: Database): () => boolean {
+  return () => {
+    // Most of it is moved while other programs can write, and only the rest while they wait.
+    db.pragma('wal_checkpoint(PASSIVE)');
+    return checkpoint(db, 'RESTART', RESET_MS);
+  };
+}
+
+/** @param tryMs how long it waits for the queries and writes of other connections */
+function checkpoint(db: Database, mode: 'RESTART' | 'TRUNCATE', tryMs: number): boolean {
+  const before = Number(db.pragma('busy_timeout', { simple: true }));
+  db.pragma(`busy_timeout = ${tryMs}`);
+  try {
+    return db.pragma(`wal_checkpoint(${mode})`, { simple: true }) === 0;
+  } finally {
+    db.pragma(`busy_timeout = ${before}`);
+  }
+}
+
+/** Set if every freed page was zeroed, from the first write on or since the last VACUUM. */
+export const ZEROED = 'zeroed';
+
+/** How long one try to empty the log delays the writes of a running server, at most. */
+const EMPTY_MS = 500;
+
+/** Records that the file of a database has no deleted content. */
+export function markZeroed(db: Database): () => void {
+  const set = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  return () => void set.run(ZEROED, Buffer.alloc(0));
+}
+
+/** Moves the log into the file and empties it; false if another process still reads an older state from the log. */
+export function emptyLog(db: Database): () => boolean {
+  return () => checkpoint(db, 'TRUNCATE', EMPTY_MS);
+}
+
+/** How many bytes have to be rewritten because deleted content may still be between them; 0: none. */
+export function unzeroedBytes(db: Database): () => number {
+  const isZeroed = db.prepare<[string], 1>('SELECT 1 FROM meta WHERE name = ?').pluck();
+  return () => (isZeroed.get(ZEROED) ? 0 : bytesOf(db));
+}
+
+/** Rewrites the whole database without deleted content. */
+export function rewrite(db: Database): () => void {
+  const mark = markZeroed(db);
+  return () => {
+    db.exec('VACUUM');
+    mark();
+  };
+}
+
+/** The settings that make a connection durable. */
+export interface Settings {
+  /** 2 is FULL: a commit returns once it is on disk */
+  readonly synchronous: number;
+  readonly journalMode: string;
+}
+
+export function settings(db: Database): () => Settings {
+  return () => ({
+    synchronous: db.pragma('synchronous', { simple: true }) as number,
+    journalMode: db.pragma('journal_mode', { simple: true }) as string,
+  });
+}

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto';
+import { KitError, messageOf } from '../base/errors.ts';
+import type { SecretTables } from './driver.ts';
+import { unavailable } from './refusals.ts';
+import { type SealedRow, Sealer } from './seal.ts';
+import type * as operations from './semantics/secrets.ts';
+import type { WebhookSecret } from './stored.ts';
+
+/** How many changes of the key one request survives. */
+const MOST_KEYS = 8;
+
+/** The operations on secrets, each in a transaction of its own. */
+export type SecretOperations = {
+  readonly [N in keyof typeof operations]: (typeof operations)[N] extends (
+    tables: SecretTables,
+    input: infer I,
+  ) => infer O
+    ? (input: I) => O
+    : never;
+};
+
+/** A key that is not in use yet. */
+export interface NextKey {
+  /** 32 bytes */
+  readonly key: Buffer;
+  /** Makes it the key. */
+  adopt(): void;
+}
+
+/** Where the key is. */
+export interface KeySource {
+  /** from outside: then so is a new one */
+  readonly isGiven: boolean;
+  /** The key of 32 bytes; a new one if there is none and it may be made. */
+  read(options: { readonly mayMake: boolean }): Buffer;
+  /** The keys that a process made, and ended before it adopted one of them. */
+  left(): readonly NextKey[];
+  /** The next key: the given one, or a new one. */
+  next(given: Buffer | undefined): NextKey;
+}
+
+/** A key from outside. */
+export function givenKey(key: Buffer): KeySource {
+  let current = key;
+  return {
+    isGiven: true,
+    read: () => current,
+    left: () => [],
+    next: (given = randomBytes(32)) => ({
+      key: given,
+      adopt() {
+        current = given;
+      },
+    }),
+  };
+}
+
+/** A key, and the key check of the database that it fits. */
+interface Held {
+  readonly key: Buffer;
+  readonly sealer: Sealer;
+  readonly keyCheck: Uint8Array;
+}
+
+/** The webhooks' secrets, sealed. When another process seals them under a new key, the vault goes on with that key. */
+export class Vault {
+  readonly #operations: SecretOperations;
+  readonly #source: KeySource;
+  #held: Held;
+
+  private constructor(operations: SecretOperations, source: KeySource, held: Held) {
+    this.#operations = operations;
+    this.#source = source;
+    this.#held = held;
+  }
+
+  /** @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets */
+  static async open(operations: SecretOperations, source: KeySource): Promise<Vault> {
+    return new Vault(operations, source, await unlock(operations, source));
+  }
+
+  async add(webhookId: string, secret: string, createdAt: number): Promise<void> {
+    await this.#withKey(({ sealer, keyCheck }) =>
+      this.#operations.addSecret({ ...sealer.sealRow(secret, webhookId, null), createdAt, keyCheck }),
+    );
+  }
+
+  /** @returns false if there is no such secret */
+  retire(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
+    return this.#withKey(({ sealer, keyCheck }) =>
+      this.#operations.retireSecret({ ...sealer.sealRow(secret, webhookId, retireAt), keyCheck }),
+    );
+  }
+
+  /** The secrets that open and are not retired, oldest first. For rows that do not open, see `unreadable`. */
+  async list(now: number): Promise<WebhookSecret[]> {
+    const { rows, sealer } = await this.#rows();
+    return rows.flatMap((row) => {
+      const { webhookId, createdAt, retireAt } = row;
+      const secret = retireAt === null || retireAt > now ? sealer.openRow(row) : undefined;
+      return secret === undefined ? [] : [{ webhookId, secret, createdAt, retireAt: retireAt ?? undefined }];
+    });
+  }
+
+  /** The webhooks of rows that were changed since they were sealed, retired ones too. */
+  async unreadable(): Promise<string[]> {
+    const { rows, sealer } = await this.#rows();
+    return [...new Set(rows.filter(isClosedTo(sealer)).map(({ webhookId }) => String(webhookId)))];
+  }
+
+  /** Removes the rows that do not open, of one webhook or all. @returns how many */
+  dropUnreadable(webhookId?: string): Promise<number> {
+    return this.#withKey(async ({ sealer, keyCheck }) => {
+      const all = await this.#operations.secrets({ keyCheck });
+      const isMeant = (row: SealedRow) => webhookId === undefined || row.webhookId === webhookId;
+      const rows = all?.filter(isClosedTo(sealer)).filter(isMeant);
+      return rows && this.#operations.dropSecrets({ rows, keyCheck });
+    });
+  }
+
+  /**
+   * Seals all secrets under another key. A new key is stored before it is used, and adopted afterwards. If the process ends
+   * in between, one of the two opens the database.
+   */
+  async rekey(given: Buffer | undefined): Promise<number> {
+    if ((given !== undefined) !== this.#source.isGiven) {
+      throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
+    }
+    const unreadable = await this.unreadable();
+    if (unreadable.length > 0) {
+      throw new KitError(
+        'STORE_UNUSABLE',
+        `a secret of ${unreadable.join(', ')} does not open, so it cannot be sealed again: remove it with --drop-unreadable, or restore a backup`,
+      );
+    }
+    const next = this.#source.next(given);
+    const { secrets, keyCheck } = await this.#withKey(({ key: oldKey, keyCheck }) =>
+      this.#operations.rekey({ oldKey, newKey: next.key, keyCheck }),
+    );
+    next.adopt();
+    this.#held = { key: next.key, sealer: new Sealer(next.key), keyCheck };
+    return secrets;
+  }
+
+  #rows() {
+    return this.#withKey(async ({ sealer, keyCheck }) => {
+      const rows = await this.#operations.secrets({ keyCheck });
+      return rows && { rows, sealer };
+    });
+  }
+
+  /** Calls `use` again with the present key if it returns nothing: another process has changed the key. */
+  async #withKey<T>(use: (held: Held) => Promise<T | undefined>): Promise<T> {
+    for (let tries = MOST_KEYS; tries > 0; tries--) {
+      const result = await use(this.#held);
+      if (result !== undefined) return result;
+      this.#held = await unlock(this.#operations, this.#source).catch((cause) => {
+        // Not fatal: the receiver's keyring serves from memory until the process is restarted with the new key.
+        throw unavailable(`the secrets were sealed under another key: ${messageOf(cause)}`);
+      });
+    }
+    throw unavailable('other processes keep sealing the secrets under other keys');
+  }
+}
+
+function isClosedTo(sealer: Sealer): (row: SealedRow) => boolean {
+  return (row) => sealer.openRow(row) === undefined;
+}
+
+/**
+ * The key that opens the secrets. If a crash kept that key from its place, this adopts it. Secrets of the first version are
+ * sealed for their rows before anything else happens.
+ */
+async function unlock(operations: SecretOperations, source: KeySource): Promise<Held> {
+  const check = await operations.keyCheckOr(undefined);
+  const found = source.read({ mayMake: check === undefined });
+  const own = new Sealer(found).keyCheck();
+  const keyCheck = check ?? (await operations.keyCheckOr(own)) ?? own;
+  const key = fitting(found, keyCheck, source);
+  const sealer = new Sealer(key);
+  if (!sealer.isKeyOf(keyCheck)) {
+    // Another process may have changed the key between the two reads.
+    const [checkNow, keyNow] = [await operations.keyCheckOr(undefined), source.read({ mayMake: false })];
+    const isMoved = !Buffer.from(checkNow ?? []).equals(keyCheck) || !keyNow.equals(found);
+    if (isMoved) return unlock(operations, source);
+  }
+  if (sealer.versionOf(keyCheck) === 'current') return { key, sealer, keyCheck };
+  await operations.bindToRows({ key, keyCheck }); // unless another process has just done so
+  return unlock(operations, source);
+}
+
+/** The key if it fits; else the one left of those that a process made and did not adopt, which this does. */
+function fitting(found: Buffer, keyCheck: Uint8Array, source: KeySource): Buffer {
+  if (new Sealer(found).isKeyOf(keyCheck)) return found;
+  const next = source.left().find(({ key }) => new Sealer(key).isKeyOf(keyCheck));
+  next?.adopt();
+  return next?.key ?? found;
+}
