@@ -89,7 +89,7 @@ export interface WaitingWebhook {
 
 export interface QuarantineSummary {
   readonly total: number;
-  /** the 500 with the most notifications */
+  /** the 500 with the most bytes */
   readonly webhooks: readonly (WaitingWebhook & { readonly firstAt: number; readonly lastAt: number })[];
   /** fewer than asked for where they are large */
   readonly newest: readonly Omit<Unproven, 'digest' | 'place' | 'bytes'>[];
