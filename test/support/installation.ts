@@ -13,6 +13,7 @@ import {
   spawnCli,
 } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
+import type { Served } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -39,7 +40,7 @@ export interface Installation {
   /** The same in this process: where it is beside the point that the server has one of its own. */
   serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** Ends a server with the installation. */
-  keep(service: ServiceProcess): ServiceProcess;
+  keep(server: Served): Served;
   /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
   foreignWebhook(url: string, name?: string): CreatedWebhook;
   dispose(): Promise<void>;
@@ -64,11 +65,8 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   };
   const outputs: string[] = [];
   const services: ServiceProcess[] = [];
+  const kept: Served[] = [];
   const servicesHere: RunningService[] = [];
-  const keep = (service: ServiceProcess) => {
-    services.push(service);
-    return service;
-  };
   const noted = async (running: Promise<CliRun>) => {
     const run = await running;
     outputs.push(run.stdout, run.stderr);
@@ -91,7 +89,9 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       return JSON.parse(stdout);
     },
     async serve(own = {}) {
-      return keep(await startProcess({ ...env, ...own }));
+      const service = await startProcess({ ...env, ...own });
+      services.push(service);
+      return service;
     },
     async serveHere(own = {}) {
       const threads = size<boolean>({ small: false, full: true });
@@ -99,7 +99,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       servicesHere.push(service);
       return service;
     },
-    keep,
+    keep(server) {
+      kept.push(server);
+      return server;
+    },
     foreignWebhook: (url, name = 'foreign') =>
       mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
     async dispose() {
@@ -107,6 +110,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
         child.kill('SIGKILL');
         await exited;
         outputs.push(output());
+      }
+      for (const server of kept) {
+        await server.discard();
+        outputs.push(server.output());
       }
       for (const service of servicesHere) await service.dispose();
       await mock.close();
