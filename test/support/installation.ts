@@ -13,7 +13,7 @@ import {
   spawnCli,
 } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
-import type { Served } from './served.ts';
+import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -36,7 +36,9 @@ export interface Installation {
   /** Runs a command that must succeed and print JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
-  serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** Serves where it is beside the point that a server has a process of its own. */
+  serve(env?: Readonly<Record<string, string>>): Promise<Served>;
+  serveApart(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
   /** The same in this process: where it is beside the point that the server has one of its own. */
   serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** Ends a server with the installation. */
@@ -66,6 +68,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   const outputs: string[] = [];
   const services: ServiceProcess[] = [];
   const kept: Served[] = [];
+  const keep = (server: Served) => {
+    kept.push(server);
+    return server;
+  };
   const servicesHere: RunningService[] = [];
   const noted = async (running: Promise<CliRun>) => {
     const run = await running;
@@ -88,7 +94,8 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       if (code !== 0) throw new Error(`hookkit ${args.join(' ')} ended with ${code}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    async serve(own = {}) {
+    serve: async (own = {}) => keep(await serve({ env: { ...env, ...own } })),
+    async serveApart(own = {}) {
       const service = await startProcess({ ...env, ...own });
       services.push(service);
       return service;
@@ -99,10 +106,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       servicesHere.push(service);
       return service;
     },
-    keep(server) {
-      kept.push(server);
-      return server;
-    },
+    keep,
     foreignWebhook: (url, name = 'foreign') =>
       mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
     async dispose() {

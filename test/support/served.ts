@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { tmpdir } from 'node:os';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig, withSettings } from '../../src/config.ts';
 import { loadHandlers } from '../../src/dispatch/load-handlers.ts';
@@ -6,6 +6,7 @@ import { createInspector } from '../../src/inspector/index.ts';
 import { startService } from '../../src/service.ts';
 import { openStore } from '../../src/store/open.ts';
 import { logLines } from './log-lines.ts';
+import { programEnv } from './sample-handlers.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { size } from './sizes.ts';
 
@@ -23,7 +24,7 @@ export interface Served {
 interface Serving {
   readonly env: Readonly<Record<string, string>>;
   /** where its .env is */
-  readonly cwd: string;
+  readonly cwd?: string;
   readonly handlersModule?: URL | undefined;
 }
 
@@ -49,15 +50,14 @@ function servedBy({ child, url, exited, output }: ServiceProcess): Served {
 }
 
 /** Serves with the settings of a directory in this process, on a store without threads: a start then takes a tenth of the time. */
-async function serveHere({ env, cwd, handlersModule }: Serving): Promise<Served> {
-  const { log, lines } = logLines('info');
-  const given = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ...env };
-  const own = handlersModule && { HANDLERS: fileURLToPath(handlersModule) };
-  const config = withSettings({ env: { ...given, ...own }, cwd }, () => loadConfig());
+async function serveHere({ env, cwd = tmpdir(), handlersModule }: Serving): Promise<Served> {
+  const given = { ...programEnv, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ...env };
+  const config = withSettings({ env: given, cwd }, () => loadConfig());
+  const { log, lines } = logLines(config.LOG_LEVEL);
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
   const service = await startService({
     config,
-    handlers: await loadHandlers(config),
+    handlers: handlersModule ? (await import(handlersModule.href)).handlers : await loadHandlers(config),
     store: openStore({ url, clock: systemClock, secretsKey, threads: false }),
     clock: systemClock,
     log,
