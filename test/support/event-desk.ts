@@ -7,11 +7,11 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
 import { present } from './only.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
 import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
-import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
 
@@ -127,7 +127,7 @@ async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventD
       const service = await runService(
         samples,
         { WEBHOOK_SECRET: '', LEASE_MS: '500', ...env, ...own },
-        { threads: size<boolean>({ small: false, full: true }) },
+        { threads: OWN_THREADS },
       );
       cleanUps.push(() => service.dispose());
       return service;

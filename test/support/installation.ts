@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { handlers as samples } from '../../src/cli/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
 import {
   type CliOptions,
@@ -15,7 +16,6 @@ import {
 import { type RunningService, runService } from './running-service.ts';
 import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
-import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const SITE = '9KboGBFu';
@@ -101,8 +101,11 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       return service;
     },
     async serveHere(own = {}) {
-      const threads = size<boolean>({ small: false, full: true });
-      const service = await runService(samples, { WEBHOOK_SECRET: '', ...env, ...own }, { threads });
+      const service = await runService(
+        samples,
+        { WEBHOOK_SECRET: '', ...env, ...own },
+        { threads: OWN_THREADS },
+      );
       servicesHere.push(service);
       return service;
     },

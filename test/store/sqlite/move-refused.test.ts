@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { differences } from '../../support/moved-whole.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { size } from '../../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -27,7 +28,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const open = (file = path) => SqliteStore.open({ path: file, clock: new VirtualClock() });
+const open = (file = path, threads = OWN_THREADS) =>
+  SqliteStore.open({ path: file, clock: new VirtualClock(), threads });
 
 function unusable(...parts: readonly string[]): unknown {
   const message = expect.stringMatching(new RegExp(parts.join('.*'), 's'));
@@ -105,7 +107,7 @@ test('a former database is moved once, when several processes open it at the sam
 
 test('a former database is moved once, when several stores of a process open it at the same moment', async () => {
   const { events } = unpackVersion8(path, EXTENT);
-  const stores = await Promise.all([open(), open(), open()]);
+  const stores = await Promise.all([open(path, true), open(path, true), open(path, true)]);
   for (const store of stores) expect(await store.count({})).toBe(events);
   for (const store of stores) await store.close();
   expect(differences(path, `${path}.version-8`)).toEqual({});
