@@ -21,6 +21,7 @@ const PART = some(1, [
   'test/service.test',
   'test/cli/operating/install',
   'test/house',
+  'test/demo',
 ]);
 
 inRepository.each(

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { handlers as samples } from '../../src/cli/demo/handlers.ts';
+import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { handlers as samples } from '../../src/cli/demo/handlers.ts';
+import { handlers as samples } from '../../src/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { OWN_THREADS } from './own-threads.ts';
