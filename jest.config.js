@@ -2,8 +2,9 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-// For store threads and commands: see bin/hookkit.js.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/hookkit', import.meta.url));
+// For tests and their threads: see bin/hookkit.js. Not in the folder of the program: V8 takes code only from a process with
+// the same flags, and the program sets one while it loads. Each would throw away and write again what the other wrote.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url));
 
 /** What the tests write, at most. */
 const ROOM_FOR_TESTS = 2 * 1024 ** 3;

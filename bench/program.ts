@@ -8,7 +8,7 @@ import { memoryOf } from './memory.ts';
 import { BENCH_SECRET } from './secret.ts';
 
 /** Whatever stands in src/handlers/, what is measured is the same. */
-const HANDLERS = fileAt('../src/cli/demo/handlers.ts');
+const HANDLERS = fileAt('../src/demo/handlers.ts');
 
 /** Starts `hookkit` with its arguments on a database, which need not be there. */
 function startProgram(

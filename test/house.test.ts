@@ -43,6 +43,8 @@ const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
   receiver: (target) => /^src\/(dispatch|handlers)\//.test(target),
   // It is told where to speak: it knows no command line, and no page; it sends to any receiver, and knows none.
   replay: (target) => /^src\/(cli|inspector|mock|receiver)\//.test(target) || target === 'commander',
+  // The command line plays and prints it.
+  demo: (target) => /^src\/(cli|inspector|receiver)\//.test(target) || target === 'commander',
   // The kit for the tests of handlers has no port, no page and no command.
   testing: (target) => /^src\/(cli|inspector|recipes|handlers|start\.ts|service\.ts)/.test(target),
   recipes: (target) => /^src\//.test(target) && !HANDLERS_MAY_IMPORT.test(target),
@@ -200,7 +202,7 @@ describe('the rules of the house', () => {
   });
 
   test('keep recipes and sample handlers to the door for handlers, the provider clients and the notifications', () => {
-    const samples = sources.filter(({ path }) => path === 'src/cli/demo/handlers.ts');
+    const samples = sources.filter(({ path }) => path === 'src/demo/handlers.ts');
     expect(samples).toHaveLength(1);
     const allowed = /^src\/(index\.ts$|provider\/|notification\/|recipes\/)/;
     const isForbidden = (target: string) => target.startsWith('src/') && !allowed.test(target);
@@ -257,9 +259,7 @@ describe('the rules of the house', () => {
     const askers = sources.filter((file) => asksForTime(codeOf(file))).map(({ path }) => path);
     const elsewhere = askers.filter((path) => !/^src\/(base|inspector\/assets)\//.test(path));
     // A handler is its owner's, and the samples of the demo and the recipes show what one may look like.
-    expect(elsewhere.filter((path) => !path.startsWith('src/recipes/'))).toEqual([
-      'src/cli/demo/handlers.ts',
-    ]);
+    expect(elsewhere.filter((path) => !path.startsWith('src/recipes/'))).toEqual(['src/demo/handlers.ts']);
   });
 
   test('keep virtual time to the mock and tests: what a server loads imports the machine clock alone', () => {

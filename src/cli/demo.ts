@@ -3,10 +3,10 @@ import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
+import { HEAD, missingKinds, review } from '../demo/review.ts';
+import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from '../demo/scenes.ts';
+import { SITE, type Stage, setStage } from '../demo/stage.ts';
 import { UNCAUGHT } from '../dispatch/process-guard.ts';
-import { HEAD, missingKinds, review } from './demo/review.ts';
-import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from './demo/scenes.ts';
-import { SITE, type Stage, setStage } from './demo/stage.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
 

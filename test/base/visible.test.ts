@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
 import { table } from '../../src/cli/table.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
 import { jsonObject } from '../support/json-values.ts';
 import { runs } from '../support/sizes.ts';
@@ -11,7 +12,7 @@ import { runs } from '../support/sizes.ts';
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom(...HOSTILE, '\n', '\r', '\t', '\ud83d', '\udd12', '\\', '"'),
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
   ),
   maxLength: 20,
 });

@@ -57,7 +57,7 @@ describeInBrowser('a page', () => {
     },
   );
 
-  test.each(some(2, PAGES))('%s can be read, when there is no JavaScript', async (_name, given) => {
+  test.each(some(1, PAGES))('%s can be read, when there is no JavaScript', async (_name, given) => {
     const { page, complaints } = await openTab({ javaScriptEnabled: false });
     await page.goto(`${inspected.url}${await pathOf(given)}`);
     expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
@@ -96,7 +96,7 @@ describeInBrowser('a page', () => {
         ['/quarantine', 'The quarantine is empty'],
         ['/webhooks', 'WEBHOOK_SECRET'],
       ] as const;
-      for (const [path, words] of some(2, pages)) {
+      for (const [path, words] of some(1, pages)) {
         await page.goto(`${empty.url}${path}`);
         expect(await page.textContent('main')).toContain(words);
         expect(await violations(page)).toEqual([]);
@@ -138,7 +138,7 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
     '/quarantine',
     '/webhooks',
   ];
-  test.each(some(2, paths))('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
+  test.each(some(1, paths))('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
     const [{ id }] = (await inspected.api('/events?status=dead')).events;
     const { page } = await openTab();
     await page.goto(`${inspected.url}${path.replace('ID', id)}`);

@@ -131,7 +131,7 @@ test('is visible, when what a provider registered is listed and shown', async ()
 });
 
 test('is visible, when the server logs why it refused what strangers sent', async () => {
-  const service = await desk().serve({ WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'debug' });
+  const service = await desk().serveApart({ WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'debug' });
   const post = (body: object, claims: object) =>
     fetch(`${service.url}${PATH}`, {
       method: 'POST',

@@ -40,7 +40,7 @@ const listeners = [
   ['mock', 'MOCK_PORT'],
 ] as const;
 
-test.each(some(3, listeners))(
+test.each(some(2, listeners))(
   'hookkit %s ends with 1 and one sentence, when %s is taken',
   async (command, variable) => {
     const env = { ...FREE, TMPDIR: directory, [variable]: `${taken}` };

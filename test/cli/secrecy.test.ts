@@ -16,7 +16,7 @@ const secrets = new Set<string>();
 /** A whole life: everything that has to do with secrets is done once, well and badly. */
 beforeAll(async () => {
   here = await install({ LOG_LEVEL: 'trace' });
-  const service = await here.serve({ WEBHOOK_SECRET: FALLBACK });
+  const service = await here.serveApart({ WEBHOOK_SECRET: FALLBACK });
   noteArguments(service.child.pid);
   /** For each way in which a secret comes, and what logs. */
   const spawn = (args: readonly string[], options: CliOptions = {}) =>

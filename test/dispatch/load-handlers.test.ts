@@ -26,7 +26,7 @@ test('handlers come from the module that HANDLERS names, as they are', async () 
 });
 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
-  const handlers = await loadHandlers({ HANDLERS: 'src/cli/demo/handlers.ts' });
+  const handlers = await loadHandlers({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
   const run = await spawnCli(['handlers', '--json'], {
     cwd: directory,

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { send } from '../support/genuine.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
-import { size } from '../support/sizes.ts';
 
 const startReceiver = receiversForEachTest();
 let service: RunningService;
 
 beforeAll(async () => {
   const env = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
-  service = await runService({}, env, { threads: size<boolean>({ small: false, full: true }) });
+  service = await runService({}, env, { threads: OWN_THREADS });
 });
 afterAll(() => service.dispose());
 

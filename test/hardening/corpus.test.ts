@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { bodyOf, deliver } from '../support/notifications.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
-import { size } from '../support/sizes.ts';
 import { corpusRequests } from './corpus.ts';
 import { bytesOf, type CorpusRequest } from './corpus-request.ts';
 
@@ -12,7 +12,7 @@ let unthrottled: RunningService;
 let throttled: RunningService;
 
 beforeAll(async () => {
-  const options = { threads: size<boolean>({ small: false, full: true }) };
+  const options = { threads: OWN_THREADS };
   unthrottled = await runService({}, { REJECT_LIMIT: '1000000' }, options);
   throttled = await runService({}, { REJECT_LIMIT: '1' }, options);
   const [usual] = corpus.filter(({ name }) => name.includes('usual'));

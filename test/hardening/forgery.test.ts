@@ -6,9 +6,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { digestOf } from '../../src/notification/digest.ts';
 import { parseJsonText } from '../../src/notification/json.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { rawConnection, statusOf } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
-import { size } from '../support/sizes.ts';
 import { accepted } from './forgery/accepted.ts';
 import { algorithms } from './forgery/algorithms.ts';
 import { authorization } from './forgery/authorization.ts';
@@ -17,9 +17,6 @@ import { claims } from './forgery/claims.ts';
 import { type Case, OTHER, OTHER_WEBHOOK, RETIRED, SECRET, WEBHOOK } from './forgery/forged.ts';
 import { joseHeaders } from './forgery/jose-headers.ts';
 import { secrets, signatures } from './forgery/signatures.ts';
-
-/** Each takes long to start. */
-const THREADS = size<boolean>({ small: false, full: true });
 
 const forgeries = { algorithms, joseHeaders, signatures, secrets, claims, bodies, authorization };
 const all = [...Object.values(forgeries).flat(), ...accepted];
@@ -35,7 +32,7 @@ beforeAll(async () => {
   const store = await SqliteStore.open({
     path: join(directory, 'receiver.db'),
     clock: systemClock,
-    threads: THREADS,
+    threads: OWN_THREADS,
   });
   await store.addSecret(WEBHOOK, RETIRED);
   await store.retireSecret(WEBHOOK, RETIRED, systemClock.now());
@@ -45,7 +42,7 @@ beforeAll(async () => {
   service = await runService(
     {},
     { DATABASE_URL: url, WEBHOOK_SECRET: '', REJECT_LIMIT: '1000000' },
-    { threads: THREADS },
+    { threads: OWN_THREADS },
   );
   const waiting = [...all];
   const sendAll = async () => {

@@ -7,7 +7,7 @@ import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { campaign } from './fuzz/campaign.ts';
 
-const CASES = size({ small: 300, full: 4000 });
+const CASES = size({ small: 150, full: 4000 });
 const SEED = 20_261_120;
 
 test(`random requests, ${CASES} of them, are never answered 5xx, nor 2xx unless they were signed, and the process goes on`, async () => {

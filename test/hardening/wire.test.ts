@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bodyOf, deliver } from '../support/notifications.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
-import { size } from '../support/sizes.ts';
 import { firstStatus, wireRequests } from './hostile.ts';
 
 /** Small here; `npm run test:faults` sends them all as large as can be. */
@@ -12,7 +12,7 @@ let genuine = 0;
 
 beforeAll(async () => {
   const env = { BODY_LIMIT: String(LIMIT), REJECT_LIMIT: '1000000', REQUEST_TIMEOUT_MS: '2000' };
-  service = await runService({}, env, { threads: size<boolean>({ small: false, full: true }) });
+  service = await runService({}, env, { threads: OWN_THREADS });
 });
 afterAll(() => service.dispose());
 

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
@@ -134,9 +132,7 @@ describe('a store that is slow', () => {
   test('lets no more wait than may, when many are still sending their bodies, and answers the others 503', async () => {
     const { state, wrap } = heldStore();
     const { app, events } = await start({ wrap, options: { maxWaitingAcks: 2 } });
-    const server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const { port } = app.address() as AddressInfo;
     const senders = await Promise.all(Array.from({ length: 8 }, () => rawConnection(port)));
     const bodies = senders.map((_, number) => JSON.stringify(numbered(number)));
     for (const [index, sender] of senders.entries()) {
@@ -153,7 +149,6 @@ describe('a store that is slow', () => {
     const { waiting } = state;
     state.release();
     await Promise.all(senders.map(({ closed }) => closed));
-    server.close();
     expect(await events()).toHaveLength(waiting);
     expect(waiting).toBe(2);
   });

@@ -30,7 +30,7 @@ const connections: RawConnection[] = [];
 beforeEach(async () => {
   receiver = await start();
   closing = undefined;
-  listener = await boundedListener(receiver.app, options);
+  listener = await boundedListener(receiver.listener, options);
 });
 
 afterEach(async () => {
@@ -74,7 +74,7 @@ describe('a client', () => {
   test('is dropped, when it does not send its headers in time, though it would have long for the whole request', async () => {
     await close();
     closing = undefined;
-    listener = await boundedListener(receiver.app, { ...options, requestTimeoutMs: 60_000 });
+    listener = await boundedListener(receiver.listener, { ...options, requestTimeoutMs: 60_000 });
     const connection = await connected();
     connection.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\n`);
     expect(statusOf(await connection.closed)).toBe(408);
@@ -159,7 +159,7 @@ describe('closing the listener', () => {
     await close();
     closing = undefined;
     // Longer than the farewell: its time is not over yet when the server takes no more connections.
-    listener = await boundedListener(receiver.app, {
+    listener = await boundedListener(receiver.listener, {
       ...options,
       headersTimeoutMs: 900,
       requestTimeoutMs: 900,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
-import type { ServiceProcess } from '../support/service-process.ts';
+import type { Served } from '../support/served.ts';
 import { size, some } from '../support/sizes.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
 let here: Installation;
-let service: ServiceProcess;
+let service: Served;
 beforeAll(async () => {
   here = await install();
   service = await here.serve();

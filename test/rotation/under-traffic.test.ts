@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { eventually } from '../support/eventually.ts';
 import { createCommand, hookOf, type Installation, install, SITE } from '../support/installation.ts';
-import type { ServiceProcess } from '../support/service-process.ts';
+import type { Served } from '../support/served.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
 let here: Installation;
-let service: ServiceProcess;
+let service: Served;
 beforeAll(async () => {
   here = await install();
   service = await here.serve();

@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { only } from '../support/only.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { size } from '../support/sizes.ts';
 import { SteppedClock } from '../support/stepped-clock.ts';
@@ -30,11 +31,7 @@ afterEach(async () => {
 });
 
 async function start(handlers: Handlers, more: Readonly<Record<string, string>> = {}) {
-  const service = await runService(
-    handlers,
-    { ...env, ...more },
-    { clock, threads: size<boolean>({ small: false, full: true }) },
-  );
+  const service = await runService(handlers, { ...env, ...more }, { clock, threads: OWN_THREADS });
   services.push(service);
   return service;
 }

@@ -4,15 +4,13 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import type { EventId } from '../../src/store/event-id.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { size } from '../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 /** Notifications that find the disk full. */
 const TOO_MANY = size({ small: 60, full: 380 });
-
-/** Where the threads of the store are not the point: each takes long to start. */
-const THREADS = size<boolean>({ small: false, full: true });
 
 let service: RunningService | undefined;
 let disk: SmallDisk | undefined;
@@ -103,7 +101,7 @@ describe('a full disk', () => {
 
 describe('a database that is moved away', () => {
   test('is answered 503 while it is gone, when its directory was renamed, and 200 once it is back', async () => {
-    service = await runService({}, {}, { threads: THREADS });
+    service = await runService({}, {}, { threads: OWN_THREADS });
     const { url, path } = service;
     const directory = join(path, '..');
     const before = await send(url, bodyOf(1));
@@ -120,7 +118,7 @@ describe('a database that is moved away', () => {
   });
 
   test('is answered 503, when another file took its name, as what is recorded could not be found again', async () => {
-    service = await runService({}, {}, { threads: THREADS });
+    service = await runService({}, {}, { threads: OWN_THREADS });
     const { url, path } = service;
     renameSync(path, `${path}.old`);
     new Database(path).close();
@@ -132,7 +130,7 @@ describe('a database that is moved away', () => {
 
 describe('a database that is damaged in its middle', () => {
   test('is answered 503, when a notification touches what is damaged, and the process goes on', async () => {
-    service = await runService({}, {}, { threads: THREADS });
+    service = await runService({}, {}, { threads: OWN_THREADS });
     const { url, path } = service;
     const db = new Database(path);
     // Points the index that every record has to write at a page that is of another kind.

@@ -7,7 +7,7 @@ import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { runCli } from '../support/run-cli.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { type Served, serve, serveApart } from '../support/served.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -15,7 +15,7 @@ const ROUNDS = size({ small: 2, full: 3 });
 const KEY = randomBytes(32);
 let directory: string;
 let path: string;
-let service: ServiceProcess | undefined;
+let server: Served | undefined;
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
@@ -23,17 +23,16 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  service?.child.kill('SIGKILL');
-  await service?.exited;
+  await server?.discard();
   await rm(directory, { recursive: true });
 });
 
-async function start(secretsKey: Buffer | undefined): Promise<ServiceProcess> {
+async function start(secretsKey: Buffer | undefined, serving = serve): Promise<Served> {
   const store = await SqliteStore.open({ path, clock: systemClock, secretsKey, threads: false });
   await store.addSecret('hook0001', SECRET);
   await store.close();
-  service = await startProcess(envOf(secretsKey));
-  return service;
+  server = await serving({ env: envOf(secretsKey) });
+  return server;
 }
 
 function envOf(secretsKey: Buffer | undefined) {
@@ -69,7 +68,7 @@ function traffic(url: string) {
 }
 
 test('a running server loses no key, when the secrets are sealed again several times under traffic, and learns new secrets', async () => {
-  const { url } = await start(undefined);
+  const { url } = await start(undefined, serveApart);
   const sending = traffic(url);
   for (let round = 0; round < ROUNDS; round++) {
     expect((await runCli(['secrets', 'rekey'], { env: envOf(undefined) })).code).toBe(0);
@@ -86,7 +85,7 @@ test('a running server loses no key, when the secrets are sealed again several t
 }, 60_000);
 
 test('a server that runs with the old SECRETS_KEY takes what it can verify, when the key was changed, and says 503 to what it cannot', async () => {
-  const { url } = await start(KEY);
+  const { url, stop } = await start(KEY);
   expect(await statusOf(deliver(url, bodyOf(1)))).toBe(200);
   const next = randomBytes(32);
   const run = await runCli(['secrets', 'rekey'], { env: envOf(KEY), stdin: next.toString('base64') });
@@ -95,9 +94,8 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   expect(await statusOf(deliverAs(url, 'hook0001', 'perhaps a new secret'))).toBe(503);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
-  service?.child.kill('SIGTERM');
-  expect(await service?.exited).toBe(0);
-  service = await startProcess(envOf(next));
-  expect(await statusOf(deliver(service.url, bodyOf(3)))).toBe(200);
-  expect(await statusOf(deliverAs(service.url, 'hook0001', 'perhaps a new secret'))).toBe(401);
+  await stop();
+  server = await serve({ env: envOf(next) });
+  expect(await statusOf(deliver(server.url, bodyOf(3)))).toBe(200);
+  expect(await statusOf(deliverAs(server.url, 'hook0001', 'perhaps a new secret'))).toBe(401);
 }, 60_000);

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { checkBackups, checkDatabase, checkDisk, checkKeyFile } from '../../src/store/check-files.ts';
 import { LONGEST_LOG } from '../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { unpackVersion8 } from '../support/version-8.ts';
 
@@ -19,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 async function makeDatabase(): Promise<void> {
-  const store = await SqliteStore.open({ path, clock: new VirtualClock() });
+  const store = await SqliteStore.open({ path, clock: new VirtualClock(), threads: OWN_THREADS });
   await store.close();
 }
 

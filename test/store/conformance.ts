@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
-import { eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
+import { size } from '../support/sizes.ts';
+import { type CurrentFixture, eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
 import { describeChannelStates } from './conformance/channels.ts';
 import { describeClaiming } from './conformance/claim.ts';
 import { describeDurability } from './conformance/durability.ts';
@@ -21,30 +22,50 @@ import { describeState } from './conformance/state.ts';
 import { describeSteps } from './conformance/steps.ts';
 import { describeWatching } from './conformance/watch.ts';
 
+type Section = (fixture: CurrentFixture) => void;
+
+const SECTIONS: readonly Section[] = [
+  describeRecording,
+  describeClaiming,
+  describeLeases,
+  describeSettling,
+  describeStarts,
+  describeSteps,
+  describeState,
+  describeReplay,
+  describeReplayRounds,
+  describeQueries,
+  describeSearch,
+  describeGlance,
+  describeSecrets,
+  describeQuarantine,
+  describePruning,
+  describeChannelStates,
+  describeQuarantineShares,
+  describeDurability,
+  describeWatching,
+];
+
 /** What every EventStore promises, whatever database is behind it. */
-export function describeEventStore(name: string, factory: StoreFactory): void {
+export function describeEventStore(name: string, factory: StoreFactory, sections = SECTIONS): void {
   describe(name, () => {
     const fixture = eachWithStore(factory);
-    describeRecording(fixture);
-    describeClaiming(fixture);
-    describeLeases(fixture);
-    describeSettling(fixture);
-    describeStarts(fixture);
-    describeSteps(fixture);
-    describeState(fixture);
-    describeReplay(fixture);
-    describeReplayRounds(fixture);
-    describeQueries(fixture);
-    describeSearch(fixture);
-    describeGlance(fixture);
-    describeSecrets(fixture);
-    describeQuarantine(fixture);
-    describePruning(fixture);
-    describeChannelStates(fixture);
-    describeQuarantineShares(fixture);
-    describeDurability(fixture);
-    describeWatching(fixture);
+    for (const section of sections) section(fixture);
   });
 
   describe(`${name} against a model`, () => describeModel(factory));
+}
+
+/** What a store with threads could break, where the same store without them keeps all promises. */
+const WITH_THREADS = [
+  describeRecording,
+  describeLeases,
+  describeReplayRounds,
+  describeDurability,
+  describeWatching,
+];
+
+/** The same of a store whose twin without threads is tested whole. */
+export function describeThreadedStore(name: string, factory: StoreFactory): void {
+  describeEventStore(name, factory, size({ small: WITH_THREADS, full: SECTIONS }));
 }

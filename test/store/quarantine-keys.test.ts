@@ -9,6 +9,7 @@ import { networkOf } from '../../src/store/quarantine-keys.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { logLines } from '../support/log-lines.ts';
+import { OWN_THREADS } from '../support/own-threads.ts';
 import { runs } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -66,7 +67,7 @@ test('entries of a database of the first version are there, when it is opened, a
   for (let number = 0; number < 10; number++)
     insert.run(`token-${number}`, `192.0.2.${number}`, `w${number % 2}`);
   db.close();
-  const store = await SqliteStore.open({ path, clock: systemClock });
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: OWN_THREADS });
   expect((await store.quarantined()).map(({ token }) => token)).toEqual(
     Array.from({ length: 10 }, (_, number) => `token-${number}`),
   );

@@ -2,15 +2,16 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { handlers as samples } from '../../src/cli/demo/handlers.ts';
+import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
 import { present } from './only.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
+import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
-import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
 
@@ -33,7 +34,9 @@ export interface EventDesk {
   events(args: readonly string[], options?: CliOptions): Promise<CliRun>;
   /** The same in a process of its own. */
   spawnEvents(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
-  serve(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
+  /** Serves where it is beside the point that the server has a process of its own. */
+  serve(env?: Readonly<Record<string, string>>): Promise<Served>;
+  serveApart(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
   /** The same in this process: where it is beside the point that the server has one of its own. */
   serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** The path of a file in the directory. */
@@ -107,7 +110,12 @@ async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventD
       noted(runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
     spawnEvents: (args, options = {}) =>
       noted(spawnCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
-    async serve(own = {}, handlers) {
+    async serve(own = {}) {
+      const served = await serve({ env: { ...env, LEASE_MS: '500', ...own } });
+      cleanUps.push(() => served.discard());
+      return served;
+    },
+    async serveApart(own = {}, handlers) {
       const service = await startProcess({ ...env, LEASE_MS: '500', ...own }, handlers);
       cleanUps.push(async () => {
         service.child.kill('SIGKILL');
@@ -119,7 +127,7 @@ async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventD
       const service = await runService(
         samples,
         { WEBHOOK_SECRET: '', LEASE_MS: '500', ...env, ...own },
-        { threads: size<boolean>({ small: false, full: true }) },
+        { threads: OWN_THREADS },
       );
       cleanUps.push(() => service.dispose());
       return service;

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import request, { type Test } from 'supertest';
 import { tokenOf } from './hs256.ts';
 
@@ -19,7 +19,7 @@ export function notification(members: Readonly<Record<string, unknown>> = {}): R
 }
 
 /** Sends a text with an Authorization header, or without one. */
-export function send(app: RequestListener, body: string | Buffer, authorization?: string): Test {
+export function send(app: RequestListener | Server, body: string | Buffer, authorization?: string): Test {
   // superagent would write a Buffer out as JSON.
   const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
   const test = request(app).post(PATH).set('Content-Type', type);
@@ -28,12 +28,12 @@ export function send(app: RequestListener, body: string | Buffer, authorization?
 }
 
 /** Sends a notification as the provider does, with a token made by hand. */
-export function deliver(app: RequestListener, body: object | string, secret: string = SECRET): Test {
+export function deliver(app: RequestListener | Server, body: object | string, secret: string = SECRET): Test {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return send(app, text, `Bearer ${tokenOf(text, secret)}`);
 }
 
 /** Sends a body with a token that was made for other claims, or by somebody else. */
-export function sendWithToken(app: RequestListener, body: object, token: string): Test {
+export function sendWithToken(app: RequestListener | Server, body: object, token: string): Test {
   return send(app, JSON.stringify(body), `Bearer ${token}`);
 }

@@ -12,7 +12,7 @@ import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';
-import { size } from './sizes.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A service with its admin listener, in this process and on a database of its own. */
@@ -53,7 +53,7 @@ interface InspectOptions {
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
-  { threads = size<boolean>({ small: false, full: true }) }: InspectOptions = {},
+  { threads = OWN_THREADS }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const log = logLines();

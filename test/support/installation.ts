@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { handlers as samples } from '../../src/cli/demo/handlers.ts';
+import { handlers as samples } from '../../src/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
 import {
   type CliOptions,
@@ -13,8 +14,8 @@ import {
   spawnCli,
 } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
+import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
-import { size } from './sizes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const SITE = '9KboGBFu';
@@ -35,11 +36,13 @@ export interface Installation {
   /** Runs a command that must succeed and print JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
-  serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** Serves where it is beside the point that a server has a process of its own. */
+  serve(env?: Readonly<Record<string, string>>): Promise<Served>;
+  serveApart(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
   /** The same in this process: where it is beside the point that the server has one of its own. */
   serveHere(env?: Readonly<Record<string, string>>): Promise<RunningService>;
   /** Ends a server with the installation. */
-  keep(service: ServiceProcess): ServiceProcess;
+  keep(server: Served): Served;
   /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
   foreignWebhook(url: string, name?: string): CreatedWebhook;
   dispose(): Promise<void>;
@@ -64,11 +67,12 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   };
   const outputs: string[] = [];
   const services: ServiceProcess[] = [];
-  const servicesHere: RunningService[] = [];
-  const keep = (service: ServiceProcess) => {
-    services.push(service);
-    return service;
+  const kept: Served[] = [];
+  const keep = (server: Served) => {
+    kept.push(server);
+    return server;
   };
+  const servicesHere: RunningService[] = [];
   const noted = async (running: Promise<CliRun>) => {
     const run = await running;
     outputs.push(run.stdout, run.stderr);
@@ -90,12 +94,18 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
       if (code !== 0) throw new Error(`hookkit ${args.join(' ')} ended with ${code}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    async serve(own = {}) {
-      return keep(await startProcess({ ...env, ...own }));
+    serve: async (own = {}) => keep(await serve({ env: { ...env, ...own } })),
+    async serveApart(own = {}) {
+      const service = await startProcess({ ...env, ...own });
+      services.push(service);
+      return service;
     },
     async serveHere(own = {}) {
-      const threads = size<boolean>({ small: false, full: true });
-      const service = await runService(samples, { WEBHOOK_SECRET: '', ...env, ...own }, { threads });
+      const service = await runService(
+        samples,
+        { WEBHOOK_SECRET: '', ...env, ...own },
+        { threads: OWN_THREADS },
+      );
       servicesHere.push(service);
       return service;
     },
@@ -107,6 +117,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
         child.kill('SIGKILL');
         await exited;
         outputs.push(output());
+      }
+      for (const server of kept) {
+        await server.discard();
+        outputs.push(server.output());
       }
       for (const service of servicesHere) await service.dispose();
       await mock.close();

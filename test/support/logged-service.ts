@@ -11,11 +11,8 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { PATH } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';
-import { size } from './sizes.ts';
+import { OWN_THREADS } from './own-threads.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
-
-/** As a server has its store; each thread takes long to start. */
-const WITH_THREADS = size({ small: 0, full: 1 }) > 0;
 
 /** A database that services of one test share, one after the other or side by side. */
 export interface ServiceHouse {
@@ -51,7 +48,7 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
         url: config.DATABASE_URL,
         clock: systemClock,
         secretsKey: config.SECRETS_KEY,
-        threads: WITH_THREADS,
+        threads: OWN_THREADS,
       });
       const service = await startService({
         config,

@@ -7,7 +7,7 @@ import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
 import { type CliRun, runCli } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
-import { type ServiceProcess, startProcess } from './service-process.ts';
+import { type Served, serve, type serveApart } from './served.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -21,11 +21,15 @@ export interface Operator {
   /** Types a command. It must succeed, unless told otherwise. */
   type(command: string, expected?: { readonly code: number }): Promise<CliRun>;
   /** Types `npm start`, which goes on running. */
-  start(command: string, handlersModule?: URL): Promise<ServiceProcess>;
-  /** Ends a server in order. */
-  stop(service: ServiceProcess): Promise<void>;
+  start(command: string, options?: StartOptions): Promise<Served>;
   /** Writes lines into `.env`. */
   configure(lines: Readonly<Record<string, string>>): void;
+}
+
+interface StartOptions {
+  readonly handlersModule?: URL;
+  /** how it is served, if the process that does so matters */
+  readonly serving?: typeof serveApart;
 }
 
 /** Programs that the tests have no network for, or that take long: what they stand for is tested elsewhere. */
@@ -89,14 +93,9 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };
     },
-    async start(command, handlersModule) {
+    async start(command, { handlersModule, serving = serve } = {}) {
       if (command !== 'npm start') throw new Error(`${command} does not start a server`);
-      return installation.keep(await startProcess(env, handlersModule, directory));
-    },
-    async stop(service) {
-      service.child.kill('SIGTERM');
-      const code = await service.exited;
-      if (code !== 0) throw new Error(`the server ended with ${code}:\n${service.output()}`);
+      return installation.keep(await serving({ env, cwd: directory, handlersModule }));
     },
     configure(lines) {
       const file = join(directory, '.env');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
 /** A connection on which a test writes every byte itself. */
@@ -35,17 +35,11 @@ export function postText(path: string, headers: readonly string[], body = '', co
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Sends bytes to an app and gives back everything that it answers until it closes the connection. */
-export async function exchange(app: RequestListener, request: string | Uint8Array): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const connection = await rawConnection((server.address() as AddressInfo).port);
-    connection.write(request);
-    return await connection.closed;
-  } finally {
-    server.close();
-  }
+/** Sends bytes to a server and gives back everything that it answers until it closes the connection. */
+export async function exchange(server: Server, request: string | Uint8Array): Promise<string> {
+  const connection = await rawConnection((server.address() as AddressInfo).port);
+  connection.write(request);
+  return connection.closed;
 }
 
 /** The status of a raw answer. */

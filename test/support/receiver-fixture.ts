@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
@@ -25,7 +26,9 @@ export interface ReceiverSetup {
 
 /** The real app on a real database of its own. */
 export interface ReceiverFixture {
-  readonly app: RequestListener;
+  /** It listens already: supertest would have an app listen for each request anew. */
+  readonly app: Server;
+  readonly listener: RequestListener;
   readonly store: EventStore;
   readonly keyring: Keyring;
   readonly clock: JumpingClock;
@@ -68,15 +71,21 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
   const keyring = new Keyring({ store: wrapped, clock, fallback });
   await keyring.refresh();
   const log = logLines();
-  const app = createReceiver({
+  const listener = createReceiver({
     ...defaults,
     ...options,
     store: wrapped,
     keyring,
     log: log.log,
   });
+  const app = createServer(listener).listen(0, '127.0.0.1');
+  cleanUps.push(async () => {
+    app.closeAllConnections();
+    app.close();
+  });
+  await once(app, 'listening');
   const events = () => store.events({}, { limit: 1000 });
-  return { app, store, keyring, clock, log, events, openAnother: open };
+  return { app, listener, store, keyring, clock, log, events, openAnother: open };
 }
 
 async function runAll(cleanUps: CleanUps): Promise<void> {

@@ -32,7 +32,13 @@ interface PackedDatabase {
 export interface FormerDatabase {
   readonly path: string;
   readonly now: number;
+  /** how many it has */
+  readonly events: number;
 }
+
+/** All of the fixture, or the events of one resource in so many, with what belongs to them and all that belongs to no event. */
+export type Extent = 'whole' | 'part';
+const ONE_RESOURCE_IN = 8;
 
 /** The columns that are digests, and what they are digests of. */
 const DIGESTS: Readonly<Record<string, Readonly<Record<string, (row: Row) => Buffer | undefined>>>> = {
@@ -44,19 +50,25 @@ function digestOfBody({ body }: Row): Buffer | undefined {
   return typeof body === 'string' ? digestOf(parseJsonText(body)) : undefined;
 }
 
-/** What a suite writes again and again. */
-let unpackedBefore: { readonly bytes: Buffer; readonly key: string; readonly now: number } | undefined;
-
-/** Writes the database of the fixture and its key file. */
-export function unpackVersion8(path: string): FormerDatabase {
-  unpackedBefore ??= unpack(path);
-  const { bytes, key, now } = unpackedBefore;
-  writeFileSync(`${path}.key`, key, { mode: 0o600 });
-  writeFileSync(path, bytes, { mode: 0o600 });
-  return { path, now };
+interface Unpacked {
+  readonly bytes: Buffer;
+  readonly key: string;
+  readonly now: number;
+  readonly events: number;
 }
 
-function unpack(path: string): NonNullable<typeof unpackedBefore> {
+/** What a suite writes again and again. */
+const unpackedBefore = new Map<Extent, Unpacked>();
+
+/** Writes the database of the fixture and its key file. */
+export function unpackVersion8(path: string, extent: Extent = 'whole'): FormerDatabase {
+  const { bytes, key, now, events } = unpackedBefore.get(extent) ?? unpack(path, extent);
+  writeFileSync(`${path}.key`, key, { mode: 0o600 });
+  writeFileSync(path, bytes, { mode: 0o600 });
+  return { path, now, events };
+}
+
+function unpack(path: string, extent: Extent): Unpacked {
   const packed: PackedDatabase = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString());
   const db = new Database(path);
   db.pragma('journal_mode = WAL');
@@ -65,16 +77,41 @@ function unpack(path: string): NonNullable<typeof unpackedBefore> {
     const isTable = ({ type }: { readonly type: string }) => type === 'table';
     for (const { sql } of packed.schema.filter(isTable)) db.exec(sql);
     for (const [table, columns] of Object.entries(packed.tables)) insert(db, table, columns);
+    if (extent === 'part') leavePart(db);
     // Indexes and triggers come last: the rows are already as the triggers left them.
     for (const { sql } of packed.schema.filter((one) => !isTable(one))) db.exec(sql);
     db.pragma(`user_version = ${packed.version}`);
   })();
-  const found = sha256Of(db);
+  if (extent === 'whole') expectAllRows(db, packed);
+  else db.exec('VACUUM');
+  const events = db.prepare<[], number>('SELECT count(*) FROM events').pluck().get() ?? 0;
   db.close();
-  if (found !== packed.sha256) throw new Error(`the fixture has the SHA-256 ${found}, not ${packed.sha256}`);
-  const bytes = readFileSync(path);
+  const unpacked = { bytes: readFileSync(path), key: packed.key, now: packed.now, events };
   rmSync(path); // it has the mode of the umask
-  return { bytes, key: packed.key, now: packed.now };
+  unpackedBefore.set(extent, unpacked);
+  return unpacked;
+}
+
+function expectAllRows(db: Database.Database, { sha256 }: PackedDatabase): void {
+  const found = sha256Of(db);
+  if (found !== sha256) throw new Error(`the fixture has the SHA-256 ${found}, not ${sha256}`);
+}
+
+/** Deletes the events of most resources. */
+function leavePart(db: Database.Database): void {
+  db.exec(`
+    CREATE TEMP TABLE kept AS SELECT resource FROM (
+      SELECT resource, row_number() OVER (ORDER BY min(seq)) AS number FROM events GROUP BY resource
+    ) WHERE number % ${ONE_RESOURCE_IN} = 0;
+    DELETE FROM events WHERE resource NOT IN kept;
+    DELETE FROM lanes WHERE resource NOT IN kept;
+    DELETE FROM state WHERE resource NOT IN kept;
+    DELETE FROM channels WHERE event NOT IN (SELECT seq FROM events);
+    DELETE FROM attempts WHERE event NOT IN (SELECT seq FROM events);
+    DELETE FROM steps WHERE event NOT IN (SELECT seq FROM events);
+    DELETE FROM tallies;
+    INSERT INTO tallies SELECT kind, status, count(*) FROM events GROUP BY 1, 2;
+    DROP TABLE kept`);
 }
 
 function insert(db: Database.Database, table: string, columns: PackedDatabase['tables'][string]): void {

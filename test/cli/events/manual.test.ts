@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
-import { handlers as samples } from '../../../src/cli/demo/handlers.ts';
+import { handlers as samples } from '../../../src/demo/handlers.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from '../../support/claiming.ts';
@@ -12,8 +12,8 @@ import { type Installation, install } from '../../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import { type Operator, settledOperator } from '../../support/operator.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { type RunningService, runService } from '../../support/running-service.ts';
-import { size } from '../../support/sizes.ts';
 import { verifiedBody } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
@@ -45,9 +45,7 @@ const databaseOf = ({ directory }: Operator) => join(directory, 'data', 'receive
 /** A server on the database of QA, in this process: of most sections, what is typed beside it is the point. */
 async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> {
   const own = { DATABASE_URL: `sqlite:${databaseOf(qa)}`, PORT: new URL(qa.url).port, WEBHOOK_SECRET: '' };
-  services.push(
-    await runService(samples, { ...own, ...env }, { threads: size<boolean>({ small: false, full: true }) }),
-  );
+  services.push(await runService(samples, { ...own, ...env }, { threads: OWN_THREADS }));
 }
 
 async function database(operator = qa): Promise<EventStore> {

@@ -28,7 +28,7 @@ test('resets events, when no server runs, and the next start handles them', asyn
 
 test('has events handled again within a second, when the server runs, all of more than a step', async () => {
   await desk().fill(COUNT);
-  await desk().serve();
+  await desk().serveApart();
   const { code, stdout } = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
   expect({ code, stdout }).toEqual({
     code: 0,

@@ -22,7 +22,7 @@ test('tells no event late, when a server handles them all the while, and hands o
   }
   const diary = encodeURIComponent(desk().path('diary'));
   const handlers = new URL(`../../support/late-handlers.ts?diary=${diary}`, import.meta.url);
-  await desk().serve({}, handlers);
+  await desk().serveApart({}, handlers);
   const { code } = await desk().events([
     'replay',
     '--kind',

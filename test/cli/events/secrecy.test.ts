@@ -13,9 +13,9 @@ const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 
 /** Does everything that has to do with secrets, well and badly; tells how each process could be seen. */
-async function doEverything({ events, spawnEvents, write, path, serve }: EventDesk): Promise<string[]> {
+async function doEverything({ events, spawnEvents, write, path, serveApart }: EventDesk): Promise<string[]> {
   const argumentLists: string[] = [];
-  const service = await serve({ WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' });
+  const service = await serveApart({ WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' });
   const to = ['--to', `${service.url}/webhooks/media`];
   const secretFile = write('given.txt', GIVEN);
   const env = { WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' };

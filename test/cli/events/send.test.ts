@@ -3,8 +3,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { type RunningService, runService } from '../../support/running-service.ts';
-import { size } from '../../support/sizes.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -15,7 +15,7 @@ let receiver: RunningService;
 let recorded: EventStore;
 beforeAll(async () => {
   const env = { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' };
-  receiver = await runService({}, env, { threads: size<boolean>({ small: false, full: true }) });
+  receiver = await runService({}, env, { threads: OWN_THREADS });
   recorded = await SqliteStore.open({ path: receiver.path, clock: systemClock, threads: false });
 });
 afterAll(async () => {

@@ -17,7 +17,7 @@ test('is as it was at the backup and goes on from there, when backed up under tr
   for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
   await traffic.stop();
   await handled(operator.directory, traffic.count);
-  await operator.stop(service);
+  await service.stop();
 
   const [remove = '', database = '', key = '', doctor = '', start = '', ...rest] = restore;
   expect(rest).toEqual([]);

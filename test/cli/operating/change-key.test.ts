@@ -18,5 +18,5 @@ test('changes the key beside a running server, which goes on, when it is done as
   expect((await operator.type(scrub)).stdout).toContain('the files hold no deleted or replaced content');
   await happen(2);
   await handled(operator.directory, 2);
-  await operator.stop(service);
+  await service.stop();
 });

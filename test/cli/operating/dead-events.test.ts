@@ -7,12 +7,12 @@ const failing = new URL('../../support/failing-handlers.ts', import.meta.url);
 
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
   const { operator, register, happen } = post();
-  const service = await operator.start('npm start', failing);
+  const service = await operator.start('npm start', { handlersModule: failing });
   await register();
   await happen(3);
   await eventually('all are dead', () => countIn(operator.directory, 'dead') === 3);
   expect((await operator.type('npx hookkit doctor')).stdout).toMatch(/^warn +events +.* 3 dead/m);
-  await operator.stop(service);
+  await service.stop();
   await operator.start('npm start');
   const [list = '', dryRun = '', replay = '', ...rest] = operating('Dead events');
   expect(rest).toEqual([]);

@@ -2,6 +2,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { providerSettings } from '../../support/operator.ts';
+import { serveApart } from '../../support/served.ts';
 import { eachPost, operating } from './support.ts';
 
 const post = eachPost();
@@ -14,8 +15,8 @@ test('serves, when installed and started as written, and ends in order', async (
   for (const command of [ci, copy, protect]) await operator.type(command);
   operator.configure(providerSettings(installation));
   expect(statSync(join(operator.directory, '.env')).mode & 0o777).toBe(0o600);
-  const service = await operator.start(start);
+  const service = await operator.start(start, { serving: serveApart });
   expect((await operator.type(ready)).stdout).toBe('{"status":"ready"}');
   expect(existsSync(join(operator.directory, 'data', 'receiver.db'))).toBe(true);
-  await operator.stop(service);
+  await service.stop();
 });

@@ -36,7 +36,7 @@ test('refuses nothing and has the history, when moved to another host as written
   expect(countIn(next.directory)).toBeGreaterThan(moved);
   await handled(old.directory, countIn(old.directory));
   expect((await old.type('npx hookkit doctor --offline')).stdout).toContain('0 pending, 0 running');
-  await old.stop(service);
+  await service.stop();
 });
 
 test('says that the key is missing, when it was left behind', async () => {

@@ -20,7 +20,7 @@ test('removes what is old and knows it still, when RETENTION_DAYS is set, and sh
   await register();
   await happen(5);
   await handled(operator.directory, 5);
-  await operator.stop(service);
+  await service.stop();
   const db = new Database(join(operator.directory, 'data', 'receiver.db'));
   db.exec('UPDATE results SET handled_at = handled_at - 91 * 86400000');
   db.close();
@@ -38,7 +38,7 @@ test('removes what is old and knows it still, when RETENTION_DAYS is set, and sh
   expect(rest).toEqual([]);
   await operator.type(doctor);
   expect((await operator.type(size)).stdout).toMatch(/^\S+\tdata\/receiver\.db$/m);
-  await operator.stop(again);
+  await again.stop();
   await operator.type(shrink);
   await operator.start(start);
   expect(countIn(operator.directory)).toBe(5);

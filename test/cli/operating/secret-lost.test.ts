@@ -17,5 +17,5 @@ test('goes on with a new secret and shows what was missed, when the old one is l
   expect(refusals(installation.mock).map(({ webhook_id }) => webhook_id)).toEqual([id, id]);
   await handled(operator.directory, 3);
   expect(rowsOf((await operator.type(list)).stdout)).toHaveLength(2);
-  await operator.stop(service);
+  await service.stop();
 });

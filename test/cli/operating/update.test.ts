@@ -14,7 +14,7 @@ test('goes on where it was, when it is updated and started again as written', as
     operating('Update to a new version');
   expect(rest).toEqual([]);
   for (const command of [pull, ci, offline]) await operator.type(command);
-  await operator.stop(service);
+  await service.stop();
   await operator.start(start);
   expect((await operator.type(doctor)).stdout).not.toMatch(/^FAIL/m);
   await happen(2);

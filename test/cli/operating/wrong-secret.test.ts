@@ -32,7 +32,7 @@ test('loses nothing, when WEBHOOK_SECRET was wrong and the server starts again w
   const { secret } = installation.foreignWebhook(hook);
   await happen(4);
   expect(refusals(installation.mock)).toHaveLength(4);
-  await operator.stop(service);
+  await service.stop();
   operator.configure({ WEBHOOK_SECRET: secret });
   await operator.start('npm start');
   await handled(operator.directory, 4);

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { eventually } from '../../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../../support/notifications.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { type Served, serve } from '../../support/served.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-import-'));
 let count = 0;
@@ -13,9 +13,9 @@ let env: Record<string, string>;
 beforeEach(() => {
   env = { DATABASE_URL: `sqlite:${join(directory, `receiver${count++}.db`)}` };
 });
-const services: ServiceProcess[] = [];
-afterAll(() => {
-  for (const { child } of services) child.kill('SIGKILL');
+const servers: Served[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.discard();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -50,8 +50,8 @@ test('says so, when the secret file is not there, with 2', async () => {
 });
 
 test('admits what waits in quarantine, when the server runs and the secret comes late, and handles it', async () => {
-  const service = await startProcess(env);
-  services.push(service);
+  const service = await serve({ env });
+  servers.push(service);
   const refused = await Promise.all([1, 2, 3].map((number) => deliver(service.url, bodyOf(number))));
   expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
   await eventually('all wait in quarantine', async () => {
@@ -64,7 +64,6 @@ test('admits what waits in quarantine, when the server runs and the secret comes
   // The server may have noticed the secret first.
   const byServer = [...service.output().matchAll(/"admitted":(\d+)/g)].map(([, count]) => Number(count));
   expect([JSON.parse(run.stdout).admitted, ...byServer].reduce((sum, count) => sum + count, 0)).toBe(3);
-  service.child.kill('SIGTERM');
-  expect(await service.exited).toBe(0);
+  await service.stop();
   expect(service.output()).not.toContain(SECRET);
 });

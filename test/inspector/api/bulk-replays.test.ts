@@ -9,12 +9,10 @@ import { claims, HANDLED } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
 import { inspectedForEachTest } from '../../support/inspected-service.ts';
 import { logLines } from '../../support/log-lines.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
-
-/** Those of a store take long to start. */
-const THREADS = size<boolean>({ small: false, full: true });
 
 /** Records so many events and handles them. */
 async function fill(store: EventStore, count: number): Promise<void> {
@@ -134,7 +132,7 @@ describe('a bulk replay', () => {
   let woken = 0;
 
   beforeEach(async () => {
-    store = await SqliteStore.open({ path: database(), clock, threads: THREADS });
+    store = await SqliteStore.open({ path: database(), clock, threads: OWN_THREADS });
     woken = 0;
     replays = new BulkReplays({ store, clock, log: logLines().log, wake: () => woken++ });
   });
@@ -208,6 +206,6 @@ describe('a bulk replay', () => {
     const { events, next, problem } = await answer;
     expect({ events, next }).toEqual({ events: 500, next: expect.stringMatching(/^\w+-\w{20}$/) });
     expect(problem).toBeTruthy();
-    store = await SqliteStore.open({ path: database(), clock, threads: THREADS });
+    store = await SqliteStore.open({ path: database(), clock, threads: OWN_THREADS });
   });
 });

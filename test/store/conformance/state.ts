@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Claim, StateChange } from '../../../src/store/event-store.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import {
   claimOne,
   claims,
@@ -137,7 +138,7 @@ export function describeState(fixture: CurrentFixture): void {
     test('is there with any name and any JSON, when it is read, as it was set', async () => {
       const { store } = fixture();
       const name = fc
-        .string({ minLength: 1, maxLength: 100, unit: 'binary' })
+        .string({ minLength: 1, maxLength: 100, unit: anyCharacter })
         .filter((one) => !one.includes('\0'));
       let second = 0;
       const property = fc.asyncProperty(fc.dictionary(name, fc.jsonValue()), async (values) => {

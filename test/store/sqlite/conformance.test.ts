@@ -1,4 +1,4 @@
 import { sqliteFixture } from '../../support/sqlite-fixture.ts';
-import { describeEventStore } from '../conformance.ts';
+import { describeThreadedStore } from '../conformance.ts';
 
-describeEventStore('SQLite', sqliteFixture('threads'));
+describeThreadedStore('SQLite', sqliteFixture('threads'));

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED, LEASE_MS, waiting } from '../../support/claiming.ts';
 import { firstVersion, recordFormerly } from '../../support/first-version.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -33,7 +34,7 @@ function recordAttempt(seq: number, attempt: number, outcome: string): void {
 
 function open(): Promise<SqliteStore> {
   db.close();
-  return SqliteStore.open({ path, clock });
+  return SqliteStore.open({ path, clock, threads: OWN_THREADS });
 }
 
 /** The starts of the event of a media, each as its number and how it ended. */

@@ -2,43 +2,46 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { Random } from '../../../src/mock/random.ts';
 import { endAfterSuite } from '../../jest/left-behind.ts';
+import { eventually } from '../../support/eventually.ts';
 import { recordFormerly } from '../../support/first-version.ts';
 import type { Calls } from '../../support/move-database.ts';
 import { differences, enlarge } from '../../support/moved-whole.ts';
 import { size, some } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
-import { unpackVersion8 } from '../../support/version-8.ts';
+import { type Extent, unpackVersion8 } from '../../support/version-8.ts';
 
 const program = fileURLToPath(new URL('../../support/move-database.ts', import.meta.url));
 const KILLS = size({ small: 4, full: 20 });
+/** What is moved again and again, once for each kill between two calls. */
+const EXTENT = size<Extent>({ small: 'part', full: 'whole' });
 /** How often the fixture has 10,000 events: a million at full size. */
 const TIMES = size({ small: 1, full: 100 });
 
 let directory: string;
-let original: string;
+/** Where each extent of the fixture is. */
+let originals: Readonly<Record<Extent, string>>;
 let path: string;
 
 beforeAll(async () => {
   directory = await temporaryDirectory();
-  original = join(directory, 'original.db');
   path = join(directory, 'receiver.db');
-  unpackVersion8(original);
+  originals = { whole: join(directory, 'whole.db'), part: join(directory, 'part.db') };
+  for (const extent of ['whole', 'part'] as const) unpackVersion8(originals[extent], extent);
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
 /** A copy of the fixture, and nothing else beside it. */
-function copyFixture(): void {
+function copyFixture(extent: Extent = 'whole'): void {
   for (const name of readdirSync(directory)) {
     if (name.startsWith('receiver.db')) rmSync(join(directory, name));
   }
-  copyFileSync(original, path);
+  copyFileSync(originals[extent], path);
 }
 
 interface Run {
@@ -61,10 +64,9 @@ async function run({ links = 'links', killBefore, killAtBytes }: Run = {}) {
     child.once('exit', (_, signal) => resolve(signal)),
   );
   const grown = async (bytes: number) => {
-    while (child.exitCode === null && child.signalCode === null) {
-      if (newBytes() >= bytes) return void child.kill('SIGKILL');
-      await setImmediate();
-    }
+    const isOver = () => child.exitCode !== null || child.signalCode !== null;
+    await eventually(`the new file has ${bytes} bytes`, () => isOver() || newBytes() >= bytes);
+    child.kill('SIGKILL');
   };
   const [stdout, stderr, signal] = await Promise.all([
     text(child.stdout),
@@ -85,7 +87,7 @@ function expectWhole(): void {
 test.each(['links', 'no links'] as const)(
   'a move ends whole, when it was killed between any two calls to the file system, with %s',
   async (links) => {
-    copyFixture();
+    copyFixture(EXTENT);
     const calls: Calls = JSON.parse((await run({ links })).stdout);
     expectWhole();
     const all = calls.map((name, index) => ({ name, index }));
@@ -94,8 +96,8 @@ test.each(['links', 'no links'] as const)(
     const around = all.filter((one, index) => isName(one) || isName(all[index - 1] ?? one));
     const others = all.filter((one) => !around.includes(one));
     expect(around.length).toBeGreaterThan(3);
-    for (const { name, index } of [...around, ...some(2, others)]) {
-      copyFixture();
+    for (const { name, index } of [...around, ...some(1, others)]) {
+      copyFixture(EXTENT);
       expect({ name, index, ...(await run({ links, killBefore: index })) }).toMatchObject({
         wasKilled: true,
       });

@@ -8,11 +8,16 @@ import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { differences } from '../../support/moved-whole.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
+import { size } from '../../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { unpackVersion8 } from '../../support/version-8.ts';
+import { type Extent, unpackVersion8 } from '../../support/version-8.ts';
 
 const program = fileURLToPath(new URL('../../support/move-database.ts', import.meta.url));
+
+/** For what does not depend on how large the database is. */
+const EXTENT = size<Extent>({ small: 'part', full: 'whole' });
 
 let directory: string;
 let path: string;
@@ -23,7 +28,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const open = (file = path) => SqliteStore.open({ path: file, clock: new VirtualClock() });
+const open = (file = path, threads = OWN_THREADS) =>
+  SqliteStore.open({ path: file, clock: new VirtualClock(), threads });
 
 function unusable(...parts: readonly string[]): unknown {
   const message = expect.stringMatching(new RegExp(parts.join('.*'), 's'));
@@ -43,7 +49,7 @@ async function onDisk(options: string, use: (disk: SmallDisk, file: string) => P
 
 /** Makes the fixture as a database whose log was emptied, which a read-only disk can have. */
 function unpackWithoutLog(file: string): void {
-  unpackVersion8(file);
+  unpackVersion8(file, EXTENT);
   const db = new Database(file);
   db.pragma('journal_mode = DELETE');
   db.close();
@@ -87,7 +93,7 @@ test('a former database is refused, when it cannot be written to, with what to d
 });
 
 test('a former database is moved once, when several processes open it at the same moment', async () => {
-  unpackVersion8(path);
+  unpackVersion8(path, EXTENT);
   const run = () => promisify(execFile)(process.execPath, [program, path, 'links']);
   const runs = await Promise.all([run(), run(), run()]);
   expect(runs.filter(({ stderr }) => stderr.includes(`moved ${path}`))).toHaveLength(1);
@@ -100,16 +106,16 @@ test('a former database is moved once, when several processes open it at the sam
 });
 
 test('a former database is moved once, when several stores of a process open it at the same moment', async () => {
-  unpackVersion8(path);
-  const stores = await Promise.all([open(), open(), open()]);
-  for (const store of stores) expect(await store.count({})).toBe(10_000);
+  const { events } = unpackVersion8(path, EXTENT);
+  const stores = await Promise.all([open(path, true), open(path, true), open(path, true)]);
+  for (const store of stores) expect(await store.count({})).toBe(events);
   for (const store of stores) await store.close();
   expect(differences(path, `${path}.version-8`)).toEqual({});
 });
 
 test('a former database is refused, when other programs have it open or move it, with which of the two, and not touched', async () => {
   const moved = join(directory, 'moved.db');
-  for (const file of [path, moved]) unpackVersion8(file);
+  for (const file of [path, moved]) unpackVersion8(file, EXTENT);
   const user = new Database(path);
   user.prepare('SELECT 1 FROM events').get();
   const mover = new Database(moved);

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -35,7 +36,7 @@ interface Opening {
 /** Opens a store as a server does, does something with it, and closes it. */
 async function withStore(
   use: (store: SqliteStore) => Promise<unknown> = async () => {},
-  { secretsKey, threads = true }: Opening = {},
+  { secretsKey, threads = OWN_THREADS }: Opening = {},
 ): Promise<void> {
   const store = await SqliteStore.open({ path, clock, secretsKey, threads });
   try {
@@ -44,6 +45,9 @@ async function withStore(
     await store.close();
   }
 }
+
+/** For what a thread could do otherwise. */
+const WITH_THREADS: Opening = { threads: true };
 
 /** The same as a command does: for what comes before and after that which is tested, and for what no thread does. */
 const withLocalStore = (use?: (store: SqliteStore) => Promise<unknown>, secretsKey?: Buffer) =>
@@ -60,7 +64,7 @@ describe('durability', () => {
   test('is the same on the thread that writes, when a store is open', async () => {
     await withStore(async (store) => {
       expect(await store.settings()).toEqual({ synchronous: 2, journalMode: 'wal' });
-    });
+    }, WITH_THREADS);
   });
 
   test('is the same, when the database was made in another journal mode', async () => {
@@ -175,7 +179,7 @@ describe('the file', () => {
   test('is refused, when it is not a database, with its path, and left as it is', async () => {
     const text = 'this is somebody else’s file. '.repeat(300);
     writeFileSync(path, text);
-    await expect(withStore()).rejects.toEqual(unusable(path, 'not a database'));
+    await expect(withStore(undefined, WITH_THREADS)).rejects.toEqual(unusable(path, 'not a database'));
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
@@ -198,7 +202,7 @@ describe('the file', () => {
 
 describe('openStore', () => {
   test('opens a SQLite file, when the URL names one', async () => {
-    const store = await openStore({ url: `sqlite:${path}`, clock });
+    const store = await openStore({ url: `sqlite:${path}`, clock, threads: OWN_THREADS });
     expect((await store.record(verified())).status).toBe('accepted');
     await store.close();
     expect(existsSync(path)).toBe(true);

@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { attemptJson, eventJson } from '../../../src/store/event-json.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { bringTo, firstVersion, recordFormerly } from '../../support/first-version.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -55,7 +56,7 @@ test('events whose pause is no time are due, and texts are texts of 4,000 charac
   const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
   for (const event of EVENTS) recordFormerly(db, event, Date.now());
   spoil(db);
-  const opened = await SqliteStore.open({ path, clock: systemClock });
+  const opened = await SqliteStore.open({ path, clock: systemClock, threads: OWN_THREADS });
   const { claims } = await opened.claim({ owner: 'test', limit: 50, leaseMs: 1000, maxAttempts: 9 });
   expect(claims.map(({ resource }) => resource.slice(6)).toSorted()).toEqual(Object.keys(PUT_OFF).toSorted());
   for (const event of await opened.events({}, { limit: 50 })) {
@@ -73,7 +74,7 @@ test('events are shown, when a program of the first version wrote beside one of 
   bringTo(db, 8);
   for (const event of EVENTS) recordFormerly(db, event, Date.now());
   spoil(db);
-  const opened = await SqliteStore.open({ path, clock: systemClock });
+  const opened = await SqliteStore.open({ path, clock: systemClock, threads: OWN_THREADS });
   const events = await opened.events({}, { limit: 50 });
   expect(events).toHaveLength(7);
   for (const event of events) {

@@ -1,6 +1,6 @@
-import { systemClock } from '../../base/clock.ts';
-import { wholeSeconds } from '../../base/time-text.ts';
-import type { Kind } from '../../notification/kinds.ts';
+import { systemClock } from '../base/clock.ts';
+import { wholeSeconds } from '../base/time-text.ts';
+import type { Kind } from '../notification/kinds.ts';
 import { SITE, type Stage } from './stage.ts';
 
 /** The expected result of one delivery. */

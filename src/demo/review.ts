@@ -1,4 +1,4 @@
-import { kindNames } from '../../notification/kinds.ts';
+import { kindNames } from '../notification/kinds.ts';
 import type { Scene } from './scenes.ts';
 import type { Stage } from './stage.ts';
 

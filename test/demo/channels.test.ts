@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { handlers } from '../../../src/cli/demo/handlers.ts';
-import { handlersAtWork } from '../../support/handlers-at-work.ts';
+import { handlers } from '../../src/demo/handlers.ts';
+import { handlersAtWork } from '../support/handlers-at-work.ts';
 
 const work = handlersAtWork();
 

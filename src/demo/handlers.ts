@@ -1,4 +1,4 @@
-import { combineHandlers, defineHandlers, type HandlerContext, type Outcome, skip } from '../../index.ts';
+import { combineHandlers, defineHandlers, type HandlerContext, type Outcome, skip } from '../index.ts';
 
 // The handlers of the demo and of the commands' tests. They are independent of src/handlers/.
 

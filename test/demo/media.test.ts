@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { handlers } from '../../../src/cli/demo/handlers.ts';
-import type { Handlers } from '../../../src/dispatch/handler.ts';
-import { handlersAtWork } from '../../support/handlers-at-work.ts';
+import { handlers } from '../../src/demo/handlers.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { handlersAtWork } from '../support/handlers-at-work.ts';
 
 const work = handlersAtWork();
 const announcements = () => work().log.withMessage('media can be published: announcing it').length;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { handlers } from '../../../src/cli/demo/handlers.ts';
-import { KINDS, kindNames } from '../../../src/notification/kinds.ts';
-import { handlersAtWork } from '../../support/handlers-at-work.ts';
+import { handlers } from '../../src/demo/handlers.ts';
+import { KINDS, kindNames } from '../../src/notification/kinds.ts';
+import { handlersAtWork } from '../support/handlers-at-work.ts';
 
 describe('the table of handlers', () => {
   test('has every kind of the specification and no kind, leaving unknown ones to be skipped', () => {
