@@ -72,7 +72,8 @@ describeInBrowser('a reader', () => {
     await page.goto(inspected.url);
     await page.keyboard.press('/');
     await page.waitForURL('**/events#search');
-    await page.waitForFunction('document.activeElement?.id === "search"');
+    const isFocused = () => page.evaluate<boolean>('document.activeElement?.id === "search"');
+    await eventually('the search has the focus', isFocused);
     await page.keyboard.type('j');
     expect(await page.inputValue('#search')).toBe('j');
     await page.keyboard.press('Escape');
