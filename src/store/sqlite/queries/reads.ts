@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { QuarantineReads } from '../../driver.ts';
 import type { Queries } from '../../driver-store.ts';
 import { quarantineQueries } from '../../semantics/quarantine.ts';
+import { compiledWhenUsed } from '../compiled-when-used.ts';
 import { type BoundOperations, boundBy } from '../protocol.ts';
 import { quarantineReads } from '../tables/quarantine.ts';
 import { stateReader as state } from '../tables/steps-and-state.ts';
@@ -29,7 +30,8 @@ const queries = {
  * The operations of the reading connection: queries of the inspector, the command line and the admission from quarantine,
  * which may take long. Receiving a notification and dispatching its event need none of them.
  */
-export function readsOf(db: Database): BoundOperations {
+export function readsOf(connection: Database): BoundOperations {
+  const db = compiledWhenUsed(connection);
   const tables = quarantineReads(db);
   const ofQuarantine: Readonly<Record<string, (tables: QuarantineReads, input: never) => unknown>> =
     quarantineQueries;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Tables } from '../../driver.ts';
+import { compiledWhenUsed } from '../compiled-when-used.ts';
 import { historyTables } from './history.ts';
 import { laneTables } from './lanes.ts';
 import { ledgerTables } from './ledger.ts';
@@ -17,7 +18,13 @@ const known = new WeakMap<Database, Tables>();
  * as running it. A plus before the parameter keeps it from that.
  */
 export function tablesOf(db: Database): Tables {
-  const tables = known.get(db) ?? {
+  const tables = known.get(db) ?? tablesWith(compiledWhenUsed(db));
+  known.set(db, tables);
+  return tables;
+}
+
+function tablesWith(db: Database): Tables {
+  return {
     ...ledgerTables(db),
     ...workTables(db),
     ...laneTables(db),
@@ -28,8 +35,6 @@ export function tablesOf(db: Database): Tables {
     ...secretTables(db),
     ...probes(db),
   };
-  known.set(db, tables);
-  return tables;
 }
 
 function probes(db: Database): Pick<Tables, 'ping' | 'newestTime'> {
