@@ -10,6 +10,14 @@ const MOST_IN_ALL = 256;
 /** How long an event waits here; then it goes back, so that another process can take it. */
 const PATIENCE_MS = 1000;
 
+interface Waiting {
+  readonly claim: Claim;
+  /** when it came here, milliseconds since the epoch */
+  readonly since: number;
+  /** from when on its lease runs: when it was asked for, or renewed */
+  leasedAt: number;
+}
+
 /**
  * Claimed events that wait for a handler to be free. A claim is a round trip to the store, and quick handlers end before the
  * next one is back: as many events are claimed ahead as handlers ended since the last claim.
@@ -17,12 +25,17 @@ const PATIENCE_MS = 1000;
 export class ClaimsAhead {
   readonly #clock: Clock;
   readonly #most: number;
-  #waiting: { readonly claim: Claim; readonly since: number }[] = [];
+  readonly #leaseMs: number;
+  #waiting: Waiting[] = [];
   #endedQuickly = 0;
 
   /** @param concurrency handlers at once */
-  constructor(clock: Clock, concurrency: number) {
+  constructor(
+    clock: Clock,
+    { concurrency, leaseMs }: { readonly concurrency: number; readonly leaseMs: number },
+  ) {
     this.#clock = clock;
+    this.#leaseMs = leaseMs;
     this.#most = Math.min(concurrency * MOST_AHEAD, MOST_IN_ALL);
   }
 
@@ -42,8 +55,9 @@ export class ClaimsAhead {
     return reach;
   }
 
-  add(claim: Claim): void {
-    this.#waiting.push({ claim, since: this.#clock.now() });
+  /** @param askedAt when it was claimed at the latest, milliseconds since the epoch */
+  add(claim: Claim, askedAt: number): void {
+    this.#waiting.push({ claim, since: this.#clock.now(), leasedAt: askedAt });
   }
 
   /** Takes out the event that has waited longest, with how long that was. */
@@ -58,9 +72,19 @@ export class ClaimsAhead {
     return this.#takeOut(({ since }) => since <= before);
   }
 
-  /** Takes out what the owner no longer holds of what was claimed by then: others have it. */
-  lost(held: ReadonlySet<EventId>, claimedBy: number): void {
-    this.#takeOut(({ claim, since }) => since <= claimedBy && !held.has(claim.id));
+  /**
+   * Takes out what may be another process's by now, or will be soon: half of its lease has passed, as when this process was
+   * stopped for a while. To be asked before anything is started.
+   */
+  expired(): Claim[] {
+    const before = this.#clock.now() - this.#leaseMs / 2;
+    return this.#takeOut(({ leasedAt }) => leasedAt <= before);
+  }
+
+  /** Leases were renewed. Takes out what the owner no longer holds of what was claimed by then: others have it. */
+  renewed(held: ReadonlySet<EventId>, askedAt: number): void {
+    this.#takeOut(({ claim, since }) => since <= askedAt && !held.has(claim.id));
+    for (const one of this.#waiting) if (held.has(one.claim.id)) one.leasedAt = askedAt;
   }
 
   /** Takes out all. */
@@ -68,7 +92,7 @@ export class ClaimsAhead {
     return this.#takeOut(() => true);
   }
 
-  #takeOut(isMeant: (one: { readonly claim: Claim; readonly since: number }) => boolean): Claim[] {
+  #takeOut(isMeant: (one: Waiting) => boolean): Claim[] {
     const out = this.#waiting.filter(isMeant);
     if (out.length > 0) this.#waiting = this.#waiting.filter((one) => !out.includes(one));
     return out.map(({ claim }) => claim);

@@ -47,6 +47,8 @@ const GATHER_MS = 5;
  * backlog, and a backlog loses a quarter of its speed at most.
  */
 const NEWEST_EVERY = 4;
+const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
+const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
 /** How soon a write that failed is tried again. */
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */
@@ -82,7 +84,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#takeover = new Takeover(options.clock, options.leaseMs);
-    this.#ahead = new ClaimsAhead(options.clock, options.concurrency);
+    this.#ahead = new ClaimsAhead(options.clock, options);
   }
 
   start(): void {
@@ -176,6 +178,7 @@ export class Dispatcher {
 
   /** Starts what waits for a handler to be free. */
   #startNext(): void {
+    this.#giveBack(this.#ahead.expired());
     while (!this.#stopped && this.#busy < this.#options.concurrency) {
       const next = this.#ahead.next();
       if (!next) return;
@@ -233,7 +236,7 @@ export class Dispatcher {
         this.#claimed += claimed.claims.length;
         this.#takeover.reached(askedAt);
         dueInMs = claimed.dueInMs;
-        for (const claim of claimed.claims) this.#ahead.add(claim);
+        for (const claim of claimed.claims) this.#ahead.add(claim, askedAt);
         if (this.#stopped) this.#giveBack(this.#ahead.clear());
         else this.#startNext();
       } catch (error) {
@@ -292,7 +295,8 @@ export class Dispatcher {
       const isLastTry = over.aborted;
       try {
         if (await store.settle(claim, this.#owner, settlement)) return true;
-        log.error(lineOf(claim), 'the lease was lost while the handler ran; another process has the event');
+        if (settlement.isUnstarted) log.info(lineOf(claim), LOST_UNSTARTED);
+        else log.error(lineOf(claim), LOST_WHILE_RUNNING);
         return false;
       } catch (thrown) {
         const line = { ...lineOf(claim), outcome, status, error: messageOf(thrown) };
@@ -329,7 +333,7 @@ export class Dispatcher {
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs));
       this.#takeover.reached(askedAt);
-      this.#ahead.lost(held, askedAt);
+      this.#ahead.renewed(held, askedAt);
       for (const running of before) {
         const { claim, abort } = running;
         if (held.has(claim.id) || !this.#running.has(running)) continue;

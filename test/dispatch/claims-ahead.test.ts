@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { eachWithStage } from '../support/dispatch-stage.ts';
+import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 
@@ -61,6 +61,27 @@ describe('claims ahead of free handlers', () => {
     expect(pending).toHaveLength(EVENTS - QUICK - HANDLERS);
     expect(pending.every(({ starts, lastError }) => starts === 0 && lastError === undefined)).toBe(true);
     for (const { id } of pending) expect(await store.attempts(id)).toEqual([]);
+  });
+
+  test('are not started, when the process was stopped for longer than their lease: another one has handled them', async () => {
+    const { clock, store, record, start, pass, logged } = stage();
+    await recordMany(record);
+    const { handlers, started, endAll } = quickAndThenHeld();
+    const isStopped = { now: () => clock.now(), after: () => () => {} };
+    await start(handlers, { concurrency: HANDLERS, clock: isStopped });
+    const before = started();
+    expect(before).toBeGreaterThanOrEqual(QUICK);
+    const ran: string[] = [];
+    await start({ media_available: (_event, ctx) => void ran.push(ctx.id) });
+    await pass(4 * LEASE_MS);
+    expect(ran).toHaveLength(EVENTS - QUICK);
+    expect(await store.count({ status: 'handled' })).toBe(EVENTS);
+    endAll();
+    await pass(0);
+    expect(started()).toBe(before);
+    expect(
+      logged('the lease was lost before the handler began; another process has the event').length,
+    ).toBeGreaterThan(0);
   });
 
   test('are given back at once, when the process stops', async () => {
