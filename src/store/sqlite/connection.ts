@@ -1,6 +1,6 @@
 import { openReader, openWriter } from './open-sqlite.ts';
 import type { Batch, BoundOperations, Replies } from './protocol.ts';
-import { attempt, batchWriter, type Operate, oneByOne } from './write-batch.ts';
+import { attempt, batchWriter, FileGuard, type Operate, oneByOne } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
@@ -21,11 +21,18 @@ export async function openConnection(path: string, mode: Mode, cacheKiB?: number
   const db = mode === 'write' ? openWriter(path) : openReader(path);
   if (cacheKiB !== undefined) db.pragma(`cache_size = -${cacheKiB}`);
   const operate = inOrder(operationsOf(db));
-  const run =
-    mode === 'write'
-      ? batchWriter(db, path, operate)
-      : (batch: Batch) => oneByOne(batch, (one) => attempt(() => operate([one])));
-  return { run, close: () => void db.close() };
+  if (mode === 'read') {
+    const run = (batch: Batch) => oneByOne(batch, (one) => attempt(() => operate([one])));
+    return { run, close: () => void db.close() };
+  }
+  const guard = new FileGuard(path);
+  return {
+    run: batchWriter(db, guard, operate),
+    close() {
+      db.close();
+      guard.setLogAside();
+    },
+  };
 }
 
 /** Requests of one name that follow each other are done together, where the operation can do that. */

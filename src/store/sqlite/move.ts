@@ -4,15 +4,17 @@ import {
   closeSync,
   existsSync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statfsSync,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -257,12 +259,25 @@ function place(moving: string, path: string): void {
   }
 }
 
-/** Ends a move that was cut short while neither file had the name of the database. */
+/**
+ * Ends a move that was cut short while neither file had the name of the database.
+ * @throws KitError STORE_UNUSABLE if a new file was begun, and the former one is neither in its place nor kept beside it
+ */
 export function finishMove(path: string): void {
-  const moving = movingOf(path);
-  if (existsSync(path) || !existsSync(moving)) return;
-  const db = new Database(moving, { readonly: true });
-  const version = versionOf(db);
-  db.close();
-  if (version === SCHEMA_VERSION) place(moving, path);
+  const file = targetOf(path);
+  const moving = movingOf(file);
+  if (existsSync(file) || !existsSync(moving)) return;
+  if (!backupsOf(file).some((backup) => isFilledFrom(moving, sourceOf(backup)))) {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `${file} is not there, and ${moving} is a part of a former database: move the former database back to ${file}; to begin with an empty one, delete ${moving}`,
+    );
+  }
+  place(moving, file);
+}
+
+/** The file that a link leads to, also if it is not there. */
+function targetOf(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
 }

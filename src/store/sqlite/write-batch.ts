@@ -1,3 +1,4 @@
+import { realpathSync, renameSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import { identityOf } from './database-facts.ts';
@@ -13,10 +14,9 @@ export type Operate = (batch: Batch) => Promise<readonly unknown[]>;
  */
 export function batchWriter(
   db: Database,
-  path: string,
+  guard: FileGuard,
   operate: Operate,
 ): (batch: Batch) => Promise<Replies> {
-  const guard = fileGuard(path);
   const setDurability = durabilityOf(db);
   const transact = transactionOf(db);
   const inOneCommit = (batch: Batch) => transact(() => operate(batch));
@@ -26,7 +26,7 @@ export function batchWriter(
   };
   return async (batch) => {
     try {
-      guard();
+      guard.check();
       if (batch.some(({ name }) => alone.has(name))) return await oneByOne(batch, separately);
       setDurability(batch.every(({ name }) => relaxed.has(name)) ? 'NORMAL' : 'FULL');
       return (await inOneCommit(batch)).map((output) => ({ output }));
@@ -100,16 +100,37 @@ class FilesMoved extends Error {}
 /**
  * Watches the files of an open database. On Linux a file that was moved or deleted can still be written to, and the
  * notifications acknowledged meanwhile would be lost with it.
- * @returns a check that throws while the files are not where they were; it takes 5 µs, so it runs before every commit
  */
-function fileGuard(path: string): () => void {
-  const files = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }));
-  return () => {
-    for (const { file, identity } of files) {
-      if (identityOf(file) === identity) continue;
+export class FileGuard {
+  readonly #log: string;
+  readonly #files: readonly { readonly file: string; readonly identity: string | undefined }[];
+
+  /** @param path of a database that is open, or a link to it; SQLite names the log after the database itself */
+  constructor(path: string) {
+    this.#log = `${realpathSync(path)}-wal`;
+    this.#files = [path, this.#log].map((file) => ({ file, identity: identityOf(file) }));
+  }
+
+  /** Throws while the files are not where they were. It takes 5 µs, so it runs before every commit. */
+  check(): void {
+    for (const { file, identity } of this.#files) {
+      if (identity !== undefined && identityOf(file) === identity) continue;
       throw new FilesMoved(
-        `${file} was moved, deleted or replaced: move it back, or restart to work with the file that is there now`,
+        `${file} was moved, deleted or replaced: move it back, or stop this process, delete ${this.#log} and start again to work with the file that is there now`,
       );
     }
-  };
+  }
+
+  /**
+   * To be called when the database is closed. If another file has its name by then, as a backup that was restored beside a
+   * running server, the log is not of that file: SQLite would take it for that file's, and spoil it. So the log gets another
+   * name. While there is no file it keeps its own: the database may be moved back.
+   */
+  setLogAside(): void {
+    const [database, log] = this.#files;
+    const present = database && identityOf(database.file);
+    const isReplaced = present !== undefined && present !== database?.identity;
+    if (isReplaced && identityOf(this.#log) === log?.identity)
+      renameSync(this.#log, `${this.#log}.of-replaced`);
+  }
 }
