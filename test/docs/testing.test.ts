@@ -2,38 +2,44 @@ import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { copyProgram } from '../support/program-copy.ts';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { size } from '../support/sizes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
 const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
 const MANY = size({ small: 20, full: 200 });
 
-let copy: string;
+const root = new URL('../../', import.meta.url);
 
-beforeAll(() => {
-  copy = copyProgram();
+let directory: string;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
 });
-afterAll(() => rmSync(copy, { recursive: true }));
+afterEach(() => rmSync(directory, { recursive: true }));
 
-/** Runs tests of handlers as `npm run test:handlers` does. @returns what it printed; the error of the process if one fails */
+/**
+ * Runs tests of handlers as `npm run test:handlers` does, from files beside the project: Node has the project's own compiled.
+ * @returns what it printed; the error of the process if one fails
+ */
 async function runTests(files: Readonly<Record<string, string>>): Promise<string> {
-  for (const [name, code] of Object.entries(files)) writeFileSync(join(copy, 'src/handlers', name), code);
-  const { scripts } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
-  const [program, ...args] = scripts['test:handlers'].replaceAll('"', '').split(' ');
-  expect(program).toBe('node');
+  const paths = Object.entries(files).map(([name, code]) => {
+    const path = join(directory, name);
+    writeFileSync(path, code.replace(/(?<= from ')\.\.\/(?=(testing\/)?index\.ts')/g, `${root}src/`));
+    return path;
+  });
   // Node tells its tests that they are run by a test already.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const run = promisify(execFile)(process.execPath, args, { cwd: copy, env });
-  try {
-    const { stdout, stderr } = await run;
-    expect(stderr).toBe('');
-    return stdout;
-  } finally {
-    for (const name of Object.keys(files)) rmSync(join(copy, 'src/handlers', name));
-  }
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--test', ...paths], { env });
+  expect(stderr).toBe('');
+  return stdout;
 }
+
+test('npm run test:handlers runs the tests that stand beside the handlers', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  expect(scripts['test:handlers']).toBe('node --test "src/handlers/**/*.test.ts"');
+});
 
 test('the tests of docs/testing.md pass, when each is a file of src/handlers/', async () => {
   expect(snippets).toHaveLength(4);
@@ -60,7 +66,7 @@ test('a test of handlers that fails says so, with the history of docs/testing.md
 test(`${MANY} tests of handlers leave no handle open: their process ends by itself`, async () => {
   const code = `
     import { test } from 'node:test';
-    import { testReceiver } from 'webhook-receiver-kit/testing';
+    import { testReceiver } from '../testing/index.ts';
     for (let number = 0; number < ${MANY}; number++) {
       test('media is handled ' + number, async () => {
         await using kit = await testReceiver({ handlers: { media_created() {} } });
@@ -77,7 +83,7 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
 test('a handler that ends the process fails the run, instead of the tests that were to come', async () => {
   const code = `
     import { test } from 'node:test';
-    import { testReceiver } from 'webhook-receiver-kit/testing';
+    import { testReceiver } from '../testing/index.ts';
     test('ends', async () => {
       await using kit = await testReceiver({ handlers: { media_created() { process.exit(0); } } });
       await kit.deliver('media_created');

@@ -6,9 +6,11 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { defineHandlers, type Handlers, retry, skip } from '../../src/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { type KitOptions, type TestReceiver, testReceiver } from '../../src/testing/index.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const MEDIA = 'UUhbHm6C';
+const MANY = size({ small: 150, full: 10_000 });
 const started: TestReceiver[] = [];
 
 async function begin(handlers: Handlers, options: Partial<KitOptions> = {}): Promise<TestReceiver> {
@@ -324,14 +326,14 @@ test('failNext lets the next handler fail once its work is done', async () => {
   expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual(['error', 'handled']);
 });
 
-test('a thousand notifications are handled, each once', async () => {
+test(`${MANY} notifications are handled, each once`, async () => {
   const { seen, handlers } = noting();
   const kit = await begin(handlers);
-  for (let number = 0; number < 1000; number++)
+  for (let number = 0; number < MANY; number++)
     await kit.deliver('media_updated', { media_id: `m${number % 50}` });
   await kit.settled();
-  expect(seen).toHaveLength(1000);
-  expect(await kit.events({ status: 'handled' })).toHaveLength(1000);
+  expect(seen).toHaveLength(MANY);
+  expect(await kit.events({ status: 'handled' })).toHaveLength(MANY);
 });
 
 test('nothing is left behind in the temporary directory, when receivers over files were stopped', async () => {
