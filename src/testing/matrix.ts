@@ -20,7 +20,7 @@ type History = readonly Action[];
 export interface MatrixOptions {
   /** how many histories are gone through in order, the shortest first; 300 without it */
   readonly most?: number;
-  /** how many random ones follow; 100 without it */
+  /** how many random ones follow; 50 without it */
   readonly random?: number;
   /** whether events may end as dead; without it, that breaks the check */
   readonly mayDie?: boolean;
@@ -85,7 +85,7 @@ export async function matrix<W>(
 }
 
 const MOST = 300;
-const RANDOM = 100;
+const RANDOM = 50;
 const START = Date.UTC(2026, 0, 1);
 
 /** Loaded when it is first needed: of all that the kit loads, only this is not there in production. */

@@ -106,7 +106,8 @@ export class TestReceiver {
   readonly #plan: CrashPlan | undefined;
   readonly #time: KitTime;
   readonly #database: MemoryDatabase | string;
-  readonly #mockServer: LocalServer;
+  /** made when it is first asked: it has some sixty routes */
+  #mockServer: LocalServer | undefined;
   readonly #webhook: { readonly id: string; readonly secret: string };
   readonly #lines: string[] = [];
   readonly #log: Logger;
@@ -142,7 +143,6 @@ export class TestReceiver {
       names: [MOCK_NAME],
       poster: { post: (post) => this.#post(post), close() {} },
     });
-    this.#mockServer = new LocalServer(this.provider.app(MOCK_NAME));
     this.#webhook = this.provider.createWebhook({
       name: 'the receiver under test',
       webhook_url: `${RECEIVER}${this.#config.WEBHOOK_PATH}`,
@@ -530,6 +530,7 @@ export class TestReceiver {
       const { pathname, search } = new URL(String(input));
       const path = pathname + search;
       await life?.reach({ place: 'before call', what: `${method} ${pathname}` });
+      this.#mockServer ??= new LocalServer(this.provider.app(MOCK_NAME));
       const answer = await this.#mockServer.request({
         method,
         path,

@@ -21,9 +21,13 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 /**
  * Runs tests of handlers as `npm run test:handlers` does, from files beside the project: Node has the project's own compiled.
+ * @param isolation whether each file has a process of its own, as it has there
  * @returns what it printed; the error of the process if one fails
  */
-async function runTests(files: Readonly<Record<string, string>>): Promise<string> {
+async function runTests(
+  files: Readonly<Record<string, string>>,
+  isolation: 'process' | 'none' = 'none',
+): Promise<string> {
   const paths = Object.entries(files).map(([name, code]) => {
     const path = join(directory, name);
     writeFileSync(path, code.replace(/(?<= from ')\.\.\/(?=(testing\/)?index\.ts')/g, `${root}src/`));
@@ -31,7 +35,11 @@ async function runTests(files: Readonly<Record<string, string>>): Promise<string
   });
   // Node tells its tests that they are run by a test already.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--test', ...paths], { env });
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--test', `--test-isolation=${isolation}`, ...paths],
+    { env },
+  );
   expect(stderr).toBe('');
   return stdout;
 }
@@ -89,7 +97,7 @@ test('a handler that ends the process fails the run, instead of the tests that w
       await kit.deliver('media_created');
       await kit.settled();
     });`;
-  await expect(runTests({ 'exit.test.ts': code })).rejects.toMatchObject({
+  await expect(runTests({ 'exit.test.ts': code }, 'process')).rejects.toMatchObject({
     stdout: expect.stringMatching(/fail 1\n/),
   });
 });

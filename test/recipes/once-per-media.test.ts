@@ -5,7 +5,7 @@ import { everyCrash, type Happening, matrix, type Scenario, testReceiver } from 
 import { size } from '../support/sizes.ts';
 
 const M = { media_id: 'UUhbHm6C' };
-const HISTORIES = { random: size({ small: 15, full: 1000 }), most: size({ small: 60, full: 1000 }) };
+const HISTORIES = { random: size({ small: 6, full: 1000 }), most: size({ small: 24, full: 1000 }) };
 
 /** Sends each e-mail once for its key, as mail services do. */
 class FakeMail {
