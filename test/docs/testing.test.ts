@@ -30,7 +30,10 @@ async function runTests(
 ): Promise<string> {
   const paths = Object.entries(files).map(([name, code]) => {
     const path = join(directory, name);
-    writeFileSync(path, code.replace(/(?<= from ')\.\.\/(?=(testing\/)?index\.ts')/g, `${root}src/`));
+    const placed = code
+      .replace(/(?<= from ')\.\.\/(?=(testing\/)?index\.ts')/g, `${root}src/`)
+      .replace('webhook-receiver-kit/testing', `${root}src/testing/index.ts`);
+    writeFileSync(path, placed);
     return path;
   });
   // Node tells its tests that they are run by a test already.
@@ -74,7 +77,7 @@ test('a test of handlers that fails says so, with the history of docs/testing.md
 test(`${MANY} tests of handlers leave no handle open: their process ends by itself`, async () => {
   const code = `
     import { test } from 'node:test';
-    import { testReceiver } from '../testing/index.ts';
+    import { testReceiver } from 'webhook-receiver-kit/testing';
     for (let number = 0; number < ${MANY}; number++) {
       test('media is handled ' + number, async () => {
         await using kit = await testReceiver({ handlers: { media_created() {} } });
@@ -91,7 +94,7 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
 test('a handler that ends the process fails the run, instead of the tests that were to come', async () => {
   const code = `
     import { test } from 'node:test';
-    import { testReceiver } from '../testing/index.ts';
+    import { testReceiver } from 'webhook-receiver-kit/testing';
     test('ends', async () => {
       await using kit = await testReceiver({ handlers: { media_created() { process.exit(0); } } });
       await kit.deliver('media_created');
