@@ -9,7 +9,7 @@ import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Handlers } from './dispatch/handler.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
-import { createReceiver } from './receiver/app.ts';
+import { configuredReceiver } from './receiver/configured.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
@@ -60,8 +60,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const dispatcher = configuredDispatcher(config, { store, handlers, clock, log, random, observer });
     let isDraining = false;
-    const app = createReceiver({
-      ...receiverSettings(config),
+    const app = configuredReceiver(config, {
       store,
       keyring,
       clock,
@@ -109,17 +108,6 @@ function openConfigured({ config, clock, admin }: ServiceOptions): Promise<Event
     secretsKey: config.SECRETS_KEY,
     onCommit: admin && ((ms) => admin.observer.committed(ms)),
   });
-}
-
-function receiverSettings(config: Config) {
-  return {
-    webhookPath: config.WEBHOOK_PATH,
-    bodyLimit: config.BODY_LIMIT,
-    rejectLimit: config.REJECT_LIMIT,
-    quarantineMaxBytes: config.QUARANTINE_MAX_BYTES,
-    maxWaitingAcks: config.MAX_WAITING_ACKS,
-    trustProxy: config.TRUST_PROXY,
-  };
 }
 
 function listen(app: RequestListener, config: Config): Promise<Listener> {

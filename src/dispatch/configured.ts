@@ -5,6 +5,8 @@ import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer'> & {
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
+  /** in place of the configured one; undefined for none */
+  readonly statuses?: StatusesClient | undefined;
 };
 
 /** A dispatcher with the settings of the configuration, for every place that runs handlers. */
@@ -20,7 +22,7 @@ export function configuredDispatcher(config: Config, { random, ...needs }: Needs
       capMs: config.RETRY_CAP_MS,
       random,
     },
-    statuses: statusesClientOf(config),
+    statuses: 'statuses' in needs ? needs.statuses : statusesClientOf(config),
   });
 }
 

@@ -1,26 +1,29 @@
 import type { EventStore } from '../store/event-store.ts';
 
-/** A place in the life of an event at which a process may die. */
-export type CrashPlace =
+/** The places in the life of an event at which a process may die. */
+export const PLACES = [
   /** before a notification is stored: its sender gets no answer, and sends it again */
-  | 'before record'
+  'before record',
   /** after it is stored, and before its sender has the answer: it comes again, as a duplicate */
-  | 'after record'
+  'after record',
   /** after an event was claimed, and before its handler runs */
-  | 'after claim'
+  'after claim',
   /** before a step of `ctx.once` runs */
-  | 'before step'
+  'before step',
   /** after a step has run, and before its result is stored: it runs again */
-  | 'between step'
+  'between step',
   /** after the result of a step is stored */
-  | 'after step'
+  'after step',
   /** before and after a call of `ctx.statuses` */
-  | 'before call'
-  | 'after call'
+  'before call',
+  'after call',
   /** after the handler has ended, and before that is stored: it runs again */
-  | 'before settle'
+  'before settle',
   /** after the end of the event is stored */
-  | 'after settle';
+  'after settle',
+] as const;
+
+export type CrashPlace = (typeof PLACES)[number];
 
 /** A point that a process reached. */
 export interface CrashPoint {
@@ -72,17 +75,3 @@ export function pointAfter(
   const pointOf = after[name as keyof EventStore] as AnyPoint;
   return pointOf?.(input, output);
 }
-
-/** All places at which a process may die. */
-export const PLACES: readonly CrashPlace[] = [
-  'before record',
-  'after record',
-  'after claim',
-  'before step',
-  'between step',
-  'after step',
-  'before call',
-  'after call',
-  'before settle',
-  'after settle',
-];

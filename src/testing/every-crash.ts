@@ -1,5 +1,7 @@
+import { messageOf } from '../base/errors.ts';
 import { type CrashPlace, type CrashPoint, PLACES } from './crash-points.ts';
-import { type CrashPlan, type KitOptions, TestReceiver } from './test-receiver.ts';
+import type { KitOptions } from './kit-options.ts';
+import { type CrashPlan, TestReceiver } from './test-receiver.ts';
 
 /** Starts the receiver of a scenario, in place of `testReceiver`. */
 export type Start = (options: KitOptions) => Promise<TestReceiver>;
@@ -99,12 +101,14 @@ export interface Failed {
 
 /**
  * Plays a scenario to its end, and checks.
+ * @param then what happens to its receiver once the scenario is over
  * @returns undefined if the check holds @throws the error of the scenario itself; it says nothing about the handlers
  */
 export async function play<W>(
   scenario: Scenario<W>,
   check: Check<W>,
   plan: CrashPlan,
+  then: (kit: TestReceiver) => Promise<void> = async () => {},
 ): Promise<Failed | undefined> {
   const started: TestReceiver[] = [];
   try {
@@ -115,12 +119,13 @@ export async function play<W>(
     });
     const [kit] = started;
     if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
+    await then(kit);
     for (const one of started) await one.settled();
     try {
       await check(kit, world);
       return undefined;
     } catch (cause) {
-      return { message: [textOf(cause), ...(await endsOf(kit))].join('\n'), cause };
+      return { message: [messageOf(cause), ...(await endsOf(kit))].join('\n'), cause };
     }
   } finally {
     for (const kit of started) await kit.stop();
@@ -154,8 +159,4 @@ function namesOf(): (point: CrashPoint) => PointName {
     seen.set(name, count);
     return count === 1 ? name : `${name} #${count}`;
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

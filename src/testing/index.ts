@@ -2,11 +2,11 @@
 
 export type { CrashPlace, CrashPoint } from './crash-points.ts';
 export { type Check, type EveryCrashOptions, everyCrash, type Scenario, type Start } from './every-crash.ts';
+export type { KitOptions } from './kit-options.ts';
 export { type MatrixOptions, matrix } from './matrix.ts';
 export type { Happening, MembersOf } from './notifications.ts';
 export {
   type KitEvent,
-  type KitOptions,
   type StatusesCall,
   type Taken,
   type TestReceiver,

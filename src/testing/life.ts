@@ -1,11 +1,13 @@
+import { writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
-import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { configuredDispatcher } from '../dispatch/configured.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import { createReceiver } from '../receiver/app.ts';
+import { configuredReceiver } from '../receiver/configured.ts';
 import { Keyring } from '../receiver/keyring.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { type CrashPoint, type PointListener, pointAfter, pointBefore } from './crash-points.ts';
@@ -23,6 +25,17 @@ export interface LifeOptions {
   open(clock: MonotonicClock): Promise<EventStore>;
   /** `ctx.statuses` of this process, which dies with it */
   statuses(life: Life): StatusesClient | undefined;
+}
+
+/** Those that are neither stopped nor dead: one listener of the process serves all. */
+const alive = new Set<Life>();
+
+/** A process that a handler ends would take the other tests along, and its runner would say that all is well. */
+function sayWhoEnded(): void {
+  if (![...alive].some(({ atWork }) => atWork > 0)) return;
+  process.exitCode = 1;
+  // There is no other way to say it at the end of a process.
+  writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
 }
 
 /** Never resolves: what a dead process waits for. */
@@ -63,39 +76,19 @@ export class Life {
     const keyring = new Keyring({ store, clock, fallback: secret });
     this.#keyring = keyring;
     await keyring.start();
-    const dispatcher = new Dispatcher({
+    const dispatcher = configuredDispatcher(config, {
       store,
       handlers: this.#handlers(),
       clock,
       log,
-      concurrency: config.DISPATCH_CONCURRENCY,
-      handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
-      leaseMs: config.LEASE_MS,
-      retry: {
-        maxAttempts: config.RETRY_MAX_ATTEMPTS,
-        baseMs: config.RETRY_BASE_MS,
-        capMs: config.RETRY_CAP_MS,
-        random: () => 0.5,
-      },
+      random: () => 0.5,
       statuses: this.#options.statuses(this),
     });
     this.#dispatcher = dispatcher;
-    this.#server = new LocalServer(
-      createReceiver({
-        store,
-        keyring,
-        clock,
-        log,
-        webhookPath: config.WEBHOOK_PATH,
-        bodyLimit: config.BODY_LIMIT,
-        rejectLimit: config.REJECT_LIMIT,
-        quarantineMaxBytes: config.QUARANTINE_MAX_BYTES,
-        maxWaitingAcks: config.MAX_WAITING_ACKS,
-        trustProxy: 0,
-        isDraining: () => false,
-      }),
-      largestHead(config.BODY_LIMIT),
-    );
+    const app = configuredReceiver(config, { store, keyring, clock, log, isDraining: () => false });
+    this.#server = new LocalServer(app, largestHead(config.BODY_LIMIT));
+    if (alive.size === 0) process.on('exit', sayWhoEnded);
+    alive.add(this);
     dispatcher.start();
     store.watch(() => dispatcher.wakeSoon());
   }
@@ -149,6 +142,7 @@ export class Life {
 
   #end(): void {
     this.#isOver = true;
+    if (alive.delete(this) && alive.size === 0) process.off('exit', sayWhoEnded);
     this.#over.resolve(undefined);
   }
 
@@ -192,19 +186,25 @@ export class Life {
   }
 
   #handlers(): Handlers {
-    const entries = Object.entries(this.#options.handlers).map(([kind, handler]) => [
-      kind,
-      async (...given: readonly unknown[]) => {
-        this.#atWork++;
-        try {
-          return await (handler as (...given: readonly unknown[]) => unknown)(...given);
-        } finally {
-          this.#atWork--;
-          this.#ended.resolve();
-          this.#ended = Promise.withResolvers();
-        }
-      },
-    ]);
-    return Object.fromEntries(entries);
+    return around(this.#options.handlers, async (run) => {
+      this.#atWork++;
+      try {
+        return await run();
+      } finally {
+        this.#atWork--;
+        this.#ended.resolve();
+        this.#ended = Promise.withResolvers();
+      }
+    });
   }
+}
+
+/** The same handlers, with something done around each run. */
+export function around(handlers: Handlers, wrap: (run: () => unknown) => Promise<unknown>): Handlers {
+  const given = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
+  const wrapped = given.map(([kind, handler]: [string, (...given: readonly never[]) => unknown]) => [
+    kind,
+    (...args: readonly never[]) => wrap(() => handler(...args)),
+  ]);
+  return Object.fromEntries(wrapped);
 }

@@ -55,8 +55,16 @@ export async function matrix<W>(
   if (happened.length === 0) throw new RangeError('a matrix needs one notification at least');
   if (most + random < 1) throw new RangeError('most and random are both 0: there is no history to play');
   const timed = happened.map(atItsTime);
-  const stage = { timed, scenario, check: mayDie ? check : unlessDead(check) };
-  const failureOf = (history: History) => failureIn(history, stage);
+  const checked = mayDie ? check : unlessDead(check);
+  const failureOf = (history: History) =>
+    play(
+      scenario,
+      checked,
+      () => false,
+      async (kit) => {
+        for (const action of history) await act(kit, action, timed);
+      },
+    );
   let played = 0;
   for (const history of inOrder(happened.length)) {
     if (played === most) break;
@@ -96,28 +104,6 @@ type Library = Awaited<ReturnType<typeof library>>;
 function atItsTime([kind, members]: Happening, index: number): Happening {
   const event_time = `${new Date(START + 1000 * index).toISOString().slice(0, 19)}+00:00`;
   return [kind, { event_time, ...members }] as Happening;
-}
-
-interface Stage<W> {
-  readonly timed: readonly Happening[];
-  readonly scenario: Scenario<W>;
-  readonly check: Check<W>;
-}
-
-/** How the check fails after a history; undefined if it holds. @throws the error of the scenario itself */
-function failureIn<W>(history: History, { timed, scenario, check }: Stage<W>): Promise<Failed | undefined> {
-  const playing: Scenario<W> = async (start) => {
-    const started: TestReceiver[] = [];
-    const world = await scenario(async (options) => {
-      const kit = await start(options);
-      started.push(kit);
-      return kit;
-    });
-    const [kit] = started;
-    for (const action of kit ? history : []) await act(kit as TestReceiver, action, timed);
-    return world;
-  };
-  return play(playing, check, () => false);
 }
 
 async function act(kit: TestReceiver, action: Action, timed: readonly Happening[]): Promise<void> {

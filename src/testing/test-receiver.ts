@@ -1,13 +1,12 @@
-import { writeSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { type Clock, type MonotonicClock, systemClock } from '../base/clock.ts';
-import { durationOf } from '../base/duration.ts';
+import { durationOf, LONGEST_MS } from '../base/duration.ts';
 import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/visible.ts';
-import { type Config, parseConfig, variableNames } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -20,26 +19,11 @@ import type { Attempt, EventFilter, EventStore, StoredEvent } from '../store/eve
 import { MemoryDatabase, MemoryStore } from '../store/memory/memory-store.ts';
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
+import { checkOptions, configOf, handlersOf, type KitOptions } from './kit-options.ts';
 import { KitTime } from './kit-time.ts';
-import { Life } from './life.ts';
+import { around, Life } from './life.ts';
 import { LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
-
-export interface KitOptions {
-  /**
-   * what is tested; or what makes it, called whenever the process starts: then what handlers keep in memory is gone after a
-   * crash, as it is in production
-   */
-  readonly handlers: Handlers | (() => Handlers);
-  /** where events are kept: in memory, or in a file as a server has it; `memory` without it */
-  readonly store?: 'memory' | 'sqlite';
-  /** variables of the environment, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
-  readonly settings?: Readonly<Record<string, string>>;
-  /** whether handlers have `ctx.statuses`, over the mock's statuses API; they do without it */
-  readonly statuses?: boolean;
-  /** how long a handler may take in real time until `settled` throws, in milliseconds; 3000 without it */
-  readonly patienceMs?: number;
-}
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
 export type CrashPlan = (point: CrashPoint) => boolean;
@@ -156,27 +140,19 @@ export class TestReceiver {
     checkOptions(options);
     const isFile = options.store === 'sqlite';
     const database = isFile ? await mkdtemp(join(tmpdir(), 'hookkit-test-')) : new MemoryDatabase();
+    let kit: TestReceiver | undefined;
     try {
-      const kit = new TestReceiver(options, plan, database);
-      process.on('exit', kit.#onExit);
+      kit = new TestReceiver(options, plan, database);
       kit.#store = await kit.#open(kit.#time.clock);
       await kit.#store.addSecret(kit.#webhook.id, kit.#webhook.secret);
       await kit.#begin();
       return kit;
     } catch (error) {
+      if (kit) await kit.#store?.close();
       if (typeof database === 'string') await rm(database, { recursive: true });
       throw error;
     }
   }
-
-  /** A process that a handler ends would take the other tests along, and its runner would say that all is well. */
-  readonly #onExit = () => {
-    if (!this.#isAtWork) return;
-    process.exitCode = 1;
-    // There is no other way to say it at the end of a process.
-    writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
-  };
-
   /** The time there, in milliseconds since the epoch. It begins with the year 2026. */
   now(): number {
     return this.#time.clock.now();
@@ -278,12 +254,11 @@ export class TestReceiver {
 
   /** The events, in the order in which they were received. */
   async events(filter: EventFilter = {}): Promise<KitEvent[]> {
-    const events: StoredEvent[] = [];
-    for (;;) {
-      const page = await this.#observed.events(filter, { before: events.at(-1)?.id, limit: PAGE });
-      events.push(...page);
-      if (page.length < PAGE) return events.toReversed().map(shown);
-    }
+    return (await this.#stored(filter)).toReversed().map(shown);
+  }
+
+  #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
+    return this.#observed.events(filter, { limit: Number.MAX_SAFE_INTEGER });
   }
 
   /** The starts of an event's handler, or of the only event's, the first one first. */
@@ -352,7 +327,6 @@ export class TestReceiver {
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
-    process.off('exit', this.#onExit);
     this.provider.reset();
     await this.#endLife();
     for (const life of this.#former) await life.end(0);
@@ -479,17 +453,12 @@ export class TestReceiver {
   }
 
   #failing(handlers: Handlers): Handlers {
-    const given = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
-    const entries = given.map(([kind, handler]) => [
-      kind,
-      async (...given: readonly unknown[]) => {
-        const returned = await (handler as (...given: readonly unknown[]) => unknown)(...given);
-        if (this.#failures === 0) return returned;
-        this.#failures--;
-        throw new Error('failNext: the handler has done its work, and fails');
-      },
-    ]);
-    return Object.fromEntries(entries);
+    return around(handlers, async (run) => {
+      const returned = await run();
+      if (this.#failures === 0) return returned;
+      this.#failures--;
+      throw new Error('failNext: the handler has done its work, and fails');
+    });
   }
 
   /** Delivers until the receiver answers, as the provider does: where a plan kills it, it is there again at once. */
@@ -587,8 +556,8 @@ export class TestReceiver {
   /** When the next event falls due, or the lease of one whose process died runs out. */
   async #nextEvent(): Promise<number | undefined> {
     if (await this.#isCrashed()) return undefined;
-    const running = new Set((await this.events({ status: 'running' })).map(({ resource }) => resource));
-    const pending = await this.events({ status: 'pending' });
+    const running = new Set((await this.#stored({ status: 'running' })).map(({ resource }) => resource));
+    const pending = await this.#stored({ status: 'pending' });
     // The others of a resource wait for the end of the one that runs.
     const times = pending.flatMap(({ nextAttemptAt, resource }) =>
       running.has(resource) && nextAttemptAt === undefined ? [] : [nextAttemptAt ?? this.now()],
@@ -599,42 +568,6 @@ export class TestReceiver {
   }
 }
 
-const PAGE = 500;
-
 function shown(event: StoredEvent): KitEvent {
   return { ...event, notification: event.body === undefined ? {} : JSON.parse(event.body) };
-}
-
-/** A hundred years. */
-const LONGEST_MS = 100 * 365 * 86_400_000;
-
-/** @throws TypeError on options that the compiler would refuse */
-function checkOptions(options: KitOptions): void {
-  if (typeof options !== 'object' || options === null) throw new TypeError('testReceiver takes { handlers }');
-  if (typeof options.handlers !== 'function') handlersOf(options);
-  const { store = 'memory' } = options;
-  if (store !== 'memory' && store !== 'sqlite')
-    throw new TypeError(`store is memory or sqlite, not ${store}`);
-}
-
-/** The handlers of a process that starts. @throws TypeError on anything but handlers */
-function handlersOf({ handlers }: KitOptions): Handlers {
-  const made = typeof handlers === 'function' ? handlers() : handlers;
-  const isObject = typeof made === 'object' && made !== null;
-  if (!isObject)
-    throw new TypeError(
-      'handlers must be an object, as defineHandlers makes it, or a function that gives one',
-    );
-  const [odd] =
-    Object.entries(made).find(([, handler]) => handler !== undefined && typeof handler !== 'function') ?? [];
-  if (odd !== undefined) throw new TypeError(`the handler for ${odd} is not a function`);
-  return made;
-}
-
-/** @throws KitError CONFIG_INVALID on a value that is not valid; TypeError on a name that is none */
-function configOf({ settings = {} }: KitOptions): Config {
-  const names: readonly string[] = variableNames;
-  const odd = Object.keys(settings).filter((name) => !names.includes(name));
-  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: .env.example lists them`);
-  return parseConfig(settings, 'settings of testReceiver');
 }

@@ -78,6 +78,10 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
   const code = `
     import { test } from 'node:test';
     import { testReceiver } from 'webhook-receiver-kit/testing';
+    test('many at once', async () => {
+      const kits = await Promise.all(Array.from({ length: 15 }, () => testReceiver({ handlers: {} })));
+      for (const kit of kits) await kit.stop();
+    });
     for (let number = 0; number < ${MANY}; number++) {
       test('media is handled ' + number, async () => {
         await using kit = await testReceiver({ handlers: { media_created() {} } });
@@ -88,7 +92,7 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
       });
     }`;
   const printed = await runTests({ 'many.test.ts': code });
-  expect(printed).toMatch(new RegExp(`pass ${MANY}\n`));
+  expect(printed).toMatch(new RegExp(`pass ${MANY + 1}\n`));
 });
 
 test('a handler that ends the process fails the run, instead of the tests that were to come', async () => {

@@ -102,21 +102,21 @@ class FilesMoved extends Error {}
  * notifications acknowledged meanwhile would be lost with it.
  */
 export class FileGuard {
-  readonly #log: string;
-  readonly #files: readonly { readonly file: string; readonly identity: string | undefined }[];
+  readonly #database: OpenFile;
+  readonly #log: OpenFile;
 
   /** @param path of a database that is open, or a link to it; SQLite names the log after the database itself */
   constructor(path: string) {
-    this.#log = `${realpathSync(path)}-wal`;
-    this.#files = [path, this.#log].map((file) => ({ file, identity: identityOf(file) }));
+    this.#database = openFile(path);
+    this.#log = openFile(`${realpathSync(path)}-wal`);
   }
 
   /** Throws while the files are not where they were. It takes 5 µs, so it runs before every commit. */
   check(): void {
-    for (const { file, identity } of this.#files) {
+    for (const { file, identity } of [this.#database, this.#log]) {
       if (identity !== undefined && identityOf(file) === identity) continue;
       throw new FilesMoved(
-        `${file} was moved, deleted or replaced: move it back, or stop this process, delete ${this.#log} and start again to work with the file that is there now`,
+        `${file} was moved, deleted or replaced: move it back, or stop this process, delete ${this.#log.file} and start again to work with the file that is there now`,
       );
     }
   }
@@ -127,10 +127,19 @@ export class FileGuard {
    * name. While there is no file it keeps its own: the database may be moved back.
    */
   setLogAside(): void {
-    const [database, log] = this.#files;
-    const present = database && identityOf(database.file);
-    const isReplaced = present !== undefined && present !== database?.identity;
-    if (isReplaced && identityOf(this.#log) === log?.identity)
-      renameSync(this.#log, `${this.#log}.of-replaced`);
+    const present = identityOf(this.#database.file);
+    const isReplaced = present !== undefined && present !== this.#database.identity;
+    const { file, identity } = this.#log;
+    if (isReplaced && identityOf(file) === identity) renameSync(file, `${file}.of-replaced`);
   }
+}
+
+/** A file, and what tells it from others that take its name. */
+interface OpenFile {
+  readonly file: string;
+  readonly identity: string | undefined;
+}
+
+function openFile(file: string): OpenFile {
+  return { file, identity: identityOf(file) };
 }
