@@ -1,0 +1,210 @@
+/** A rule, one change of the source that breaks it, and the tests that must notice. */
+export interface Mutation {
+  readonly rule: string;
+  readonly file: string;
+  /** stands in the file once */
+  readonly original: string;
+  readonly mutant: string;
+  readonly suite: string;
+  /** only the tests of the suite whose names contain this; all unless told otherwise */
+  readonly tests?: string;
+}
+
+const CONFORMANCE = 'test/store/sqlite/conformance-without-threads.test.ts';
+
+/** For each promise of the kit, how it could be broken. */
+export const mutations: readonly Mutation[] = [
+  {
+    rule: 'what was acknowledged is on disk: the ack waits for the commit',
+    file: 'src/receiver/webhook-route.ts',
+    original: 'return store.record(notification).finally(() => waitingAcks--);',
+    mutant:
+      "void store.record(notification).finally(() => waitingAcks--); return { status: 'accepted', id: '0-0' };",
+    suite: 'test/receiver/overload.test.ts',
+    tests: 'makes the answer 503 with Retry-After and nothing recorded',
+  },
+  {
+    rule: 'what was acknowledged is on disk: the database is opened with synchronous FULL',
+    file: 'src/store/sqlite/open-sqlite.ts',
+    original: "db.pragma('synchronous = FULL');",
+    mutant: "db.pragma('synchronous = NORMAL');",
+    suite: 'test/store/sqlite/opening.test.ts',
+  },
+  {
+    rule: 'nothing is half done: a commit that fails is undone',
+    file: 'src/store/sqlite/write-batch.ts',
+    original: 'if (db.inTransaction) rollback?.run();',
+    mutant: 'if (db.inTransaction) commit?.run();',
+    suite: 'test/store/sqlite/crashes.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the signature is right',
+    file: 'src/notification/token.ts',
+    original: 'if (isRight && isPlaced) signer ??= key;',
+    mutant: 'if (isPlaced || isRight) signer ??= key;',
+    suite: 'test/receiver/verdict.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the claims equal the body exactly',
+    file: 'src/notification/token.ts',
+    original: 'const path = firstDifference(claims, body);',
+    mutant: 'const path = undefined;',
+    suite: 'test/notification/token-refusal.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: a retired secret verifies nothing',
+    file: 'src/receiver/keyring.ts',
+    original: 'retireAt === undefined || retireAt > now',
+    mutant: 'retireAt === undefined || retireAt > 0 * now',
+    suite: 'test/receiver/secrets.test.ts',
+  },
+  {
+    rule: 'nothing unverified is handled: the quarantine admits what verifies',
+    file: 'src/receiver/admissions.ts',
+    original: 'if (!verifyNotification(token, parseJsonText(body), keyring.keysFor(webhookId), body))',
+    mutant: '',
+    suite: 'test/receiver/quarantine.test.ts',
+    tests: 'stays, when the stored secret does not verify it',
+  },
+  {
+    rule: 'what was acknowledged is never lost: what is taken from the ledger is in its lane',
+    file: 'src/store/semantics/recording.ts',
+    original: 'await tables.openLanes(rows);',
+    mutant: '',
+    suite: CONFORMANCE,
+    tests: 'leases an event, when it is ready',
+  },
+  {
+    rule: 'every acknowledged event is handled: after a move, what waits for its next attempt goes on waiting',
+    file: 'src/store/sqlite/move-rows.ts',
+    original: "iif(status = 'running', NULL, next_attempt_at)",
+    mutant: 'NULL',
+    suite: 'test/store/sqlite/move.test.ts',
+  },
+  {
+    rule: 'never two of one resource at once',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: 'SELECT resource FROM lanes WHERE event IS NULL ORDER BY head',
+    mutant: 'SELECT resource FROM lanes ORDER BY head',
+    suite: CONFORMANCE,
+    tests: 'gives one event, when several of one resource are ready',
+  },
+  {
+    rule: 'an attempt is counted when it is claimed',
+    file: 'src/store/sqlite/tables/work.ts',
+    original: 'SET attempts = attempts + 1',
+    mutant: 'SET attempts = attempts + 0',
+    suite: CONFORMANCE,
+    tests: 'as running in its first attempt',
+  },
+  {
+    rule: 'handled at least once: a lease that ran out gives its event to another process',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: 'lanes.lease_until <= +?',
+    mutant: 'lanes.lease_until <= 0 * ?',
+    suite: CONFORMANCE,
+    tests: 'a lease that runs out',
+  },
+  {
+    rule: 'never two of one resource at once: a lease holds until its last millisecond',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: 'lanes.lease_until <= +?',
+    mutant: 'lanes.lease_until <= 1 + ?',
+    suite: CONFORMANCE,
+    tests: 'a lease that runs out',
+  },
+  {
+    rule: 'a handler can tell a repeat: a step that was done does not run again',
+    file: 'src/dispatch/once.ts',
+    original: 'if (done) return',
+    mutant: "if (done && step === '') return",
+    suite: 'test/dispatch/once.test.ts',
+  },
+  {
+    rule: 'an ack never waits for a handler',
+    file: 'src/service.ts',
+    original: 'const app = configuredReceiver(config, {\n      store,\n',
+    mutant: `  const handled = async (id: EventStore extends { event(id: infer Id): unknown } ? Id : never) => {
+    for (let event = await store.event(id); event?.status === 'pending' || event?.status === 'running'; ) {
+      dispatcher.wake();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      event = await store.event(id);
+    }
+  };
+  const app = configuredReceiver(config, {
+    store: {
+      quarantine: (...given) => store.quarantine(...given),
+      secrets: () => store.secrets(),
+      webhooksWithOwnSecret: () => store.webhooksWithOwnSecret(),
+      async record(notification: Parameters<EventStore['record']>[0]) {
+        const recorded = await store.record(notification);
+        await handled(recorded.id);
+        return recorded;
+      },
+    } as EventStore,
+`,
+    suite: 'test/scenarios/acks-never-wait.test.ts',
+    tests: 'when no handler ever ends',
+  },
+  {
+    rule: 'nothing unverified is handled: the vault gives no retired secret out',
+    file: 'src/store/vault.ts',
+    original: 'retireAt === null || retireAt > now ? sealer.openRow(row) : undefined',
+    mutant: 'sealer.openRow(row)',
+    suite: CONFORMANCE,
+    tests: 'are live, when they retire later',
+  },
+  {
+    rule: 'a wrong or late secret loses nothing: many small sources share one part of the quarantine',
+    file: 'src/store/semantics/quarantine-room.ts',
+    original: 'const OF_SMALL = 1 / 4;',
+    mutant: 'const OF_SMALL = 1;',
+    suite: CONFORMANCE,
+    tests: 'keep all 60 notifications of one source',
+  },
+  {
+    rule: 'nothing unverified is handled: WEBHOOK_SECRET never serves a webhook that had a secret of its own',
+    file: 'src/store/environment-secret.ts',
+    original: 'return this.secret !== undefined && !this.#own.has(webhookId);',
+    mutant: 'return this.secret !== undefined;',
+    suite: 'test/receiver/environment-secret.test.ts',
+  },
+  {
+    rule: 'never two of one resource at once: only the lease of an attempt stores its results',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: 'WHERE lanes.resource = +? AND lanes.owner = +?',
+    mutant: "WHERE lanes.resource = +? AND lanes.owner <> '' || +?",
+    suite: CONFORMANCE,
+    tests: 'a claim that has lost its lease',
+  },
+  {
+    rule: 'nobody slows the service down: a live event passes a backlog',
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'const newest = this.#newestOf(limit);',
+    mutant: 'const newest = 0 * this.#newestOf(limit);',
+    suite: 'test/dispatch/fairness.test.ts',
+  },
+  {
+    rule: 'nobody slows the service down: a connection that is going to be closed says so',
+    file: 'src/base/in-flight.ts',
+    original: 'res.shouldKeepAlive = false;',
+    mutant: 'res.shouldKeepAlive &&= true;',
+    suite: 'test/base/in-flight.test.ts',
+    tests: 'so that it holds nothing on',
+  },
+  {
+    rule: 'nobody slows the service down: an overload is answered with 503',
+    file: 'src/receiver/webhook-route.ts',
+    original: 'const isOverloaded = () => waitingAcks >= options.maxWaitingAcks;',
+    mutant: 'const isOverloaded = () => false;',
+    suite: 'test/receiver/overload.test.ts',
+    tests: 'when as many wait as may',
+  },
+  {
+    rule: 'nobody slows the service down: what verifies is never throttled',
+    file: 'src/receiver/verdict.ts',
+    original: 'if (limits.isThrottled && !isSigned(token, keys))',
+    mutant: 'if (limits.isThrottled)',
+    suite: 'test/receiver/verdict.test.ts',
+  },
+];
