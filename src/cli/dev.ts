@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { handlersFile, loadHandlers } from '../dispatch/load-handlers.ts';
+import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -42,14 +42,12 @@ async function dev(config: Config): Promise<void> {
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);
-  const handlers = await loadHandlers(config);
+  const app = await loadApp(config);
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({ config, handlers, log, droppedLogLines: output.dropped }).catch(
-    async (error) => {
-      await mock.close();
-      throw error;
-    },
-  );
+  const service = await start({ config, app, log, droppedLogLines: output.dropped }).catch(async (error) => {
+    await mock.close();
+    throw error;
+  });
   const webhook = await register(mock, service, config);
   // Each of these ends, whatever becomes of the others, the last first.
   const ends = new AsyncDisposableStack();

@@ -12,6 +12,8 @@ export interface RehearsalOptions {
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly statuses: StatusesClient | undefined;
+  /** the value of `ctx.app` */
+  readonly app: unknown;
   /** the store with the results of earlier steps; undefined runs every step */
   readonly stored: Pick<EventStore, 'step'> | undefined;
   /** aborts `ctx.signal` */

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { loadHandlers } from '../../src/dispatch/load-handlers.ts';
+import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -15,18 +15,18 @@ afterEach(() => rmSync(directory, { recursive: true }));
 function load(text: string) {
   const file = join(directory, 'mine.mjs');
   writeFileSync(file, text);
-  return loadHandlers({ HANDLERS: file });
+  return loadApp({ HANDLERS: file });
 }
 
 test('handlers come from the module that HANDLERS names, as they are', async () => {
-  const handlers = await load(
+  const { handlers } = await load(
     'export const handlers = { media_created() { return "mine"; }, unknown() {} };',
   );
   expect(Object.keys(handlers)).toEqual(['media_created', 'unknown']);
 });
 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
-  const handlers = await loadHandlers({ HANDLERS: 'src/demo/handlers.ts' });
+  const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
   const run = await spawnCli(['handlers', '--json'], {
     cwd: directory,
@@ -51,6 +51,19 @@ test.each([
     'has a handler for media_available that is no function',
   ],
   ['export const handlers = {', 'does not load'],
+  ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
+  [
+    'export const app = { route() {}, handlers: {} };',
+    'has an app with a member route, but its members are settings,',
+  ],
+  ['export const app = {};', 'has an app without an object `handlers`'],
+  ['export const app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
+  [
+    'export const app = { handlers: {}, settings: { URL: 1 } };',
+    'has an app whose settings are no zod object',
+  ],
+  ['export const app = { handlers: {}, start: {} };', 'has an app whose start is no function'],
+  ['export const app = { handlers: {}, routes: [] };', 'has an app whose routes is no function'],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
@@ -62,7 +75,7 @@ test.each([
 
 test('a module that is not there is named, when HANDLERS leads to none', async () => {
   const HANDLERS = join(directory, 'none.ts');
-  await expect(loadHandlers({ HANDLERS })).rejects.toThrow(`${HANDLERS} does not load:`);
+  await expect(loadApp({ HANDLERS })).rejects.toThrow(`${HANDLERS} does not load:`);
 });
 
 test.each([

@@ -32,6 +32,7 @@ function tried(handler: MediaHandler, given: Given = {}) {
     log: logLines().log,
     timeoutMs,
     statuses: undefined,
+    app: undefined,
     signal,
     stored: stored && {
       step: async (_, name) => (Object.hasOwn(stored, name) ? { result: stored[name] ?? null } : undefined),

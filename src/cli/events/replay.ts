@@ -235,8 +235,8 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
     const ends = await withReport(reportOf(flags), async (report) => {
-      const dispatcher = run && (await dispatcherHere(config, store)); // before anything is reset
-      const waiting = { dispatcher, graceMs, isAwaited, timeoutMs, report };
+      await using here = run ? await dispatcherHere(config, store) : undefined; // before anything is reset
+      const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
       if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
@@ -277,32 +277,38 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
 async function dispatcherHere(
   config: Config,
   store: EventStore,
-): Promise<Pick<Dispatcher, 'start' | 'stop'>> {
-  const { loadHandlers } = await import('../../dispatch/load-handlers.ts');
+): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
+  const { loadApp } = await import('../../dispatch/load-handlers.ts');
+  const { openApp } = await import('../../dispatch/open-app.ts');
   const { configuredDispatcher } = await import('../../dispatch/configured.ts');
   const { stderrLog } = await import('../stderr-log.ts');
   const { guardProcess } = await import('../../dispatch/process-guard.ts');
-  const handlers = await loadHandlers(config);
+  const app = await loadApp(config);
   const log = stderrLog(config);
+  const opened = await openApp(app, { log, clock: systemClock });
   const guard = ownsProcess() ? guardProcess(log) : undefined;
   const collect = keepHeapSmall(COLLECT_EVERY_RUN);
   const dispatcher = configuredDispatcher(config, {
     store,
-    handlers,
+    handlers: app.handlers,
+    app: opened.value,
     clock: systemClock,
     log,
     random: Math.random,
     observer: { answered() {}, committed() {}, ran: () => collect(1) },
   });
   return {
-    start: () => dispatcher.start(),
-    async stop(graceMs) {
-      const left = await dispatcher.stop(graceMs);
-      if (left === 0) return left;
-      guard?.expectExit();
-      endProcess();
-      return left;
+    dispatcher: {
+      start: () => dispatcher.start(),
+      async stop(graceMs) {
+        const left = await dispatcher.stop(graceMs);
+        if (left === 0) return left;
+        guard?.expectExit();
+        endProcess();
+        return left;
+      },
     },
+    [Symbol.asyncDispose]: () => opened.close(),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { loadHandlers } from '../../dispatch/load-handlers.ts';
+import { loadDefinition } from '../../dispatch/load-handlers.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
 import { printJson, write } from '../print.ts';
 import { table } from '../table.ts';
@@ -19,7 +19,7 @@ export function listCommand(): Command {
 }
 
 async function list({ json }: { json?: true }): Promise<void> {
-  const handlers = await loadHandlers(loadConfig());
+  const { handlers } = await loadDefinition(loadConfig());
   const known = kindNames.map((kind) => ({
     kind,
     ids: KINDS[kind].ids as readonly string[],

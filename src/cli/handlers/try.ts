@@ -3,7 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
-import { loadHandlers } from '../../dispatch/load-handlers.ts';
+import { loadApp } from '../../dispatch/load-handlers.ts';
+import { openApp } from '../../dispatch/open-app.ts';
 import { guardProcess } from '../../dispatch/process-guard.ts';
 import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
@@ -99,10 +100,12 @@ async function tryEvent(
 ): Promise<void> {
   const log = stderrLog(config);
   if (ownsProcess()) guardProcess(log);
-  const handlers = await loadHandlers(config);
+  const app = await loadApp(config);
+  const opened = await openApp(app, { log, clock: systemClock });
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
-      handlers,
+      handlers: app.handlers,
+      app: opened.value,
       log,
       signal,
       stored: store,
@@ -111,7 +114,7 @@ async function tryEvent(
     const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
     signal.throwIfAborted();
     return ended;
-  });
+  }).finally(() => opened.close());
   await (json ? printJson(asJson(event, rehearsal)) : print(describe(event, rehearsal)));
   if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
 }
