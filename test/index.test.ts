@@ -11,6 +11,7 @@ test('the door for handlers loads its few files and no package, so no Express an
     'src/dispatch/handler.ts',
     'src/dispatch/outcome.ts',
     'src/index.ts',
+    'src/notification/kinds.ts',
     'src/provider/provider-error.ts',
   ]);
   expect(loadedBy('src/service.ts')).toEqual(expect.arrayContaining([expect.stringMatching(/\/express\//)]));
@@ -23,6 +24,7 @@ test('the door for handlers has what handlers are made of', () => {
     'combineHandlers',
     'defineHandlers',
     'fail',
+    'kindNames',
     'retry',
     'skip',
   ]);
