@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { KitError, messageOf } from './base/errors.ts';
+import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 
 declare module 'zod' {
@@ -61,7 +63,7 @@ const variables = {
     .optional(),
   RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
 
-  HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').default('src/handlers/index.ts'),
+  HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').optional(),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(16),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(12),
@@ -181,6 +183,14 @@ export function useEnvFile(path: string): void {
 
 function sources(): Sources {
   return scope.getStore() ?? { env: process.env, cwd: process.cwd(), file: DOT_ENV };
+}
+
+/**
+ * The folder that the handlers are in. A clone has them itself, wherever the command is typed. An installed package has none: they
+ * are where the command is typed, as `.env` and the database are.
+ */
+export function projectFolder(): string {
+  return isPackage ? sources().cwd : fileURLToPath(kitFolder);
 }
 
 /** Where settings come from, for errors: the environment, and which file was read. */

@@ -24,6 +24,6 @@ export {
   retry,
   skip,
 } from './dispatch/handler.ts';
-export type { Kind } from './notification/kinds.ts';
+export { type Kind, kindNames } from './notification/kinds.ts';
 export type { Notification, NotificationOf, UnknownNotification } from './notification/payload.ts';
 export { ProviderError, type ProviderErrorCode } from './provider/provider-error.ts';

@@ -109,7 +109,6 @@ describe('an environment', () => {
       REJECT_LIMIT: 60,
       QUARANTINE_MAX_BYTES: 268_435_456,
       DATABASE_URL: 'sqlite:./data/receiver.db',
-      HANDLERS: 'src/handlers/index.ts',
       DISPATCH_CONCURRENCY: 16,
       HANDLER_TIMEOUT_MS: 30_000,
       RETRY_MAX_ATTEMPTS: 12,

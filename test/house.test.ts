@@ -343,7 +343,7 @@ describe('the rules of the house', () => {
 });
 
 describe('nothing in the project', () => {
-  const folders = ['src', 'bin', 'docs', 'bench', 'deploy', '.ci'];
+  const folders = ['src', 'bin', 'docs', 'bench', 'deploy', 'pack', '.ci'];
   const files = [
     ...folders.flatMap((folder) => filesBelow(folder, '')).filter(isOurs),
     ...filesBelow('.', '.md', '.json', '.js', 'Dockerfile', '.env.example').filter(

@@ -12,6 +12,7 @@ test('the door for handlers loads its few files and no package, so no Express an
     'src/dispatch/handler.ts',
     'src/dispatch/outcome.ts',
     'src/index.ts',
+    'src/notification/kinds.ts',
     'src/provider/provider-error.ts',
   ]);
   expect(loadedBy('src/service.ts')).toEqual(expect.arrayContaining([expect.stringMatching(/\/express\//)]));
@@ -25,6 +26,7 @@ test('the door for handlers has what handlers are made of', () => {
     'defineApp',
     'defineHandlers',
     'fail',
+    'kindNames',
     'retry',
     'skip',
   ]);

@@ -156,7 +156,7 @@ const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)];
 
 function isInUsersFiles(line: string): boolean {
   if (!LOCATION.test(line) || line.includes('/node_modules/')) return false;
-  const ours = ROOTS.flatMap((root) => [`${root}src/`, `${root}bin/`]);
+  const ours = ROOTS.flatMap((root) => [`${root}src/`, `${root}dist/`, `${root}bin/`]);
   const handlers = ROOTS.map((root) => `${root}src/handlers/`);
   return handlers.some((path) => line.includes(path)) || !ours.some((path) => line.includes(path));
 }

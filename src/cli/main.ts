@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
+import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { onTerminal, setExitCode, type Terminal } from './terminal.ts';
@@ -29,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 async function programOf(name: string | undefined): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
+    .version(kitVersion(), '--version', 'print the version of the kit')
     .option(
       '--env-file <file>',
       'read settings from this file instead of .env; the environment takes precedence',

@@ -1,18 +1,38 @@
+import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { KitError } from '../base/errors.ts';
-import { type Config, loadSettingsOf } from '../config.ts';
+import { isPackage } from '../base/program.ts';
+import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import { isKind, kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 
-const project = fileURLToPath(new URL('../../', import.meta.url));
+/** Where handlers are if HANDLERS is not set: the first of these that is there. */
+const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
 
-/** The module of the handlers, as a path. */
+/**
+ * The module of the handlers, as a path.
+ * @throws KitError HANDLERS_UNUSABLE if there is no such file
+ */
 export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
-  return resolve(project, HANDLERS);
+  const project = projectFolder();
+  const files = HANDLERS === undefined ? USUAL : [HANDLERS];
+  const file = files.map((path) => resolve(project, path)).find((path) => existsSync(path));
+  if (file !== undefined) return file;
+  const missing =
+    HANDLERS === undefined
+      ? `there are no handlers in ${project}: it has neither ${USUAL.join(' nor ')}`
+      : `there is no ${resolve(project, HANDLERS)}, which HANDLERS names`;
+  throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice()}`);
+}
+
+function advice(): string {
+  return isPackage
+    ? 'Run hookkit in the folder of your receiver, or name the module of your handlers in HANDLERS. npx hookkit init writes a receiver'
+    : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
 }
 
 type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Handlers };
@@ -80,7 +100,7 @@ function mistakeIn(handlers: unknown, isOfApp: boolean): string | undefined {
 
 /** `src/handlers/` for the index of that folder. */
 function nameOf(file: string): string {
-  const path = relative(project, file);
+  const path = relative(projectFolder(), file);
   return (path.startsWith('..') ? file : path).replace(/(?<=\/)index\.\w+$/, '');
 }
 
@@ -94,7 +114,7 @@ function told(cause: unknown): string {
     .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
     .split('\n')
     .filter((line) => !/^ {4}at (async )?(.*\()?node:/.test(line));
-  const here = lines.findIndex((line) => /^ {4}at .*load-handlers\.ts/.test(line));
+  const here = lines.findIndex((line) => /^ {4}at .*load-handlers\.[jt]s/.test(line));
   return lines
     .slice(0, here === -1 ? undefined : here)
     .join('\n')

@@ -1,6 +1,13 @@
 import { createHmac } from 'node:crypto';
-import { defineHandlers, fail, type HandlerContext, type Handlers, type Outcome, retry } from '../index.ts';
-import { kindNames } from '../notification/kinds.ts';
+import {
+  defineHandlers,
+  fail,
+  type HandlerContext,
+  type Handlers,
+  kindNames,
+  type Outcome,
+  retry,
+} from '../index.ts';
 
 // Every notification goes on to another system of yours, signed by Standard Webhooks (https://www.standardwebhooks.com), which has
 // libraries that verify it in most languages. `webhook-id` is the event's id: the same at every attempt and replay, so that the

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { kitFolder } from '../base/program.ts';
 
 /** In characters. A reason of this length was cut, and each checkout cuts it after another number of lines. */
 const LONGEST = 4000;
@@ -9,8 +10,8 @@ const FRAMES = 1;
 /** How often a reason is searched, at most. */
 const MOST_ROUNDS = 8;
 
-/** This project, as a path with slashes and one at the end. */
-const ROOT = new URL('../../', import.meta.url);
+/** This project, as a path with slashes and one at the end; for an installed package it is the project that has installed it. */
+const ROOT = new URL(kitFolder.href.replace(/node_modules\/.*$/, ''));
 const PROJECT = slashed(fileURLToPath(ROOT));
 /** Its names in texts. They are removed first and as a whole: a path with spaces looks like words. */
 const PROJECT_NAMES = [ROOT.href, fileURLToPath(ROOT)];

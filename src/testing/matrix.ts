@@ -1,4 +1,4 @@
-import type { Arbitrary } from 'fast-check';
+import type { Arbitrary, default as FastCheck } from 'fast-check';
 import type { Kind } from '../notification/kinds.ts';
 import { type Check, type Failed, play, type Scenario, unlessDead } from './every-crash.ts';
 import type { Happening } from './notifications.ts';
@@ -96,9 +96,21 @@ const MOST = 300;
 const RANDOM = 50;
 const START = Date.UTC(2026, 0, 1);
 
-/** Loaded when it is first needed: of all that the kit loads, only this is not there in production. */
-const library = async () => (await import('fast-check')).default;
-type Library = Awaited<ReturnType<typeof library>>;
+type Library = typeof FastCheck;
+
+/**
+ * Loaded when it is first needed: of all that the kit loads, only this is not there in production.
+ * @throws Error that says what to install
+ */
+async function library(): Promise<Library> {
+  try {
+    return (await import('fast-check')).default;
+  } catch (cause) {
+    throw new Error('matrix needs fast-check for random histories: npm install --save-dev fast-check', {
+      cause,
+    });
+  }
+}
 
 /** With its event time, so that any order of arrival means the same. */
 function atItsTime([kind, members]: Happening, index: number): Happening {

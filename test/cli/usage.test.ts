@@ -56,7 +56,7 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
     expect(execFileSync(node, [program, '--help'], { encoding: 'utf8' })).toContain('hookkit');
 
     const production = mkdtempSync(join(tmpdir(), 'hookkit-production-'));
-    for (const name of ['bin', 'package.json'])
+    for (const name of ['bin', 'package.json', 'src/cli/main.ts'])
       cpSync(new URL(`../../${name}`, import.meta.url), join(production, name), { recursive: true });
     const alone = await spawnCli(['serve'], { ...old, cli: join(production, 'bin/hookkit.js') });
     rmSync(production, { recursive: true });

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
+import { copyProgram } from '../support/program-copy.ts';
 import { spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -73,15 +75,41 @@ test.each([
   );
 });
 
-test('a module that is not there is named, when HANDLERS leads to none', async () => {
+test('a module that is not there is named with what to do, when HANDLERS leads to none', async () => {
   const HANDLERS = join(directory, 'none.ts');
-  await expect(loadApp({ HANDLERS })).rejects.toThrow(`${HANDLERS} does not load:`);
+  await expect(loadApp({ HANDLERS })).rejects.toThrow(
+    expect.objectContaining({
+      code: 'HANDLERS_UNUSABLE',
+      message: expect.stringMatching(/^there is no \S+none\.ts, which HANDLERS names\. Name the module/),
+    }),
+  );
+});
+
+test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when HANDLERS is not set', () => {
+  const copy = copyProgram();
+  const run = () =>
+    execFileSync(process.execPath, [join(copy, 'bin/hookkit.js'), 'handlers', '--json'], options);
+  const options = { cwd: directory, encoding: 'utf8', env: { PATH: process.env.PATH } } as const;
+  const taken = () =>
+    JSON.parse(run()).flatMap((row: { kind: string; handler: boolean }) => (row.handler ? [row.kind] : []));
+  try {
+    writeFileSync(join(copy, 'src/handlers.ts'), 'export const handlers = { unknown() {} };');
+    expect(taken()).toEqual(['track_created']);
+    rmSync(join(copy, 'src/handlers'), { recursive: true });
+    expect(taken()).toEqual(['unknown']);
+    rmSync(join(copy, 'src/handlers.ts'));
+    expect(run).toThrow(
+      /there are no handlers in \S+: it has neither src\/handlers\/index\.ts nor src\/handlers\.ts\. /,
+    );
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
 });
 
 test.each([
   [
     'none.ts',
-    /^hookkit: none\.ts does not load:\n.*Cannot find module '.*none\.ts' \(HANDLERS names it\)\n$/,
+    /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
   ],
   ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
   ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],

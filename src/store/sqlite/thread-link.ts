@@ -1,6 +1,7 @@
 import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
+import { moduleUrl } from '../../base/program.ts';
 import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable, unstorableInput } from '../refusals.ts';
 import { contentOf, type FromThread, type Opened, type Replies, type ToThread, tagged } from './protocol.ts';
@@ -54,7 +55,9 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     mode: 'read' | 'write',
     onBatch?: (ms: number) => void,
   ): Promise<ThreadLink<O>> {
-    const worker = new Worker(new URL('./store-thread.ts', import.meta.url), { workerData: { path, mode } });
+    const worker = new Worker(moduleUrl(new URL('./store-thread.ts', import.meta.url)), {
+      workerData: { path, mode },
+    });
     return ThreadLink.over(worker, path, onBatch);
   }
 

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { doors, packedManifest } from '../../pack/manifest.ts';
+
+const root = new URL('../../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+
+test('package.json of a clone exports the sources themselves, so that a clone runs without a build', () => {
+  expect(manifest.exports).toEqual({
+    '.': './src/index.ts',
+    './testing': './src/testing/index.ts',
+    './mock': './src/mock/index.ts',
+    './provider': './src/provider/index.ts',
+  });
+  for (const door of doors(manifest))
+    expect(readFileSync(new URL(`src/${door}`, root), 'utf8')).toContain('export');
+});
+
+test('package.json of the package exports JavaScript with types, and has nothing that only a clone needs', () => {
+  const { exports, ...packed } = packedManifest(manifest);
+  expect(exports).toMatchObject({
+    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+    './testing': { types: './dist/testing/index.d.ts', default: './dist/testing/index.js' },
+  });
+  const { exports: _, private: __, scripts, devDependencies, overrides, allowScripts, ...same } = manifest;
+  expect(packed).toEqual(same);
+  for (const left of [scripts, devDependencies, overrides, allowScripts]) expect(left).toBeDefined();
+});
+
+test('package.json is refused, when it exports what is no source', () => {
+  expect(() => packedManifest({ exports: { '.': './dist/index.js' } })).toThrow('exports ./dist/index.js');
+});
+
+test('matrix needs fast-check, so that the package asks for the version that the kit is tested with', () => {
+  expect(manifest.peerDependencies).toEqual({ 'fast-check': `^${manifest.devDependencies['fast-check']}` });
+  expect(manifest.peerDependenciesMeta).toEqual({ 'fast-check': { optional: true } });
+});
