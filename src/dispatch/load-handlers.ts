@@ -35,7 +35,8 @@ function advice(): string {
     : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
 }
 
-type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Handlers };
+/** An app whose settings are not read yet. */
+export type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Handlers };
 
 /**
  * Loads the module that HANDLERS names: its `app`, as `defineApp` makes it, or its `handlers` alone. Only commands that run

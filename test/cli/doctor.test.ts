@@ -37,6 +37,7 @@ test('finds everything well, when it is, and ends with 0', async () => {
     [
       'node',
       'configuration',
+      'handlers',
       'disk',
       'database',
       'key',

@@ -20,7 +20,7 @@ import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, say, write } from '../print.ts';
 import { table } from '../table.ts';
-import { endProcess, ownsProcess, pathOf, terminal } from '../terminal.ts';
+import { pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
@@ -271,8 +271,8 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
 }
 
 /**
- * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command:
- * the handler would go on beside a run of the same event in another process, once its lease has run out.
+ * A dispatcher that runs the handlers in this process. The process ends with the command, even if a handler ignores its stop: it
+ * would go on beside a run of the same event in another process, once its lease has run out.
  */
 async function dispatcherHere(
   config: Config,
@@ -282,11 +282,13 @@ async function dispatcherHere(
   const { openApp } = await import('../../dispatch/open-app.ts');
   const { configuredDispatcher } = await import('../../dispatch/configured.ts');
   const { stderrLog } = await import('../stderr-log.ts');
-  const { guardProcess } = await import('../../dispatch/process-guard.ts');
-  const app = await loadApp(config);
+  const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
+  await using ends = new AsyncDisposableStack();
+  ends.use(handlersHere(log));
+  const app = await loadApp(config);
   const opened = await openApp(app, { log, clock: systemClock });
-  const guard = ownsProcess() ? guardProcess(log) : undefined;
+  ends.defer(() => opened.close());
   const collect = keepHeapSmall(COLLECT_EVERY_RUN);
   const dispatcher = configuredDispatcher(config, {
     store,
@@ -297,19 +299,8 @@ async function dispatcherHere(
     random: Math.random,
     observer: { answered() {}, committed() {}, ran: () => collect(1) },
   });
-  return {
-    dispatcher: {
-      start: () => dispatcher.start(),
-      async stop(graceMs) {
-        const left = await dispatcher.stop(graceMs);
-        if (left === 0) return left;
-        guard?.expectExit();
-        endProcess();
-        return left;
-      },
-    },
-    [Symbol.asyncDispose]: () => opened.close(),
-  };
+  const kept = ends.move();
+  return { dispatcher, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 interface Sending extends Matching {

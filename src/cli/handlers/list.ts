@@ -4,6 +4,7 @@ import { loadDefinition } from '../../dispatch/load-handlers.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
 import { printJson, write } from '../print.ts';
 import { table } from '../table.ts';
+import { endProcess } from '../terminal.ts';
 
 const EXAMPLES = `
 Examples:
@@ -19,6 +20,7 @@ export function listCommand(): Command {
 }
 
 async function list({ json }: { json?: true }): Promise<void> {
+  endProcess(); // whatever the handlers' files set off while they load
   const { handlers } = await loadDefinition(loadConfig());
   const known = kindNames.map((kind) => ({
     kind,
