@@ -30,6 +30,8 @@ export type ErrorCode =
   | 'REPLAY_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
+  /** Files that a command would write are there already. */
+  | 'FILES_EXIST'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
   /** The clock of this process and the database's are too far apart for what was asked. */
