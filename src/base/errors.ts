@@ -32,6 +32,8 @@ export type ErrorCode =
   | 'HANDLERS_UNUSABLE'
   /** What the `start` or the `routes` of an app threw. */
   | 'APP_FAILED'
+  /** Files that a command would write are there already. */
+  | 'FILES_EXIST'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
   /** The clock of this process and the database's are too far apart for what was asked. */

@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   state: async () => (await import('./state.ts')).stateCommand(),
   secrets: async () => (await import('./secrets.ts')).secretsCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+  init: async () => (await import('./init.ts')).initCommand(),
 };
 
 async function programOf(name: string | undefined): Promise<Command> {

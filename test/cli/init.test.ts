@@ -1,0 +1,241 @@
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { variableNames } from '../../src/config.ts';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const kit = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const recipes = readdirSync(join(root, 'src/recipes')).map((name) => name.replace(/\.ts$/, ''));
+const run = promisify(execFile);
+
+/** All files of an app. */
+const FILES = [
+  '.dockerignore',
+  '.env.example',
+  '.gitignore',
+  'Dockerfile',
+  'README.md',
+  'package.json',
+  'src/handlers.test.ts',
+  'src/handlers.ts',
+  'tsconfig.json',
+];
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryDirectory();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A clone does not know where npm finds the kit. */
+const init = (...args: readonly string[]) => runCli(['init', '--kit', '1.2.3', ...args], { cwd: folder });
+
+const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+const manifest = () => JSON.parse(read('package.json'));
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .toSorted();
+}
+
+test('init writes an app and says what comes next, when the folder is empty or not there yet', async () => {
+  const here = await init();
+  expect(here).toMatchObject({ code: 0, stderr: '' });
+  expect(filesIn(folder)).toEqual(FILES);
+  for (const path of FILES) expect(here.stdout).toContain(`  ${path}\n`);
+  expect(here.stdout).toMatch(/Now:\n {2}npm install\n {2}npm test\n {2}npm run dev\n$/);
+
+  const inside = await init('my receiver/of Mine');
+  expect(inside.stdout).toContain('  cd my receiver/of Mine\n  npm install\n');
+  expect(filesIn(join(folder, 'my receiver/of Mine'))).toEqual(FILES);
+  expect(JSON.parse(read('my receiver/of Mine/package.json')).name).toBe('of-mine');
+});
+
+test('the packages of an app are those that the kit is tested with, and no script is run but that of node', async () => {
+  await init();
+  expect(manifest()).toMatchObject({
+    private: true,
+    type: 'module',
+    dependencies: { node: kit.devDependencies.node, 'webhook-receiver-kit': '1.2.3' },
+    devDependencies: {
+      '@types/node': kit.devDependencies['@types/node'],
+      'fast-check': kit.devDependencies['fast-check'],
+      typescript: kit.devDependencies.typescript,
+    },
+    allowScripts: { node: true, 'better-sqlite3': false },
+  });
+});
+
+test('every variable of .env.example is one that the service reads, or the handlers of the recipe', async () => {
+  await init('--recipe', 'forward');
+  const names = [...read('.env.example').matchAll(/^(?:# ?)?([A-Z][A-Z0-9_]*)=/gm)].map(
+    ([, name = '']) => name,
+  );
+  const own = ['FORWARD_URL', 'FORWARD_SECRET'];
+  expect(names).toEqual(expect.arrayContaining(own));
+  const known: readonly string[] = [...variableNames, ...own];
+  expect(names.filter((name) => !known.includes(name))).toEqual([]);
+});
+
+test('init writes nothing, names what is in the way and ends with 1, when files are there', async () => {
+  mkdirSync(join(folder, 'src'));
+  writeFileSync(join(folder, 'src/handlers.ts'), 'mine');
+  writeFileSync(join(folder, 'package.json'), '{ "name": "mine", "license": "MIT" }');
+  const { code, stdout, stderr } = await init();
+  expect(code).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(/nothing was written.*:\n {2}package\.json\n {2}src\/handlers\.ts\n.*--force/);
+  expect(filesIn(folder)).toEqual(['package.json', 'src/handlers.ts']);
+  expect(read('src/handlers.ts')).toBe('mine');
+});
+
+test('init says what it overwrites and does it, when --force is given; package.json keeps what else it has', async () => {
+  mkdirSync(join(folder, 'src'));
+  writeFileSync(join(folder, 'src/handlers.ts'), 'mine');
+  const mine = {
+    name: 'mine',
+    type: 'commonjs',
+    scripts: { test: 'mine', lint: 'mine' },
+    dependencies: { pg: '8' },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(mine));
+  const { code, stderr } = await init('--force');
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^overwrites in .*:\n {2}package\.json\n {2}src\/handlers\.ts\n$/);
+  expect(read('src/handlers.ts')).toContain('defineHandlers');
+  expect(manifest()).toMatchObject({
+    name: 'mine',
+    type: 'module',
+    scripts: { lint: 'mine', start: 'hookkit serve' },
+  });
+  expect(manifest().scripts.test).not.toBe('mine');
+  expect(Object.keys(manifest().dependencies)).toEqual(['node', 'pg', 'webhook-receiver-kit']);
+});
+
+test('package.json is completed, when npm install has recorded there from where the kit is, and nothing else', async () => {
+  const spec = 'file:../webhook-receiver-kit-0.1.0.tgz';
+  const recorded = { dependencies: { node: '^24.0.0', 'webhook-receiver-kit': spec } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(recorded));
+  const { code, stderr } = await runCli(['init'], { cwd: folder });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(manifest()).toMatchObject({ ...recorded, type: 'module' });
+});
+
+test.each([
+  ['./kit.tgz', 'file:../kit.tgz'],
+  ['file:kit.tgz', 'file:../kit.tgz'],
+  ['kit.tgz', 'file:../kit.tgz'],
+  ['https://host.example/kit.tgz', 'https://host.example/kit.tgz'],
+  ['^0.1.0', '^0.1.0'],
+])('the kit is found from the folder of the app, when --kit is %s', async (given, spec) => {
+  writeFileSync(join(folder, 'kit.tgz'), '');
+  await runCli(['init', 'app', '--kit', given], { cwd: folder });
+  expect(JSON.parse(read('app/package.json')).dependencies['webhook-receiver-kit']).toBe(spec);
+});
+
+test('init says how to begin, when it is run in a clone, and package.json is no JSON or names no recipe', async () => {
+  const inClone = await runCli(['init'], { cwd: folder });
+  expect(inClone.code).toBe(2);
+  expect(inClone.stderr).toMatch(
+    /this is a clone of the kit[\s\S]*npm pack[\s\S]*npm install PATH\n {2}npx hookkit init\n$/,
+  );
+  const unknown = await init('--recipe', 'fowrard');
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain(`there is no recipe fowrard; there are ${recipes.join(', ')}`);
+  expect(filesIn(folder)).toEqual([]);
+  writeFileSync(join(folder, 'package.json'), '{');
+  expect((await init('--force')).stderr).toMatch(/cannot read .*package\.json: /);
+  expect(read('package.json')).toBe('{');
+});
+
+describe('an app', () => {
+  /** The app of the example, and one for each recipe, beside each other. */
+  const apps = ['example', ...recipes];
+  let place: string;
+
+  beforeAll(async () => {
+    place = await temporaryDirectory();
+    for (const app of apps) {
+      const recipe = app === 'example' ? [] : ['--recipe', app];
+      const { code } = await runCli(['init', app, '--kit', '1.2.3', ...recipe], { cwd: place });
+      expect(code).toBe(0);
+    }
+    // As npm installs it from a folder: a link to it, and its packages.
+    mkdirSync(join(place, 'node_modules/@types'), { recursive: true });
+    symlinkSync(root, join(place, 'node_modules/webhook-receiver-kit'));
+    symlinkSync(join(root, 'node_modules/@types/node'), join(place, 'node_modules/@types/node'));
+  });
+  afterAll(() => rmSync(place, { recursive: true }));
+
+  test('with a recipe has its file with a test of it, and both import the kit by its name', () => {
+    for (const recipe of recipes) {
+      const app = join(place, recipe);
+      const sources = [`src/${recipe}.test.ts`, `src/${recipe}.ts`, 'src/handlers.ts'].toSorted();
+      expect(filesIn(app).filter((path) => path.startsWith('src/'))).toEqual(sources);
+      for (const path of sources) expect(readFileSync(join(app, path), 'utf8')).not.toContain("from '../");
+      expect(readFileSync(join(app, 'src/handlers.ts'), 'utf8')).toContain(`from './${recipe}.ts'`);
+    }
+  });
+
+  test('compiles by its own tsconfig.json, with every recipe', async () => {
+    const first = join(place, 'example/tsconfig.json');
+    writeFileSync(join(place, 'example/src/wrong.ts'), 'export const wrong: number = "text";\n');
+    const { compilerOptions } = JSON.parse(readFileSync(first, 'utf8'));
+    writeFileSync(
+      join(place, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, include: apps.map((app) => `${app}/src`) }),
+    );
+    const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+    const args = [tsc, '--singleThreaded', '--pretty', 'false', '--project', place];
+    const { stdout } = await run(process.execPath, args, { cwd: place }).catch((error) => error);
+    rmSync(join(place, 'example/src/wrong.ts'));
+    const errors = stdout.split('\n').filter((line: string) => line.includes('error TS'));
+    expect(errors).toEqual([expect.stringMatching(/^example\/src\/wrong\.ts.*TS2322/)]);
+  });
+
+  test('has tests that pass, with every recipe', async () => {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const tests = apps.flatMap((app) =>
+      filesIn(join(place, app)).flatMap((path) =>
+        path.endsWith('.test.ts') ? [join(place, app, path)] : [],
+      ),
+    );
+    expect(tests).toHaveLength(apps.length);
+    const { stdout } = await run(process.execPath, ['--test', '--test-isolation=none', ...tests], { env });
+    expect(stdout).toMatch(/pass 7\n.*fail 0\n/);
+  });
+
+  test('has handlers that load, and that of forward says what it needs', async () => {
+    for (const app of apps) {
+      const HANDLERS = join(place, app, 'src/handlers.ts');
+      const { code, stderr } = await runCli(['handlers'], { env: { HANDLERS } });
+      expect(stderr).toMatch(app === 'forward' ? /set FORWARD_URL and FORWARD_SECRET in \.env\n/ : /^$/);
+      expect(code).toBe(app === 'forward' ? 1 : 0);
+    }
+  });
+});
+
+test('every template is named by somebody: a recipe has one, and no other folder is there', () => {
+  expect(readdirSync(join(root, 'templates')).toSorted()).toEqual(['app', 'recipes']);
+  expect(readdirSync(join(root, 'templates/recipes')).toSorted()).toEqual(recipes.toSorted());
+  // npm leaves a .gitignore out of packages, and takes a package.json for the end of the package.
+  const names = filesIn(join(root, 'templates'));
+  expect(names.filter((name) => /(^|\/)(\.|package\.json)/.test(name))).toEqual([]);
+  expect(existsSync(join(root, 'templates/app/gitignore'))).toBe(true);
+});
