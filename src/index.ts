@@ -6,6 +6,7 @@ export {
   type AppDefinition,
   type DefinedApp,
   defineApp,
+  type Router,
   type RoutesContext,
   type StartContext,
   type Started,

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { Handlers } from './handler.ts';
 
+export type { Router } from 'express';
+
 /** Settings of an app: a zod schema whose members are the names of variables of the environment. */
 type SettingsSchema = z.ZodObject;
 

@@ -1,9 +1,9 @@
-import type { Router } from 'express';
 import {
   type HandlerContext,
   type Handlers,
   type NotificationOf,
   type Outcome,
+  type Router,
   type RoutesContext,
   skip,
 } from '../index.ts';
