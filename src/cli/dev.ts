@@ -15,7 +15,7 @@ import { stopInOrder } from './stop-in-order.ts';
 const SITE = 'devSite1';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
-const LONGEST_GRACE_MS = 1000;
+const LONGEST_GRACE_MS = 250;
 /** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
 
@@ -44,12 +44,16 @@ async function dev(config: Config): Promise<void> {
   const guard = guardProcess(log);
   const handlers = await loadHandlers(config);
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({ config, handlers, log, droppedLogLines: output.dropped }).catch(
-    async (error) => {
-      await mock.close();
-      throw error;
-    },
-  );
+  const service = await start({
+    config,
+    handlers,
+    log,
+    droppedLogLines: output.dropped,
+    threads: false, // a developer waits for the start, and nobody for an ack
+  }).catch(async (error) => {
+    await mock.close();
+    throw error;
+  });
   const webhook = await register(mock, service, config);
   // Each of these ends, whatever becomes of the others, the last first.
   const ends = new AsyncDisposableStack();
