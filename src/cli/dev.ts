@@ -9,6 +9,7 @@ import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
+import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { stopInOrder } from './stop-in-order.ts';
 
@@ -41,8 +42,9 @@ function devConfig(): Config {
 async function dev(config: Config): Promise<void> {
   const output = openLog(config);
   const { log } = output;
+  showErrorsLeftBehind();
   const guard = guardProcess(log);
-  const handlers = await loadHandlers(config);
+  const handlers = showingErrors(await loadHandlers(config));
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const service = await start({
     config,

@@ -18,6 +18,7 @@ import { interruptible } from '../interruptible.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
 import { ownsProcess } from '../terminal.ts';
+import { showErrorsLeftBehind, showingErrors } from './show-errors.ts';
 
 interface Flags extends BodyFlags {
   readonly attempt: number;
@@ -98,8 +99,11 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
-  if (ownsProcess()) guardProcess(log);
-  const handlers = await loadHandlers(config);
+  if (ownsProcess()) {
+    showErrorsLeftBehind();
+    guardProcess(log);
+  }
+  const handlers = showingErrors(await loadHandlers(config));
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
       handlers,
