@@ -7,6 +7,8 @@ import { refusePredictable } from './store/predictable-secrets.ts';
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
   readonly droppedLogLines?: () => number;
+  /** false: the store has no threads of its own, so that the start takes less time; commits then hold up everything else */
+  readonly threads?: boolean;
 };
 
 /** Starts the service as the commands run it: on the machine's clock, with the inspector. */
@@ -17,6 +19,7 @@ export async function start(options: Options): Promise<Service> {
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
+    threads: options.threads,
     onCommit: (ms) => admin?.observer.committed(ms),
   }).then(async (opened) => {
     await refusePredictable(opened, config).catch(async (error) => {

@@ -9,13 +9,14 @@ import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
+import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { stopInOrder } from './stop-in-order.ts';
 
 const SITE = 'devSite1';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
-const LONGEST_GRACE_MS = 1000;
+const LONGEST_GRACE_MS = 250;
 /** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
 
@@ -41,10 +42,18 @@ function devConfig(): Config {
 async function dev(config: Config): Promise<void> {
   const output = openLog(config);
   const { log } = output;
+  showErrorsLeftBehind();
   const guard = guardProcess(log);
-  const app = await loadApp(config);
+  const loaded = await loadApp(config);
+  const app = { ...loaded, handlers: showingErrors(loaded.handlers) };
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({ config, app, log, droppedLogLines: output.dropped }).catch(async (error) => {
+  const service = await start({
+    config,
+    app,
+    log,
+    droppedLogLines: output.dropped,
+    threads: false, // a developer waits for the start, and nobody for an ack
+  }).catch(async (error) => {
     await mock.close();
     throw error;
   });

@@ -103,6 +103,35 @@ test('runs the handler for a stored event, uses the results of its steps, and le
   });
 });
 
+test('shows the code around the place that an error comes from, and what its causes say, when the handler throws', async () => {
+  const handlers = desk().write(
+    'broken.mjs',
+    [
+      'export const handlers = {',
+      '  async media_created(event) {',
+      "    const cause = new Error('nobody\\u001b[2J answers');",
+      '    throw new RangeError(event.media_id, { cause });',
+      '  },',
+      '};',
+    ].join('\n'),
+  );
+  const args = ['try', '--kind', 'media_created', '--media', 'UUhbHm6C'];
+  const { code, stdout, stderr } = await run(args, { env: { HANDLERS: handlers } });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^failed, to run again .*RangeError: UUhbHm6C$/m);
+  expect(stderr).toContain(
+    [
+      '/broken.mjs:4:11',
+      "  3 |     const cause = new Error('nobody\\u001b[2J answers');",
+      '> 4 |     throw new RangeError(event.media_id, { cause });',
+      '    |           ^',
+      '  5 |   },',
+      'RangeError: UUhbHm6C',
+      'caused by: Error: nobody\\u001b[2J answers',
+    ].join('\n'),
+  );
+});
+
 test('runs nothing, when the body of the event was removed', async () => {
   await desk().fill(1);
   const store = await desk().store();

@@ -18,6 +18,8 @@ import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
+import { ownsProcess } from '../terminal.ts';
+import { showErrorsLeftBehind, showingErrors } from './show-errors.ts';
 
 interface Flags extends BodyFlags {
   readonly attempt: number;
@@ -98,12 +100,13 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
+  if (ownsProcess()) showErrorsLeftBehind();
   using _ = handlersHere(log);
   const app = await loadApp(config);
   const opened = await openApp(app, { log, clock: systemClock });
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
-      handlers: app.handlers,
+      handlers: showingErrors(app.handlers),
       app: opened.value,
       log,
       signal,
