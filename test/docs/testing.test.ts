@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
 const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
-const MANY = size({ small: 20, full: 200 });
+const MANY = size({ small: 5, full: 200 });
 
 const root = new URL('../../', import.meta.url);
 
