@@ -42,6 +42,7 @@ const SIDE_BY_SIDE = [
   'kill',
   'mutations',
   'own-handlers',
+  'package',
   'rekey-killed',
 ];
 

@@ -3,17 +3,25 @@
 /** What this needs to know of package.json. */
 export interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly [member: string]: unknown;
 }
 
 /** What a clone needs and the package does not. */
-const OF_CLONES = ['private', 'scripts', 'devDependencies', 'overrides', 'allowScripts'];
+const OF_CLONES = ['private', 'devDependencies', 'overrides', 'allowScripts'];
+/** If npm is killed while it packs, the next one finds these, and they restore what it finds. No installation runs them. */
+const SCRIPTS = ['prepack', 'postpack'];
 
 /** package.json as the package has it. */
 export function packedManifest(manifest: Manifest): Manifest {
   const members = Object.entries(manifest).filter(([name]) => !OF_CLONES.includes(name));
   const doors = Object.entries(manifest.exports).map(([name, source]) => [name, packedDoor(source)]);
-  return { ...Object.fromEntries(members), exports: Object.fromEntries(doors) };
+  const scripts = Object.entries(manifest.scripts ?? {}).filter(([name]) => SCRIPTS.includes(name));
+  return {
+    ...Object.fromEntries(members),
+    exports: Object.fromEntries(doors),
+    scripts: Object.fromEntries(scripts),
+  };
 }
 
 /** @param source such as ./src/mock/index.ts */

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const CLONE = '{ "name": "kit", "private": true,\n  "exports": { ".": "./src/index.ts" } }\n';
+const CLONE =
+  '{ "name": "kit", "private": true,\n  "exports": { ".": "./src/index.ts" }, "scripts": { "test": "jest", "prepack": "build" } }\n';
 
 let root: string;
 beforeEach(async () => {
@@ -21,6 +22,7 @@ test('package.json is that of the package while npm packs, and byte by byte that
   expect(JSON.parse(text())).toEqual({
     name: 'kit',
     exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+    scripts: { prepack: 'build' },
   });
   restoreManifest(root);
   expect(text()).toBe(CLONE);

@@ -1,0 +1,254 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { exchangeManifest } from '../../pack/clone-manifest.ts';
+import { eventually } from '../support/eventually.ts';
+import { canInstall, copyProject, mustRunIn, runIn, startIn } from '../support/packed-app.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+jest.setTimeout(600_000);
+
+const fixture = join(import.meta.dirname, '../fixtures/app-0.1');
+/** A name of its own, as the rules of the house read the imports of tests. */
+const NOWHERE = './nowhere.ts';
+const SECRET = 'the-secret-of-a-webhook-in-a-test';
+/** Any ports: other suites run beside this one. */
+const PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', MOCK_PORT: '0' };
+
+const isPossible = await canInstall();
+if (!isPossible)
+  process.stdout.write('skipped: npm reaches no registry from here, so no app can be installed\n');
+const withPackages = isPossible ? test : test.skip;
+
+let project: string;
+let place: string;
+/** The app that init has written into a folder in which the kit was installed. */
+let app: string;
+let tarball: string;
+let packed: string[];
+
+beforeAll(async () => {
+  place = await temporaryDirectory();
+  app = join(place, 'app');
+  mkdirSync(app);
+  if (!isPossible) return;
+  project = copyProject();
+  exchangeManifest(project); // as an npm pack leaves it that is killed: the next one has to put it right
+  const [facts] = JSON.parse(
+    (await runIn(project, `npm pack --json --pack-destination ${place}`)).stdout.replace(/^[^[]*/, ''),
+  );
+  process.stdout.write(
+    `packed: ${facts.size} bytes, ${facts.unpackedSize} unpacked, ${facts.entryCount} files\n`,
+  );
+  packed = facts.files.map(({ path }: { path: string }) => path);
+  tarball = join(place, facts.filename);
+  await mustRunIn(app, `npm install ${tarball}`);
+});
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+withPackages(
+  'the package holds what runs, and the clone is what it was, when npm has packed after one that was killed',
+  () => {
+    const sources = packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+    expect(sources.filter((path) => !/^(templates|dist\/recipes)\//.test(path))).toEqual([]);
+    expect(sources.length).toBeGreaterThan(5);
+    expect(
+      packed.filter((path) =>
+        /^(src|test|bench|pack|deploy|node_modules)\/|^dist\/handlers\/|images/.test(path),
+      ),
+    ).toEqual([]);
+    expect(packed.filter((path) => /\.test\.[jt]s$/.test(path) && !path.startsWith('templates/'))).toEqual(
+      [],
+    );
+    expect(packed).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        '.env.example',
+        'docs/handlers.md',
+        'dist/index.d.ts',
+        'dist/store/sqlite/store-thread.js',
+        'dist/inspector/assets/base.css',
+        'dist/inspector/views/layout.eta',
+        'dist/recipes/forward.ts',
+        'templates/app/gitignore',
+      ]),
+    );
+    const own = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+    expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe(own('package.json'));
+    expect(['dist', 'package.json.clone'].filter((name) => existsSync(join(project, name)))).toEqual([]);
+  },
+);
+
+withPackages(
+  'package.json stays as it is, when the compiler fails, so that there is nothing to restore',
+  async () => {
+    const manifest = () => readFileSync(join(project, 'package.json'), 'utf8');
+    const before = manifest();
+    writeFileSync(join(project, 'src/wrong.ts'), 'export const wrong: number = "text";\n');
+    const failed = await runIn(project, `npm pack --pack-destination ${place}`);
+    rmSync(join(project, 'src/wrong.ts'));
+    expect(failed.code).not.toBe(0);
+    expect(failed.stdout + failed.stderr).toContain('src/wrong.ts');
+    expect(manifest()).toBe(before);
+  },
+);
+
+withPackages(
+  'init writes an app there, with whatever Node the system has, and its tests pass at once',
+  async () => {
+    const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+    const said = await mustRunIn(app, 'npx hookkit init');
+    expect(said).toContain('npm install\n');
+    await mustRunIn(app, 'npm install');
+    expect(await mustRunIn(app, 'npx hookkit --version')).toContain(version);
+    expect(await mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
+    expect(await mustRunIn(app, 'npx tsc')).toBe('');
+    expect(JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')).dependencies).toEqual({
+      node: '24.21.0',
+      'webhook-receiver-kit': `file:../${tarball.slice(place.length + 1)}`,
+    });
+    expect(readdirSync(join(app, 'node_modules/.cache'))).toContain('hookkit');
+  },
+);
+
+/** What a module of the app prints, run by the Node that the app has. */
+async function printedBy(code: string): Promise<string> {
+  writeFileSync(join(app, 'script.mjs'), code);
+  return (await runIn(app, 'node_modules/.bin/node script.mjs')).stdout;
+}
+
+withPackages(
+  'the kit is imported by its name and its doors alone, and the first one loads few files',
+  async () => {
+    const doors = await printedBy(`
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    const kit = await import('webhook-receiver-kit');
+    const ofHandlers = loaded.filter((url) => url.startsWith('file:'));
+    const others = await Promise.all(['testing', 'mock', 'provider'].map((door) => import('webhook-receiver-kit/' + door)));
+    const deep = await import('webhook-receiver-kit/dist/config.js').catch(({ code }) => code);
+    console.log(JSON.stringify({ ofHandlers, doors: [kit, ...others].map((door) => Object.keys(door)), deep }));`);
+    const { ofHandlers, doors: names, deep } = JSON.parse(doors);
+    expect(ofHandlers.length).toBeLessThan(10);
+    expect(
+      ofHandlers.filter((url: string) => !url.includes('/node_modules/webhook-receiver-kit/dist/')),
+    ).toEqual([]);
+    expect(names).toEqual([
+      expect.arrayContaining(['combineHandlers', 'defineHandlers', 'kindNames', 'retry', 'skip']),
+      expect.arrayContaining(['everyCrash', 'matrix', 'testReceiver']),
+      expect.arrayContaining(['MockProvider']),
+      expect.arrayContaining(['StatusesClient', 'WebhooksClient']),
+    ]);
+    expect(deep).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  },
+);
+
+const upload = (mock: string) =>
+  fetch(`${mock}/_mock/media`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"site_id":"devSite1"}',
+  });
+
+withPackages('npm run dev runs the handler, restarts when it is changed, and ends at Ctrl-C', async () => {
+  const dev = startIn(app, 'npm run dev', PORTS);
+  const [, first = ''] = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/);
+  expect((await upload(first)).ok).toBe(true);
+  await dev.printed(/media is announced/);
+  expect(dev.output()).toContain(join(app, 'src/handlers.ts'));
+
+  const from = dev.output().length;
+  const handlers = join(app, 'src/handlers.ts');
+  writeFileSync(handlers, readFileSync(handlers, 'utf8').replace('media is announced', 'media is changed'));
+  const [, second = ''] = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/, from);
+  expect((await upload(second)).ok).toBe(true);
+  await dev.printed(/media is changed/, from);
+  await dev.interrupt();
+  expect(readdirSync(join(app, 'data'))).toContain('dev.db');
+});
+
+withPackages(
+  'a handler that throws is told with its own line first, and a file that does not load with its name',
+  async () => {
+    const handlers = join(app, 'src/handlers.ts');
+    const before = readFileSync(handlers, 'utf8');
+    writeFileSync(
+      handlers,
+      'export const handlers = {\n  media_available() {\n    throw new Error("no page");\n  },\n};\n',
+    );
+    const tried = await runIn(app, 'npx hookkit handlers try --kind media_available --media UUhbHm6C');
+    expect(tried.stdout).toMatch(/Error: no page\n +at .*app\/src\/handlers\.ts:3:11/);
+    writeFileSync(handlers, `import '${NOWHERE}';\n`);
+    const wrong = await runIn(app, 'npx hookkit handlers');
+    expect(wrong.stderr).toMatch(/^hookkit: src\/handlers\.ts does not load:\n.*nowhere\.ts/m);
+    expect(wrong.stderr).not.toMatch(/load-handlers|node:internal/);
+    rmSync(handlers);
+    const missing = await runIn(app, 'npx hookkit handlers');
+    expect(missing.stderr).toMatch(
+      /there are no handlers in \S+app: it has neither .*npx hookkit init writes a receiver\n/,
+    );
+    writeFileSync(handlers, before);
+  },
+);
+
+withPackages(
+  "the app serves without its developers' packages, and all commands of an operator work",
+  async () => {
+    await mustRunIn(app, 'npm install --omit=dev');
+    expect(existsSync(join(app, 'node_modules/typescript'))).toBe(false);
+    const env = { ...PORTS, WEBHOOK_SECRET: SECRET };
+    const server = startIn(app, 'npx hookkit serve', env);
+    const [, admin = ''] = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
+    const [, port = ''] = await server.printed(/"port":(\d+),"path"/);
+
+    const page = await (await fetch(admin)).text();
+    const assets = new Set([...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
+    expect(assets.size).toBeGreaterThan(10);
+    for (const path of assets) expect((await fetch(`${admin}${path}`)).status).toBe(200);
+    expect(page).toContain('events');
+
+    const to = `--to http://127.0.0.1:${port}/webhooks/media`;
+    const sent = await mustRunIn(
+      app,
+      `npx hookkit events send --kind media_available --media UUhbHm6C ${to}`,
+      env,
+    );
+    expect(sent).toMatch(/^200 in \d+ ms: \{"status":"accepted"/);
+    await eventually('the handler has run', () => server.output().includes('media is changed'));
+    expect(await mustRunIn(app, 'npx hookkit events list --json', env)).toContain('"handled"');
+    const doctor = await mustRunIn(app, 'npx hookkit doctor --offline', env);
+    expect(doctor).toMatch(/ok +node +Node\.js 24/);
+    expect(doctor).not.toMatch(/FAIL/);
+    await server.interrupt();
+    expect(await mustRunIn(app, 'npx hookkit demo --once', { ADMIN_PORT: '0' })).toContain(
+      'All 13 kinds were delivered',
+    );
+  },
+);
+
+withPackages('matrix says what to install, when fast-check is not there', async () => {
+  // npm leaves it, as the kit can use it.
+  rmSync(join(app, 'node_modules/fast-check'), { recursive: true });
+  const said = await printedBy(`
+    import { matrix } from 'webhook-receiver-kit/testing';
+    const played = matrix([['media_available']], async (start) => void (await start({ handlers: {} })), () => {}, { most: 1 });
+    console.log(await played.catch(({ message }) => message));`);
+  expect(said).toBe('matrix needs fast-check for random histories: npm install --save-dev fast-check\n');
+});
+
+withPackages(
+  'the app that version 0.1 has written compiles, passes its tests and starts on this version',
+  async () => {
+    const old = join(place, 'app-0.1');
+    cpSync(fixture, old, { recursive: true });
+    // So that npm does not fetch everything once more.
+    cpSync(join(app, 'node_modules'), join(old, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+    await mustRunIn(old, `npm install ${tarball}`);
+    expect(await mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
+    const server = startIn(old, 'npm start', { ...PORTS, WEBHOOK_SECRET: SECRET });
+    await server.printed(/"msg":"receiving"/);
+    await server.interrupt();
+  },
+);
