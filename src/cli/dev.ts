@@ -3,7 +3,9 @@ import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
+import type { Handlers } from '../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
+import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -68,7 +70,7 @@ async function dev(config: Config): Promise<void> {
   ends.defer(() => mock.close());
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, stop: () => ends.disposeAsync() });
-  say(introduction({ mock, service, webhook, config }));
+  say(introduction({ mock, service, webhook, config, app }));
 }
 
 async function register(mock: MockProvider, service: Service, config: Config): Promise<CreatedWebhook> {
@@ -87,19 +89,31 @@ interface Running {
   readonly service: Service;
   readonly webhook: CreatedWebhook;
   readonly config: Config;
+  readonly app: ReadyApp;
 }
 
 /** Tells the developer where everything is. */
-function introduction({ mock, service, webhook, config }: Running): string {
+function introduction({ mock, service, webhook, config, app }: Running): string {
   const url = config.DATABASE_URL;
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}
 database  ${resolve(url.replace(/^sqlite:/, ''))}, for other commands DATABASE_URL=${url}
 handlers  ${handlersFile(config)}
+          ${kindsOf(app.handlers)}${app.routes ? `\npages     ${service.adminUrl}/app/ is before the paths of your routes` : ''}
 
 Upload a media and watch your handlers:
 
   curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
 `;
+}
+
+/** The kinds that have a handler and those that have none, the shorter list of both. */
+function kindsOf(handlers: Handlers): string {
+  const has = kindNames.filter((kind) => handlers[kind] !== undefined);
+  const lacks = kindNames.filter((kind) => handlers[kind] === undefined);
+  if (lacks.length === 0) return 'for all kinds';
+  return has.length > lacks.length
+    ? `for all kinds but ${lacks.join(', ')}`
+    : `for ${has.join(', ') || 'no kind'}`;
 }
