@@ -103,6 +103,16 @@ test('settings of the app that are missing are named, those that are there have 
     expect(shown).not.toContain('long enough');
 });
 
+test('a start that throws is told of, when handlers are to be rehearsed', async () => {
+  const file = write({
+    'handlers.mjs': "export const app = { handlers: {}, start() { throw new Error('no CRM'); } };",
+  });
+  expect((await checked(file, 1, { args: ['--rehearse'] })).of('steps')).toMatchObject({
+    result: 'FAIL',
+    detail: expect.stringMatching(/^the start of the app failed: Error: no CRM\n.*handlers\.mjs:1/),
+  });
+});
+
 test('types that do not fit are told by file and line, with the project that they are of', async () => {
   const file = write({
     'src/handlers.ts': `import type { Handlers } from '${DOOR}';\nexport const handlers: Handlers = {\n  media_created: () => true,\n};\n`,

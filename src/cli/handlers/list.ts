@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { messageOf } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
+import { type LastHour, lastHourOf, MOST_EVENTS, NONE } from '../../dispatch/last-hour.ts';
 import { loadDefinition } from '../../dispatch/load-handlers.ts';
+import { locateHandlers } from '../../dispatch/locate-handlers.ts';
 import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
 import { assertPresentVersion } from '../../store/check-files.ts';
 import { hasDatabase } from '../events/open-database.ts';
@@ -9,8 +11,6 @@ import { line, printJson, say, write } from '../print.ts';
 import { table } from '../table.ts';
 import { endProcess } from '../terminal.ts';
 import { withStore } from '../with-store.ts';
-import { type LastHour, lastHourOf, MOST_EVENTS, NONE } from './last-hour.ts';
-import { locateHandlers } from './locate.ts';
 import { pathToShow } from './show-errors.ts';
 
 const EXAMPLES = `

@@ -1,4 +1,4 @@
-import type { EventStore, StoredEvent } from '../../store/event-store.ts';
+import type { EventStore, StoredEvent } from '../store/event-store.ts';
 
 /** How the handler of a kind fared with the events that were received within the last hour. */
 export interface LastHour {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import type { CodePlace } from '../../base/code-frame.ts';
-import type { Handlers } from '../../dispatch/handler.ts';
+import type { CodePlace } from '../base/code-frame.ts';
+import type { Handlers } from './handler.ts';
 
 /** By this name V8's inspector gets at the handlers, while it is asked. */
 const NAME = '__hookkitHandlers';
