@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadHandlers } from '../../src/dispatch/load-handlers.ts';
 import { spawnCli } from '../support/run-cli.ts';
+import { some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -65,14 +66,19 @@ test('a module that is not there is named, when HANDLERS leads to none', async (
   await expect(loadHandlers({ HANDLERS })).rejects.toThrow(`${HANDLERS} does not load:`);
 });
 
-test.each([
-  [
-    'none.ts',
-    /^hookkit: none\.ts does not load:\n.*Cannot find module '.*none\.ts' \(HANDLERS names it\)\n$/,
-  ],
-  ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
-  ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
-])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
+test.each(
+  some<[string, RegExp]>(1, [
+    [
+      'none.ts',
+      /^hookkit: none\.ts does not load:\n.*Cannot find module '.*none\.ts' \(HANDLERS names it\)\n$/,
+    ],
+    [
+      'src/handlers',
+      /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/,
+    ],
+    ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
+  ]),
+)('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
   const run = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);
