@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { spawnCli } from '../support/run-cli.ts';
+import { some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -106,14 +107,19 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   }
 });
 
-test.each([
-  [
-    'none.ts',
-    /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
-  ],
-  ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
-  ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
-])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
+test.each(
+  some<[string, RegExp]>(1, [
+    [
+      'none.ts',
+      /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
+    ],
+    [
+      'src/handlers',
+      /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/,
+    ],
+    ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
+  ]),
+)('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
   const run = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);
