@@ -25,8 +25,8 @@ function temporaryFiles() {
 export default {
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // The long ones, which npm run test:faults runs.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/faults/'],
+  // The long ones, which npm run test:faults runs; and the tests of an app, which Node runs.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/faults/', '<rootDir>/test/fixtures/'],
   // Node loads and runs what is tested, as it does for users.
   testEnvironment: '<rootDir>/test/jest/environment.ts',
   testRunner: '<rootDir>/test/jest/runner.ts',

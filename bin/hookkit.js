@@ -47,10 +47,10 @@ if (code !== 0) process.exitCode = code;
 function advice() {
   const own = fileURLToPath(new URL('node/bin/node', packages));
   if (!existsSync(own)) {
-    if (isClone)
-      return 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which installs one for npx and npm';
-    return existsSync(new URL('node/package.json', packages))
-      ? 'npm has installed the package node without its program; allow its install script, and run npm rebuild node'
+    if (existsSync(new URL('node/package.json', packages)))
+      return 'npm has installed the package node without its program; allow its install script, and run npm rebuild node';
+    return isClone
+      ? 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which installs one for npx and npm'
       : 'install a newer one (https://nodejs.org), or one for npx and npm scripts in this folder: npm install node@24';
   }
   if (!process.env.npm_execpath) return 'use npx hookkit';

@@ -324,6 +324,13 @@ describe('the rules of the house', () => {
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
+  test('have every URL of a module go through moduleUrl, as the compiler changes the extensions of imports alone', () => {
+    const urls = /(\bmoduleUrl\()?\bnew URL\(\s*'[^']*\.ts'/g;
+    const plain = sources.filter((file) => [...codeOf(file).matchAll(urls)].some(([, named]) => !named));
+    expect(plain.map(({ path }) => path)).toEqual([]);
+    expect(sources.filter((file) => urls.test(codeOf(file)))).not.toEqual([]);
+  });
+
   test('have every import end at a file that is there, with its extension', () => {
     const known = new Set(filesBelow('.', '.ts', '.js', '.json').map(({ path }) => path));
     const tests = filesBelow('test', '.ts').filter(({ path }) => path !== 'test/house.test.ts');

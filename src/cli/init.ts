@@ -85,6 +85,8 @@ async function init(dir: string, { recipe, kit, force }: Flags): Promise<void> {
   if (inTheWay.length > 0) say(`overwrites in ${line(folder)}:\n${listed}`);
   for (const [path, text] of files) write(join(folder, path), text, isFree(path) && path !== 'package.json');
   await print(written(folder, [...files.keys()], recipe));
+  if (/^file:(\.\.|\/)/.test(spec))
+    say(`\n${line(spec)} is outside of the folder: other machines that install the app need it, too`);
 }
 
 function write(path: string, text: string, isNew: boolean): void {

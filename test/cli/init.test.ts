@@ -129,7 +129,7 @@ test('init says what it overwrites and does it, when --force is given; package.j
 });
 
 test('package.json is completed, when npm install has recorded there from where the kit is, and nothing else', async () => {
-  const spec = 'file:../webhook-receiver-kit-0.1.0.tgz';
+  const spec = 'file:webhook-receiver-kit-0.1.0.tgz';
   const recorded = { dependencies: { node: '^24.0.0', 'webhook-receiver-kit': spec } };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(recorded));
   const { code, stderr } = await runCli(['init'], { cwd: folder });
@@ -145,7 +145,8 @@ test.each([
   ['^0.1.0', '^0.1.0'],
 ])('the kit is found from the folder of the app, when --kit is %s', async (given, spec) => {
   writeFileSync(join(folder, 'kit.tgz'), '');
-  await runCli(['init', 'app', '--kit', given], { cwd: folder });
+  const { stderr } = await runCli(['init', 'app', '--kit', given], { cwd: folder });
+  expect(stderr).toMatch(spec.startsWith('file:') ? /\.\.\/kit\.tgz is outside of the folder/ : /^$/);
   expect(JSON.parse(read('app/package.json')).dependencies['webhook-receiver-kit']).toBe(spec);
 });
 

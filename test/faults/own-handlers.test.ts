@@ -9,7 +9,7 @@ let clone: Clone | undefined;
 afterAll(() => clone?.dispose());
 
 /** This one and the short one would clone the clone, and so on. */
-const OTHERS = ['/node_modules/', '/test/faults/', '/test/own-handlers'];
+const OTHERS = ['/node_modules/', '/test/faults/', '/test/fixtures/', '/test/own-handlers'];
 
 inRepository("all tests pass and load nothing of src/handlers/, when it holds somebody's own", async () => {
   clone = cloneWithOwnHandlers();
