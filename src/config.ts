@@ -179,6 +179,11 @@ function sources(): Sources {
   return scope.getStore() ?? { env: process.env, cwd: process.cwd(), file: DOT_ENV };
 }
 
+/** Whether `node --watch` runs this process, and starts it again at a change. */
+export function isWatched(): boolean {
+  return sources().env.WATCH_REPORT_DEPENDENCIES !== undefined;
+}
+
 /** Where settings come from, for errors: the environment, and which file was read. */
 export function settingsSource(): string {
   const { cwd, file } = sources();
