@@ -193,6 +193,11 @@ export function projectFolder(): string {
   return isPackage ? sources().cwd : fileURLToPath(kitFolder);
 }
 
+/** Whether `node --watch` runs this process, and starts it again at a change. */
+export function isWatched(): boolean {
+  return sources().env.WATCH_REPORT_DEPENDENCIES !== undefined;
+}
+
 /** Where settings come from, for errors: the environment, and which file was read. */
 export function settingsSource(): string {
   const { cwd, file } = sources();

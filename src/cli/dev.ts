@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, isWatched, loadConfig } from '../config.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
@@ -11,9 +11,12 @@ import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
+import { type Key, takeKeys } from './dev/keys.ts';
+import { replayLast } from './dev/replay-last.ts';
 import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { stopInOrder } from './stop-in-order.ts';
+import { terminal } from './terminal.ts';
 
 const SITE = 'devSite1';
 
@@ -68,9 +71,30 @@ async function dev(config: Config): Promise<void> {
     await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
   });
   ends.defer(() => mock.close());
+  ends.defer(takeKeys(keysOf(service)));
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, stop: () => ends.disposeAsync() });
+  stopInOrder({ output, guard, delay, isWatched: isWatched(), stop: () => ends.disposeAsync() });
   say(introduction({ mock, service, webhook, config, app }));
+  if (terminal().stdin.isTTY)
+    say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');
+}
+
+function keysOf(service: Service): readonly Key[] {
+  const replay = async (resetSteps: boolean) => {
+    const count = await replayLast(service, { resetSteps });
+    const events = count === 1 ? 'the last event is' : `the last ${count} events are`;
+    say(count === 0 ? 'no event has ended yet' : `${events} handled again`);
+  };
+  return [
+    { key: 'r', what: 'handle the last events again, up to 20', press: () => replay(false) },
+    { key: 'R', what: 'the same with every step of ctx.once', press: () => replay(true) },
+    { key: 'q', what: 'stop', press: stop },
+  ];
+}
+
+/** Ends this process in order, and `node --watch` with it. */
+function stop(): void {
+  process.kill(isWatched() ? process.ppid : process.pid, 'SIGINT');
 }
 
 async function register(mock: MockProvider, service: Service, config: Config): Promise<CreatedWebhook> {
