@@ -14,7 +14,7 @@ import { runs, size } from '../support/sizes.ts';
 
 const MIB = 1024 * 1024;
 const SPACES = Buffer.alloc(MIB, ' ');
-const SWOLLEN = Buffer.alloc(size({ small: 8, full: 64 }) * MIB, ' ');
+const SWOLLEN = Buffer.alloc(size({ small: 4, full: 64 }) * MIB, ' ');
 const BOMBS = {
   gzip: gzipSync(SWOLLEN),
   deflate: deflateSync(SWOLLEN),

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { some } from '../support/sizes.ts';
 import { type Clients, clientsOf, HOOK, NEW_HOOK, SOON, STATUS } from './clients.ts';
 import { closeAll, deadUrl, type Script, scripted } from './support.ts';
 
@@ -32,7 +33,7 @@ const repeatable: [string, unknown, (clients: Clients) => Promise<unknown>][] = 
   ['webhooks.delete', {}, ({ webhooks }) => webhooks.delete('1')],
 ];
 
-describe.each(repeatable)('%s', (_, answer, call) => {
+describe.each(some(3, repeatable))('%s', (_, answer, call) => {
   test.each(passing)('is tried again, when there is %s, and succeeds', async (_, fault, reason) => {
     const { url, got } = await scripted(fault, fault, [200, answer]);
     const clients = clientsOf(url);

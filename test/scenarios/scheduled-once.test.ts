@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { MockProvider } from '../../src/mock/index.ts';
 import { StatusesClient } from '../../src/provider/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 
@@ -10,6 +11,9 @@ afterEach(async () => {
   await service.dispose();
   await mock.close();
 });
+
+const isHandled = () =>
+  eventually('it is handled', async () => (await service.store.count({ status: 'handled' })) === 1);
 
 test('schedules a status from a handler, when it is retried and replayed, exactly once', async () => {
   mock = await MockProvider.start({ port: 0 });
@@ -28,9 +32,9 @@ test('schedules a status from a handler, when it is retried and replayed, exactl
     { STATUSES_BASE_URL: mock.url, STATUSES_TOKEN: 'alice-rw', RETRY_BASE_MS: '1' },
   );
   await deliver(service.url, bodyOf(1));
-  while ((await service.store.count({ status: 'handled' })) < 1);
+  await isHandled();
   await service.store.replay({});
-  while ((await service.store.count({ status: 'handled' })) < 1);
+  await isHandled();
   const statuses = new StatusesClient({ baseUrl: mock.url, token: 'alice-rw' });
   expect((await statuses.page()).statuses.map(({ params }) => params.text)).toEqual(['media1 is out']);
 });
@@ -44,6 +48,6 @@ test('gives handlers no statuses client, when none is configured', async () => {
     },
   });
   await deliver(service.url, bodyOf(1));
-  while ((await service.store.count({ status: 'handled' })) < 1);
+  await isHandled();
   expect(given).toBeUndefined();
 });

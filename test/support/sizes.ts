@@ -6,7 +6,7 @@ const full = process.env.TEST_SIZE === 'full';
 
 /** How many runs a property has, which has `all` at full size. */
 export function runs(all: number): number {
-  return full ? all : Math.max(Math.ceil(all / 10), Math.min(all, FEWEST_RUNS));
+  return full ? all : Math.max(Math.ceil(all / 20), Math.min(all, FEWEST_RUNS));
 }
 
 /** How much of something repeated or large a test does: kills, uploads, requests; or in which of two ways. */

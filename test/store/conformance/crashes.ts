@@ -14,6 +14,7 @@ import {
 import type { CrashStage, CrashStageFactory } from '../../support/crash-stage.ts';
 import { type Fault, isOfFault } from '../../support/driver-faults.ts';
 import { present } from '../../support/only.ts';
+import { some } from '../../support/sizes.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 /** A store on which a bit of everything waits to be done. */
@@ -122,7 +123,7 @@ export function describeCrashes(name: string, factory: CrashStageFactory): void 
     });
     afterEach(() => Promise.all(stages.map((stage) => stage.cleanUp())));
 
-    test.each(Object.entries(commands))(
+    test.each(some(10, Object.entries(commands)))(
       'changes nothing, whichever call of %s it is, and does all when the command comes again',
       async (_, command) => {
         const [stage, other] = stages;

@@ -64,7 +64,7 @@ describe('the log', () => {
       };
       const loops = [loop(), loop(), loop()];
       // However slow the machine is: the queries of a loop never stop, and each sees only a little written.
-      const longest = await write(size({ small: 2.5, full: 4 }) * LONGEST_LOG, () => {
+      const longest = await write(size({ small: 2.1, full: 4 }) * LONGEST_LOG, () => {
         const before = queries;
         return eventually('another query has ended', () => queries > before);
       });

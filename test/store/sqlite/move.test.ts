@@ -18,7 +18,7 @@ import { claims, HANDLED, LEASE_MS } from '../../support/claiming.ts';
 import { bringTo, firstVersion, recordFormerly } from '../../support/first-version.ts';
 import { formerContent, storedContent } from '../../support/former-content.ts';
 import { present } from '../../support/only.ts';
-import { size } from '../../support/sizes.ts';
+import { size, some } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 import { type Extent, unpackVersion8 } from '../../support/version-8.ts';
@@ -207,7 +207,7 @@ function tablesOf(file: string): unknown[] {
 }
 
 describe('a database of an earlier version', () => {
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  test.each(some(4, [1, 2, 3, 4, 5, 6, 7, 8]))(
     'reads as its last migration leaves it, when version %i was moved',
     async (version) => {
       const { db } = firstVersion(path, Buffer.alloc(32, 1), [{ webhookId: 'hook0001', secret: 'geheim' }]);
