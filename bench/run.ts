@@ -7,6 +7,7 @@ import { dispatch } from './sections/dispatch.ts';
 import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
 import { loaded } from './sections/loaded.ts';
+import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
 import { stored } from './sections/stored.ts';
 import { sizesOf } from './sizes.ts';
@@ -14,7 +15,15 @@ import { sizesOf } from './sizes.ts';
 // Measures the sections that are named, or all, and puts what came out into RESULTS.md; with --quick, prints it only.
 // --rounds, --events and --jobs change how much is measured. BENCH_DIR: where databases lie; BENCH_KEEP=1 keeps the filled.
 
-const sections: Readonly<Record<string, Section>> = { acks, loaded, stored, dispatch, files, hostile };
+const sections: Readonly<Record<string, Section>> = {
+  acks,
+  loaded,
+  stored,
+  dispatch,
+  files,
+  hostile,
+  restart,
+};
 
 const text = { type: 'string' } as const;
 const { values, positionals } = parseArgs({

@@ -129,9 +129,13 @@ export function parseConfig(env: Environment, told = 'the environment'): Config 
     const name = issue.path[0] as Variable;
     return `  ${name}: ${issue.code === 'custom' ? issue.message : describe(name, given[name] ?? '')}`;
   });
+  throw mistaken(told, mistakes);
+}
+
+function mistaken(told: string, mistakes: readonly string[]): KitError {
   const lines = [...new Set(mistakes)];
   const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
-  throw new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
+  return new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
 }
 
 function describe(name: Variable, given: string): string {
@@ -189,6 +193,11 @@ export function projectFolder(): string {
   return isPackage ? sources().cwd : fileURLToPath(kitFolder);
 }
 
+/** Whether `node --watch` runs this process, and starts it again at a change. */
+export function isWatched(): boolean {
+  return sources().env.WATCH_REPORT_DEPENDENCIES !== undefined;
+}
+
 /** Where settings come from, for errors: the environment, and which file was read. */
 export function settingsSource(): string {
   const { cwd, file } = sources();
@@ -220,6 +229,40 @@ function environmentWithFile(): Environment {
  */
 export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
   return located(parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource()));
+}
+
+/**
+ * The settings of an app, read from where the kit's own are. Values are never shown: they may be secrets.
+ * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
+ */
+export function loadSettingsOf<S extends z.ZodObject>(schema: S): z.output<S> {
+  return parseSettings(schema, environmentWithFile(), settingsSource());
+}
+
+/**
+ * Checks the settings of an app.
+ * @param told where they come from, for errors @throws KitError CONFIG_INVALID naming every mistake
+ */
+export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment, told: string): z.output<S> {
+  const given = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, env[name] || undefined]));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw mistaken(
+    told,
+    parsed.error.issues.map(({ path: [name], message }) => {
+      const variable = String(name ?? 'the settings together');
+      const isMissing = name !== undefined && given[variable] === undefined;
+      return `  ${variable}: ${isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`}`;
+    }),
+  );
+}
+
+/** The names of the variables of an app, and whether each is set. */
+export function settingsSet(
+  schema: z.ZodObject,
+): readonly { readonly name: string; readonly isSet: boolean }[] {
+  const env = environmentWithFile();
+  return Object.keys(schema.shape).map((name) => ({ name, isSet: Boolean(env[name]) }));
 }
 
 /**

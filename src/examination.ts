@@ -3,6 +3,7 @@ import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { type Config, loadConfig, settingsSource } from './config.ts';
+import { checkApp } from './dispatch/checks/check-app.ts';
 import { checkClock } from './provider/check-clock.ts';
 import { checkProvider } from './provider/check-provider.ts';
 import { checkUrls } from './receiver/check-urls.ts';
@@ -32,6 +33,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
+  yield* (await checkApp(config)).findings;
   const found: Finding[] = [];
   const webhooks = yield* keeping(examineStore(config), found);
   if (config.DATABASE_URL.startsWith(SQLITE))

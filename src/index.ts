@@ -3,6 +3,16 @@
 
 export { type ErrorCode, KitError } from './base/errors.ts';
 export {
+  type AppDefinition,
+  type DefinedApp,
+  defineApp,
+  type Router,
+  type RoutesContext,
+  type StartContext,
+  type Started,
+  type StateOf,
+} from './dispatch/app.ts';
+export {
   type AsJson,
   combineHandlers,
   defineHandlers,

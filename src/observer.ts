@@ -1,3 +1,4 @@
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Clock } from './base/clock.ts';
 import type { Config } from './config.ts';
@@ -50,6 +51,8 @@ export interface AdminNeeds {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
+  /** the pages of the app, to be mounted at `/app` */
+  readonly router?: RequestHandler | undefined;
   /** there may be something to handle */
   wake(): void;
 }

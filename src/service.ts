@@ -6,7 +6,7 @@ import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
-import type { Handlers } from './dispatch/handler.ts';
+import { openApp, type ReadyApp, routerOf } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
@@ -19,7 +19,8 @@ import { watchSecrets } from './store/unreadable-secrets.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
-  readonly handlers: Handlers;
+  /** the handlers, and what they share */
+  readonly app: ReadyApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
   /** being opened already; closed with the service. Without it, DATABASE_URL is opened */
@@ -47,7 +48,7 @@ export interface Service {
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, handlers, clock, log, random, admin } = options;
+  const { config, app, clock, log, random, admin } = options;
   const observer = admin?.observer;
   const ends = new AsyncDisposableStack();
   try {
@@ -58,9 +59,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => keyring.stop());
     await keyring.start();
 
-    const dispatcher = configuredDispatcher(config, { store, handlers, clock, log, random, observer });
+    const opened = await openApp(app, { log, clock });
+    ends.defer(() => opened.close()); // after the last handler
+    const router = await routerOf(app, { opened, store, log });
+
+    const dispatcher = configuredDispatcher(config, {
+      store,
+      handlers: app.handlers,
+      app: opened.value,
+      clock,
+      log,
+      random,
+      observer,
+    });
     let isDraining = false;
-    const app = configuredReceiver(config, {
+    const receiver = configuredReceiver(config, {
       store,
       keyring,
       clock,
@@ -69,7 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       onQuarantineLost: lossReporter(clock, log),
       isDraining: () => isDraining,
     });
-    const listener = await listen(app, config);
+    const listener = await listen(receiver, config);
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(() => Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]).then(() => {}));
 
@@ -86,7 +99,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isDraining = true;
     });
 
-    const inspector = await admin?.start({ store, config, clock, log, wake: () => dispatcher.wake() });
+    const inspector = await admin?.start({
+      store,
+      config,
+      clock,
+      log,
+      router,
+      wake: () => dispatcher.wake(),
+    });
     ends.defer(() => inspector?.stop());
     return {
       port: listener.port,

@@ -4,19 +4,22 @@ import type { Service, ServiceOptions } from './service.ts';
 import { openStore } from './store/open.ts';
 import { refusePredictable } from './store/predictable-secrets.ts';
 
-type Options = Pick<ServiceOptions, 'config' | 'handlers' | 'log'> & {
+type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
   readonly droppedLogLines?: () => number;
+  /** false: the store has no threads of its own, so that the start takes less time; commits then hold up everything else */
+  readonly threads?: boolean;
 };
 
 /** Starts the service as the commands run it: on the machine's clock, with the inspector. */
 export async function start(options: Options): Promise<Service> {
-  const { config, handlers, log } = options;
+  const { config, app, log } = options;
   let admin: Admin | undefined;
   const store = openStore({
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
+    threads: options.threads,
     onCommit: (ms) => admin?.observer.committed(ms),
   }).then(async (opened) => {
     await refusePredictable(opened, config).catch(async (error) => {
@@ -29,5 +32,5 @@ export async function start(options: Options): Promise<Service> {
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');
   admin = (await import('./inspector/index.ts')).createInspector(systemClock, options.droppedLogLines);
-  return startService({ config, handlers, log, store, clock: systemClock, random: Math.random, admin });
+  return startService({ config, app, log, store, clock: systemClock, random: Math.random, admin });
 }

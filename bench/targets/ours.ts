@@ -30,7 +30,7 @@ const config = parseConfig({
 });
 // Who sends what is refused gets a line for each; it is written, but not between the results.
 const log = pino({ level: 'warn' }, rejectLimit === undefined ? undefined : pino.destination(devNull));
-const service = await start({ config, handlers: idleHandlers(handlersMs), log });
+const service = await start({ config, app: { handlers: idleHandlers(handlersMs) }, log });
 const { port, store } = service;
 let queries = 0;
 let isStopping = false;

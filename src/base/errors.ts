@@ -30,6 +30,8 @@ export type ErrorCode =
   | 'REPLAY_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
+  /** What the `start` or the `routes` of an app threw. */
+  | 'APP_FAILED'
   /** Files that a command would write are there already. */
   | 'FILES_EXIST'
   /** A handler that was tried did not succeed. */

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 /** The kit's own folder: a clone, or the installed package. */
 export const kitFolder = new URL('../../', import.meta.url);
 
+/** The name of the kit's package. */
+export const KIT = 'webhook-receiver-kit';
+
 /** The version of the kit, such as 0.1.0. */
 export function kitVersion(): string {
   const manifest: { version: string } = JSON.parse(readFileSync(new URL('package.json', kitFolder), 'utf8'));

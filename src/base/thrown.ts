@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
+import type { CodePlace } from './code-frame.ts';
 import { cutOut } from './cut.ts';
 
 /** The longest text of an error that is stored, in characters: enough for its causes, little enough for millions of attempts. */
@@ -30,13 +32,29 @@ interface Told {
  * inside of Node are left out. It never throws, also if getters and proxies do.
  */
 export function textOf(thrown: unknown): string {
-  const errors: Told[] = [];
-  tell(thrown, { label: '', depth: 0 }, errors, new Set());
+  const errors = errorsOf(thrown);
   for (const lines of STACK_LINES) {
     const text = errors.map((error) => render(error, lines)).join('\n');
     if (text.length <= LONGEST_TEXT) return text;
   }
   return cutOut(errors.map((error) => render(error, 0)).join('\n'), LONGEST_TEXT);
+}
+
+/**
+ * Where a thrown value comes from: the first place in a file of the user's own, of the error itself or else of its causes, in
+ * the order of `textOf`; undefined if there is none.
+ */
+export function placeOf(thrown: unknown): CodePlace | undefined {
+  const own = errorsOf(thrown)
+    .map(({ stack: [first] }) => first)
+    .find((line) => line && isInUsersFiles(line));
+  return own === undefined ? undefined : placeIn(own);
+}
+
+/** What a thrown value and its causes say: `textOf` without stack lines. */
+export function messagesOf(thrown: unknown): string {
+  const lines = errorsOf(thrown).map((error) => render(error, 0));
+  return cutOut(lines.join('\n'), LONGEST_TEXT);
 }
 
 /** The text of an error in one line: how it begins, and how each of its causes does. */
@@ -71,6 +89,13 @@ function inspected(value: unknown, longest: number): string {
 /** Whether a stack has a line in a file of the user's own: not of Node, of a package, or of this kit. */
 export function isFromUsersFiles(thrown: unknown): boolean {
   return isObject(thrown) && stackOf(thrown, '').some(isInUsersFiles);
+}
+
+/** A thrown value, its causes, and the errors of an AggregateError. */
+function errorsOf(thrown: unknown): Told[] {
+  const errors: Told[] = [];
+  tell(thrown, { label: '', depth: 0 }, errors, new Set());
+  return errors;
 }
 
 type Place = Pick<Told, 'label' | 'depth'>;
@@ -159,6 +184,19 @@ function isInUsersFiles(line: string): boolean {
   const ours = ROOTS.flatMap((root) => [`${root}src/`, `${root}dist/`, `${root}bin/`]);
   const handlers = ROOTS.map((root) => `${root}src/handlers/`);
   return handlers.some((path) => line.includes(path)) || !ours.some((path) => line.includes(path));
+}
+
+const PLACE = /(file:\/\/\/\S+|\/[^()]*):(\d+):(\d+)\)?$/;
+
+function placeIn(stackLine: string): CodePlace | undefined {
+  const [, file = '', line, column] = PLACE.exec(stackLine) ?? [];
+  if (file === '') return undefined;
+  try {
+    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+    return { file: path, line: Number(line), column: Number(column) };
+  } catch {
+    return undefined; // an address of a file that none can have
+  }
 }
 
 /** One of this realm or another, or an object that looks like one. */

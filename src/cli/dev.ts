@@ -2,20 +2,26 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { openLog } from '../base/log.ts';
-import { type Config, loadConfig } from '../config.ts';
-import { handlersFile, loadHandlers } from '../dispatch/load-handlers.ts';
+import { type Config, isWatched, loadConfig } from '../config.ts';
+import type { Handlers } from '../dispatch/handler.ts';
+import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
+import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
+import { type Key, takeKeys } from './dev/keys.ts';
+import { replayLast } from './dev/replay-last.ts';
+import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { stopInOrder } from './stop-in-order.ts';
+import { terminal } from './terminal.ts';
 
 const SITE = 'devSite1';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
-const LONGEST_GRACE_MS = 1000;
+const LONGEST_GRACE_MS = 250;
 /** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
 
@@ -41,15 +47,21 @@ function devConfig(): Config {
 async function dev(config: Config): Promise<void> {
   const output = openLog(config);
   const { log } = output;
+  showErrorsLeftBehind();
   const guard = guardProcess(log);
-  const handlers = await loadHandlers(config);
+  const loaded = await loadApp(config);
+  const app = { ...loaded, handlers: showingErrors(loaded.handlers) };
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({ config, handlers, log, droppedLogLines: output.dropped }).catch(
-    async (error) => {
-      await mock.close();
-      throw error;
-    },
-  );
+  const service = await start({
+    config,
+    app,
+    log,
+    droppedLogLines: output.dropped,
+    threads: false, // a developer waits for the start, and nobody for an ack
+  }).catch(async (error) => {
+    await mock.close();
+    throw error;
+  });
   const webhook = await register(mock, service, config);
   // Each of these ends, whatever becomes of the others, the last first.
   const ends = new AsyncDisposableStack();
@@ -59,9 +71,30 @@ async function dev(config: Config): Promise<void> {
     await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
   });
   ends.defer(() => mock.close());
+  ends.defer(takeKeys(keysOf(service)));
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, stop: () => ends.disposeAsync() });
-  say(introduction({ mock, service, webhook, config }));
+  stopInOrder({ output, guard, delay, isWatched: isWatched(), stop: () => ends.disposeAsync() });
+  say(introduction({ mock, service, webhook, config, app }));
+  if (terminal().stdin.isTTY)
+    say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');
+}
+
+function keysOf(service: Service): readonly Key[] {
+  const replay = async (resetSteps: boolean) => {
+    const count = await replayLast(service, { resetSteps });
+    const events = count === 1 ? 'the last event is' : `the last ${count} events are`;
+    say(count === 0 ? 'no event has ended yet' : `${events} handled again`);
+  };
+  return [
+    { key: 'r', what: 'handle the last events again, up to 20', press: () => replay(false) },
+    { key: 'R', what: 'the same with every step of ctx.once', press: () => replay(true) },
+    { key: 'q', what: 'stop', press: stop },
+  ];
+}
+
+/** Ends this process in order, and `node --watch` with it. */
+function stop(): void {
+  process.kill(isWatched() ? process.ppid : process.pid, 'SIGINT');
 }
 
 async function register(mock: MockProvider, service: Service, config: Config): Promise<CreatedWebhook> {
@@ -80,19 +113,31 @@ interface Running {
   readonly service: Service;
   readonly webhook: CreatedWebhook;
   readonly config: Config;
+  readonly app: ReadyApp;
 }
 
 /** Tells the developer where everything is. */
-function introduction({ mock, service, webhook, config }: Running): string {
+function introduction({ mock, service, webhook, config, app }: Running): string {
   const url = config.DATABASE_URL;
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}
 database  ${resolve(url.replace(/^sqlite:/, ''))}, for other commands DATABASE_URL=${url}
 handlers  ${handlersFile(config)}
+          ${kindsOf(app.handlers)}${app.routes ? `\npages     ${service.adminUrl}/app/ is before the paths of your routes` : ''}
 
 Upload a media and watch your handlers:
 
   curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
 `;
+}
+
+/** The kinds that have a handler and those that have none, the shorter list of both. */
+function kindsOf(handlers: Handlers): string {
+  const has = kindNames.filter((kind) => handlers[kind] !== undefined);
+  const lacks = kindNames.filter((kind) => handlers[kind] === undefined);
+  if (lacks.length === 0) return 'for all kinds';
+  return has.length > lacks.length
+    ? `for all kinds but ${lacks.join(', ')}`
+    : `for ${has.join(', ') || 'no kind'}`;
 }

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { KitError } from '../base/errors.ts';
-import type { Finding } from '../base/finding.ts';
 import { examine } from '../examination.ts';
-import { line, print, printJson } from './print.ts';
+import { printFindings } from './findings.ts';
+import { endProcess } from './terminal.ts';
 
 interface Flags {
   readonly offline?: true;
@@ -33,16 +32,6 @@ export function doctorCommand(): Command {
 }
 
 async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
-  const findings: Finding[] = [];
-  for await (const finding of examine({ isOffline: offline === true, urls })) {
-    findings.push(finding);
-    if (!json) await print(lineOf(finding));
-  }
-  const failed = findings.filter(({ result }) => result === 'FAIL').length;
-  if (json) await printJson({ ok: failed === 0, findings });
-  if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
-}
-
-function lineOf({ result, check, detail }: Finding): string {
-  return line(`${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/\n\s*/g, ' ')}`);
+  endProcess(); // whatever the handlers' files set off while they load
+  await printFindings(examine({ isOffline: offline === true, urls }), json === true);
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { openLog } from '../base/log.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { loadHandlers } from '../dispatch/load-handlers.ts';
+import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from './stop-in-order.ts';
@@ -23,7 +23,7 @@ async function serve(config: Config): Promise<void> {
   const guard = guardProcess(log);
   const service = await start({
     config,
-    handlers: await loadHandlers(config),
+    app: await loadApp(config),
     log,
     droppedLogLines: output.dropped,
   });

@@ -8,6 +8,8 @@ export interface StopOptions {
   readonly guard: ProcessGuard;
   /** how long `stop` may take before the process ends all the same, in milliseconds */
   readonly delay: number;
+  /** whether `node --watch` runs the process: it passes on each Ctrl-C, which the terminal has already sent to both */
+  readonly isWatched?: boolean;
   /** ends all that runs */
   stop(): Promise<void>;
 }
@@ -16,7 +18,7 @@ export interface StopOptions {
  * At SIGTERM or Ctrl-C, ends all that runs, and then the process: with 0, or with 1 and a line in the log that says why if
  * something could not be ended, took too long, or a second signal came.
  */
-export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
+export function stopInOrder({ output, guard, delay, isWatched = false, stop }: StopOptions): void {
   const { log } = output;
   const cutShort = (error: string) => {
     guard.expectExit();
@@ -25,11 +27,11 @@ export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
   const options = {
     delay,
     logger: false,
-    skip: UNCAUGHT,
+    skip: isWatched ? [...UNCAUGHT, 'SIGINT' as const] : UNCAUGHT,
     onTimeout: () => cutShort(`stopping took longer than ${delay} ms`),
     onSecondSignal: (signal: string) => cutShort(`a second signal came: ${signal}`),
   } as const;
-  closeWithGrace(options, async ({ signal }) => {
+  const { close } = closeWithGrace(options, async ({ signal = 'SIGINT' }) => {
     log.info({ signal }, 'stopping');
     try {
       await stop();
@@ -40,6 +42,15 @@ export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
     guard.expectExit();
     log.info('stopped');
     await output.flush();
+  });
+  if (!isWatched) return;
+  let interrupts = 0;
+  process.on('SIGINT', () => {
+    interrupts++;
+    if (interrupts === 1) close();
+    if (interrupts <= 2) return;
+    options.onSecondSignal('SIGINT');
+    process.exit(1);
   });
 }
 

@@ -46,7 +46,7 @@ async function setStageIn(directory: string, removeDirectory: () => void): Promi
   });
   const mock = await MockProvider.start({ port: config.MOCK_PORT, processingMs: 300 });
   const log = pino({ level: 'silent' });
-  const service = await start({ config, handlers: withStumble(), log }).catch(async (error) => {
+  const service = await start({ config, app: { handlers: withStumble() }, log }).catch(async (error) => {
     await mock.close();
     throw error;
   });

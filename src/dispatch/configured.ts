@@ -7,6 +7,8 @@ type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'o
   readonly random: () => number;
   /** in place of the configured one; undefined for none */
   readonly statuses?: StatusesClient | undefined;
+  /** the value of `ctx.app` */
+  readonly app?: unknown;
 };
 
 /** A dispatcher with the settings of the configuration, for every place that runs handlers. */

@@ -26,6 +26,8 @@ export interface DispatcherOptions {
   readonly retry: RetryPolicy;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
+  /** the value of `ctx.app` in handlers */
+  readonly app?: unknown;
   readonly observer?: Observer | undefined;
 }
 
@@ -255,7 +257,7 @@ export class Dispatcher {
   async #handle(running: Running, waitedMs: number): Promise<void> {
     const { claim, abort } = running;
     const startedAt = this.#options.clock.now();
-    const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses } = this.#options;
+    const { store, handlers, clock, log, handlerTimeoutMs: timeoutMs, retry, statuses, app } = this.#options;
     const run = await runHandler(claim, abort, {
       handlers,
       store: runStoreOf(store, claim, this.#owner),
@@ -263,6 +265,7 @@ export class Dispatcher {
       log,
       timeoutMs,
       statuses,
+      app,
       isStopping: () => this.#stopped,
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     running.isAtWork = false;

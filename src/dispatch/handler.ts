@@ -10,8 +10,11 @@ export type { AsJson } from './as-json.ts';
 export { fail, type Outcome, retry, skip } from './outcome.ts';
 export type { ResourceState } from './resource-state.ts';
 
-/** The second argument of a handler: facts about the event beside its payload, and tools. */
-export interface HandlerContext {
+/**
+ * The second argument of a handler: facts about the event beside its payload, and tools.
+ * @typeParam App what the `start` of `defineApp` opened
+ */
+export interface HandlerContext<App = unknown> {
   /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
   readonly id: string;
   /** How often this event was started, this run included: 1 at first, and 1 again after a replay. A stop takes none back. */
@@ -43,53 +46,59 @@ export interface HandlerContext {
   readonly state: ResourceState;
   /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
   readonly statuses: StatusesClient | undefined;
+  /** What the `start` of `defineApp` opened for all handlers, such as a pool of connections; undefined without one. */
+  readonly app: App;
 }
 
 /** Takes one event. It may be called again for the same event, never for two events of one resource at once. */
-export type Handler<E> = (event: E, ctx: HandlerContext) => Outcome | void | Promise<Outcome | void>;
+export type Handler<E, App = unknown> = (
+  event: E,
+  ctx: HandlerContext<App>,
+) => Outcome | void | Promise<Outcome | void>;
 
-type EveryKind = { readonly [K in Kind]?: Handler<NotificationOf<K>> };
+type EveryKind<App> = { readonly [K in Kind]?: Handler<NotificationOf<K>, App> };
 
 /**
  * One handler a kind; `unknown` takes the kinds that are not in the list. Editors show what the provider's specification says of
  * a kind where its handler is written: of a mapped type they would not.
  */
-export interface Handlers extends EveryKind {
+export interface Handlers<App = unknown> extends EveryKind<App> {
   /** Media has first been uploaded. */
-  readonly media_created?: Handler<NotificationOf<'media_created'>>;
+  readonly media_created?: Handler<NotificationOf<'media_created'>, App>;
   /**
    * Media is first publishable and indexed. Its thumbnail is ready; renditions of higher resolution may still be processing. It is
    * not sent while the publish start lies ahead.
    */
-  readonly media_available?: Handler<NotificationOf<'media_available'>>;
+  readonly media_available?: Handler<NotificationOf<'media_available'>, App>;
   /** The thumbnail and all initial renditions are ready. Sent for the first upload only, not for a reupload of the original. */
-  readonly conversions_complete?: Handler<NotificationOf<'conversions_complete'>>;
+  readonly conversions_complete?: Handler<NotificationOf<'conversions_complete'>, App>;
   /** Media is updated. */
-  readonly media_updated?: Handler<NotificationOf<'media_updated'>>;
+  readonly media_updated?: Handler<NotificationOf<'media_updated'>, App>;
   /** A reupload has been initiated, and is not processed yet. conversions_complete and media_available follow when they apply. */
-  readonly media_reuploaded?: Handler<NotificationOf<'media_reuploaded'>>;
+  readonly media_reuploaded?: Handler<NotificationOf<'media_reuploaded'>, App>;
   /** Media is deleted. */
-  readonly media_deleted?: Handler<NotificationOf<'media_deleted'>>;
+  readonly media_deleted?: Handler<NotificationOf<'media_deleted'>, App>;
   /** A thumbnail is created. */
-  readonly thumbnail_created?: Handler<NotificationOf<'thumbnail_created'>>;
+  readonly thumbnail_created?: Handler<NotificationOf<'thumbnail_created'>, App>;
   /** A thumbnail is deleted. */
-  readonly thumbnail_deleted?: Handler<NotificationOf<'thumbnail_deleted'>>;
+  readonly thumbnail_deleted?: Handler<NotificationOf<'thumbnail_deleted'>, App>;
   /** A text track is created. */
-  readonly track_created?: Handler<NotificationOf<'track_created'>>;
+  readonly track_created?: Handler<NotificationOf<'track_created'>, App>;
   /** A text track is deleted. */
-  readonly track_deleted?: Handler<NotificationOf<'track_deleted'>>;
+  readonly track_deleted?: Handler<NotificationOf<'track_deleted'>, App>;
   /** A live channel is created. */
-  readonly channel_created?: Handler<NotificationOf<'channel_created'>>;
+  readonly channel_created?: Handler<NotificationOf<'channel_created'>, App>;
   /** A live channel enters an active state. */
-  readonly channel_active?: Handler<NotificationOf<'channel_active'>>;
+  readonly channel_active?: Handler<NotificationOf<'channel_active'>, App>;
   /** A live channel enters an idle state. */
-  readonly channel_idle?: Handler<NotificationOf<'channel_idle'>>;
+  readonly channel_idle?: Handler<NotificationOf<'channel_idle'>, App>;
   /** A notification of a kind that this version does not know. */
-  readonly unknown?: Handler<UnknownNotification>;
+  readonly unknown?: Handler<UnknownNotification, App>;
 }
 
 /**
  * Gives the handlers of an object their types: a misspelt kind or a member that the kind does not have is a type error.
+ * @typeParam App the type of `ctx.app`, where `defineApp` has a `start`
  * @example
  * export const media = defineHandlers({
  *   async media_available(event, ctx) {
@@ -97,7 +106,7 @@ export interface Handlers extends EveryKind {
  *   },
  * });
  */
-export function defineHandlers(handlers: Handlers): Handlers {
+export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers<App> {
   return handlers;
 }
 
@@ -105,7 +114,7 @@ export function defineHandlers(handlers: Handlers): Handlers {
  * Combines handlers of several files.
  * @throws TypeError if two of them take the same kind: one of them would silently never run
  */
-export function combineHandlers(...parts: readonly Handlers[]): Handlers {
+export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App> {
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
     if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: combine them`);

@@ -3,10 +3,12 @@ import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { KitError } from '../base/errors.ts';
 import { isPackage } from '../base/program.ts';
-import { type Config, projectFolder } from '../config.ts';
+import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import { isKind, kindNames } from '../notification/kinds.ts';
+import type { DefinedApp } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
+import type { ReadyApp } from './open-app.ts';
 
 /** Where handlers are if HANDLERS is not set: the first of these that is there. */
 const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
@@ -33,27 +35,61 @@ function advice(): string {
     : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
 }
 
+/** An app whose settings are not read yet. */
+export type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Handlers };
+
 /**
- * Loads the handlers of the module that HANDLERS names. Only commands that run them load them: help and events work while
- * the files of a developer do not.
- * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it
+ * Loads the module that HANDLERS names: its `app`, as `defineApp` makes it, or its `handlers` alone. Only commands that run
+ * handlers load them: help and events work while the files of a developer do not.
+ * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
-export async function loadHandlers(config: Pick<Config, 'HANDLERS'>): Promise<Handlers> {
+export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyApp> {
+  const { settings, ...app } = await loadDefinition(config);
+  return settings ? { ...app, settings: loadSettingsOf(settings) } : app;
+}
+
+/** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
+export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<LoadedApp> {
   const file = handlersFile(config);
-  let module: { readonly handlers?: unknown };
+  let module: { readonly app?: unknown; readonly handlers?: unknown };
   try {
     module = await loading(() => import(pathToFileURL(file).href));
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   }
-  const { handlers } = module;
-  const wrong = mistakeIn(handlers);
-  if (wrong === undefined) return handlers as Handlers;
+  const app = module.app ?? { handlers: module.handlers };
+  const wrong = mistakeInApp(app) ?? mistakeIn((app as LoadedApp).handlers, module.app !== undefined);
+  if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
 
-function mistakeIn(handlers: unknown): string | undefined {
-  if (typeof handlers !== 'object' || handlers === null) return 'exports no object `handlers`';
+const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
+
+/** What is wrong with an `app`, but for its handlers. */
+function mistakeInApp(app: unknown): string | undefined {
+  if (typeof app !== 'object' || app === null)
+    return 'exports an `app` that is no object: make it with defineApp';
+  const odd = Object.keys(app).find((name) => !MEMBERS.includes(name));
+  if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
+  const { settings, start, routes } = app as Readonly<Record<string, unknown>>;
+  if (settings !== undefined && !isObjectSchema(settings))
+    return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
+  for (const [name, member] of Object.entries({ start, routes }))
+    if (member !== undefined && typeof member !== 'function')
+      return `has an app whose ${name} is no function`;
+  return undefined;
+}
+
+/** Of whatever copy of zod. */
+function isObjectSchema(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const { shape, safeParse } = schema as Readonly<Record<string, unknown>>;
+  return typeof shape === 'object' && shape !== null && typeof safeParse === 'function';
+}
+
+function mistakeIn(handlers: unknown, isOfApp: boolean): string | undefined {
+  if (typeof handlers !== 'object' || handlers === null)
+    return isOfApp ? 'has an app without an object `handlers`' : 'exports no object `handlers`, and no `app`';
   for (const [kind, handler] of Object.entries(handlers)) {
     if (!isKind(kind) && kind !== 'unknown')
       return `has a handler for ${kind}, but the kinds are ${kindNames.join(', ')} and unknown`;

@@ -12,6 +12,8 @@ export interface RehearsalOptions {
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly statuses: StatusesClient | undefined;
+  /** the value of `ctx.app` */
+  readonly app: unknown;
   /** the store with the results of earlier steps; undefined runs every step */
   readonly stored: Pick<EventStore, 'step'> | undefined;
   /** aborts `ctx.signal` */
@@ -22,6 +24,8 @@ export interface RehearsalOptions {
 export interface RehearsedStep {
   readonly name: string;
   readonly ran: boolean;
+  /** how often the handler came to it; after the first time it got the first result */
+  readonly times: number;
 }
 
 /** How the trial run of a handler ended. */
@@ -58,6 +62,7 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
 class RehearsedSteps implements RunStore {
   readonly #id: EventId;
   readonly #stored: Pick<EventStore, 'step'> | undefined;
+  readonly #asked = new Map<string, number>();
   readonly #done = new Map<string, StepResult & { readonly ran: boolean }>();
 
   constructor(id: EventId, stored: Pick<EventStore, 'step'> | undefined) {
@@ -66,10 +71,11 @@ class RehearsedSteps implements RunStore {
   }
 
   get done(): readonly RehearsedStep[] {
-    return [...this.#done].map(([name, { ran }]) => ({ name, ran }));
+    return [...this.#done].map(([name, { ran }]) => ({ name, ran, times: this.#asked.get(name) ?? 0 }));
   }
 
   async step(name: string): Promise<StepResult | undefined> {
+    this.#asked.set(name, 1 + (this.#asked.get(name) ?? 0));
     if (!this.#done.has(name)) {
       const before = await this.#stored?.step(this.#id, name);
       if (before) this.#done.set(name, { result: before.result, ran: false });

@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly timeoutMs: number;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
+  /** the value of `ctx.app` in handlers */
+  readonly app?: unknown;
   /** whether the dispatcher is stopping; without one, it never is */
   readonly isStopping?: (() => boolean) | undefined;
 }
@@ -156,7 +158,7 @@ async function settle(handler: () => Promise<unknown>): Promise<Run> {
 function contextOf(
   event: Assignment,
   signal: AbortSignal,
-  { log, statuses }: RunOptions,
+  { log, statuses, app }: RunOptions,
   { once, state }: Memory,
 ): HandlerContext {
   const { id, starts, replays, late, receivedAt, kind, resource } = event;
@@ -176,5 +178,6 @@ function contextOf(
     once,
     state,
     statuses,
+    app,
   };
 }

@@ -13,7 +13,7 @@ import { renderer } from './pages/render.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
-  const { config, clock, log, store, watch } = inspected;
+  const { config, clock, log, store, watch, router } = inspected;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
@@ -41,6 +41,7 @@ export function adminApp(inspected: Inspected): Express {
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));
+  if (router) app.use('/app', router);
   app.use(pagesRouter(inspected, render));
   app.use((req, res) => refuse(req, res, 404, 'there is nothing here'));
   app.use(refuseFailed(log));

@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../base/errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
-import { inspectDatabase } from './sqlite/inspect-database.ts';
+import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
 import { backupsOf, isFormer, neededFor } from './sqlite/move.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 
@@ -78,6 +78,17 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
       fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
     );
   }
+}
+
+/**
+ * Checks that this program can read a database without bringing it to another version: for lists that must change nothing.
+ * @throws KitError STORE_UNUSABLE with the reason
+ */
+export function assertPresentVersion(path: string): void {
+  const { version, known } = schemaVersionOf(path);
+  if (version === known) return;
+  const text = `the database has schema version ${version}, and this program reads version ${known}`;
+  throw new KitError('STORE_UNUSABLE', text);
 }
 
 function intact(path: string, version: number): Finding {

@@ -9,6 +9,8 @@ import type {
   Found,
   Overview,
   Picked,
+  States,
+  StatesQuery,
   Stretch,
   Timeline,
 } from './event-search.ts';
@@ -70,6 +72,7 @@ export type Queries = {
   readonly channels: (page: ChannelPage) => Awaitable<Channels>;
   readonly steps: (id: string) => Awaitable<readonly DoneStep[]>;
   readonly state: (resource: string) => Awaitable<readonly StateValue[]>;
+  readonly states: (query: StatesQuery) => Awaitable<States>;
 };
 
 /** The queries of the quarantine, the same for all drivers. */
@@ -148,6 +151,10 @@ export abstract class DriverStore implements EventStore {
 
   state(resource: string) {
     return this.#read.request('state', resource);
+  }
+
+  states(query: StatesQuery) {
+    return this.#read.request('states', query);
   }
 
   deleteState(resource: string) {

@@ -74,6 +74,27 @@ export interface Channels {
   readonly channels: readonly Channel[];
 }
 
+/** A stretch of the state of all media, or of all channels. */
+export interface StatesQuery {
+  readonly of: 'media' | 'channel';
+  readonly name: string;
+  /** where the stretch before this one ended */
+  readonly after?: StatePlace | undefined;
+}
+
+/** A name in the state of a resource. */
+export interface StatePlace {
+  readonly resource: string;
+  readonly name: string;
+}
+
+export interface States {
+  /** the values of that name, as JSON, in the order of resources */
+  readonly values: readonly { readonly resource: string; readonly value: string }[];
+  /** the `after` of the next stretch; undefined after the last */
+  readonly next: StatePlace | undefined;
+}
+
 /** A finished step of `ctx.once`. */
 export interface DoneStep {
   readonly name: string;
@@ -108,6 +129,8 @@ export interface EventSearch {
   steps(id: string): Promise<readonly DoneStep[]>;
   /** The state of a resource (`ctx.state`), in the order of names; events of any age may have set it. */
   state(resource: string): Promise<readonly StateValue[]>;
+  /** What every media or every channel has under one name of its state. A stretch may have few values, or none. */
+  states(query: StatesQuery): Promise<States>;
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
   quarantineSummary(newest: number): Promise<QuarantineSummary>;
 }

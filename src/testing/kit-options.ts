@@ -1,15 +1,21 @@
-import { type Config, parseConfig, variableNames } from '../config.ts';
+import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
+import type { DefinedApp } from '../dispatch/app.ts';
 import type { Handlers } from '../dispatch/handler.ts';
+import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
   /**
    * what is tested; or what makes it, called whenever the process starts: then what handlers keep in memory is gone after a
    * crash, as it is in production
    */
-  readonly handlers: Handlers | (() => Handlers);
+  readonly handlers?: Handlers | (() => Handlers);
+  /** in place of `handlers`: what `defineApp` gives, or what makes it. Its `start` runs whenever the process starts */
+  readonly app?: DefinedApp | (() => DefinedApp);
+  /** the value of `ctx.app`, such as fakes; then the `start` of the app does not run */
+  readonly resources?: unknown;
   /** where events are kept: in memory, or in a file as a server has it; `memory` without it */
   readonly store?: 'memory' | 'sqlite';
-  /** variables of the environment, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
+  /** variables of the environment, the kit's and the app's, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
   readonly settings?: Readonly<Record<string, string>>;
   /** whether handlers have `ctx.statuses`, over the mock's statuses API; they do without it */
   readonly statuses?: boolean;
@@ -17,18 +23,47 @@ export interface KitOptions {
   readonly patienceMs?: number;
 }
 
+const TOLD = 'settings of testReceiver';
+
 /** @throws TypeError on options that the compiler would refuse */
 export function checkOptions(options: KitOptions): void {
-  if (typeof options !== 'object' || options === null) throw new TypeError('testReceiver takes { handlers }');
-  if (typeof options.handlers !== 'function') handlersOf(options);
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError('testReceiver takes { handlers } or { app }');
+  if ('app' in options && 'handlers' in options)
+    throw new TypeError('testReceiver takes either { handlers } or { app }: an app has its handlers');
+  if (typeof (options.handlers ?? options.app) !== 'function') checkHandlers(definitionOf(options).handlers);
   const { store = 'memory' } = options;
   if (store !== 'memory' && store !== 'sqlite')
     throw new TypeError(`store is memory or sqlite, not ${store}`);
 }
 
-/** The handlers of a process that starts. @throws TypeError on anything but handlers */
-export function handlersOf({ handlers }: KitOptions): Handlers {
-  const made = typeof handlers === 'function' ? handlers() : handlers;
+/**
+ * What a process has that starts.
+ * @throws TypeError on anything but handlers, or a setting that is none; KitError CONFIG_INVALID on settings that are not valid
+ */
+export function appOf(options: KitOptions): ReadyApp {
+  const { settings: schema, handlers, start, routes } = definitionOf(options);
+  checkHandlers(handlers);
+  const { settings: given = {} } = options;
+  const names: readonly string[] = [...variableNames, ...Object.keys(schema?.shape ?? {})];
+  const odd = Object.keys(given).filter((name) => !names.includes(name));
+  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: .env.example lists them`);
+  return {
+    handlers,
+    routes,
+    settings: schema && parseSettings(schema, given, TOLD),
+    start: 'resources' in options ? () => ({ app: options.resources }) : start,
+  };
+}
+
+function definitionOf({ handlers, app }: KitOptions): Omit<DefinedApp, 'handlers'> & { handlers: Handlers } {
+  if (app === undefined)
+    return { handlers: (typeof handlers === 'function' ? handlers() : handlers) as Handlers };
+  // What `start` gives goes to its handlers as it is.
+  return (typeof app === 'function' ? app() : app) as ReturnType<typeof definitionOf>;
+}
+
+function checkHandlers(made: unknown): void {
   const isObject = typeof made === 'object' && made !== null;
   if (!isObject)
     throw new TypeError(
@@ -37,13 +72,9 @@ export function handlersOf({ handlers }: KitOptions): Handlers {
   const [odd] =
     Object.entries(made).find(([, handler]) => handler !== undefined && typeof handler !== 'function') ?? [];
   if (odd !== undefined) throw new TypeError(`the handler for ${odd} is not a function`);
-  return made;
 }
 
-/** @throws KitError CONFIG_INVALID on a value that is not valid; TypeError on a name that is none */
+/** @throws KitError CONFIG_INVALID on a value that is not valid */
 export function configOf({ settings = {} }: KitOptions): Config {
-  const names: readonly string[] = variableNames;
-  const odd = Object.keys(settings).filter((name) => !names.includes(name));
-  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: .env.example lists them`);
-  return parseConfig(settings, 'settings of testReceiver');
+  return parseConfig(settings, TOLD);
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import express from 'express';
 import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
@@ -6,6 +7,7 @@ import type { Config } from '../config.ts';
 import { configuredDispatcher } from '../dispatch/configured.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Handlers } from '../dispatch/handler.ts';
+import { type OpenApp, openApp, type ReadyApp, routerOf } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { configuredReceiver } from '../receiver/configured.ts';
 import { Keyring } from '../receiver/keyring.ts';
@@ -15,7 +17,7 @@ import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server
 
 export interface LifeOptions {
   readonly config: Config;
-  readonly handlers: Handlers;
+  readonly app: ReadyApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
   /** the fallback secret of all webhooks */
@@ -57,6 +59,8 @@ export class Life {
   #keyring: Keyring | undefined;
   #dispatcher: Dispatcher | undefined;
   #store: EventStore | undefined;
+  #app: OpenApp | undefined;
+  #pages: LocalServer | undefined;
 
   private constructor(options: LifeOptions) {
     this.#options = options;
@@ -64,29 +68,38 @@ export class Life {
 
   static async begin(options: LifeOptions): Promise<Life> {
     const life = new Life(options);
-    await life.#begin();
-    return life;
+    try {
+      await life.#begin();
+      return life;
+    } catch (error) {
+      await life.end(0);
+      throw error;
+    }
   }
 
   async #begin(): Promise<void> {
-    const { config, log, secret, open } = this.#options;
+    const { config, app, log, secret, open } = this.#options;
     const clock = this.#clock();
     this.#store = await open(clock);
     const store = this.#mortal(this.#store);
     const keyring = new Keyring({ store, clock, fallback: secret });
     this.#keyring = keyring;
     await keyring.start();
+    this.#app = await openApp(app, { log, clock });
+    const router = await routerOf(app, { opened: this.#app, store, log });
+    if (router) this.#pages = new LocalServer(express().use('/app', router));
     const dispatcher = configuredDispatcher(config, {
       store,
       handlers: this.#handlers(),
+      app: this.#app.value,
       clock,
       log,
       random: () => 0.5,
       statuses: this.#options.statuses(this),
     });
     this.#dispatcher = dispatcher;
-    const app = configuredReceiver(config, { store, keyring, clock, log, isDraining: () => false });
-    this.#server = new LocalServer(app, largestHead(config.BODY_LIMIT));
+    const receiver = configuredReceiver(config, { store, keyring, clock, log, isDraining: () => false });
+    this.#server = new LocalServer(receiver, largestHead(config.BODY_LIMIT));
     if (alive.size === 0) process.on('exit', sayWhoEnded);
     alive.add(this);
     dispatcher.start();
@@ -114,8 +127,17 @@ export class Life {
 
   /** Sends a request to its public listener. @returns undefined if it is over before it answers */
   async request(request: LocalRequest): Promise<LocalAnswer | undefined> {
-    if (this.#isOver || !this.#server) return undefined;
-    return this.during(() => Promise.race([this.#server?.request(request), this.#over.promise]));
+    return this.#requestTo(this.#server, request);
+  }
+
+  /** Asks for a page of the app. @returns undefined if it has none, or is over before it answers */
+  async page(path: string): Promise<LocalAnswer | undefined> {
+    return this.#requestTo(this.#pages, { method: 'GET', path, headers: {} });
+  }
+
+  async #requestTo(server: LocalServer | undefined, request: LocalRequest): Promise<LocalAnswer | undefined> {
+    if (this.#isOver || !server) return undefined;
+    return this.during(() => Promise.race([server.request(request), this.#over.promise]));
   }
 
   /** Counts work as under way until it ends. */
@@ -150,6 +172,7 @@ export class Life {
   async end(graceMs: number): Promise<void> {
     if (!this.#isOver) await this.#dispatcher?.stop(graceMs);
     this.#end();
+    await this.#app?.close();
     this.#keyring?.stop();
     await this.#store?.close();
   }
@@ -186,7 +209,7 @@ export class Life {
   }
 
   #handlers(): Handlers {
-    return around(this.#options.handlers, async (run) => {
+    return around(this.#options.app.handlers, async (run) => {
       this.#atWork++;
       try {
         return await run();

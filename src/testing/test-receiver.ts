@@ -19,10 +19,10 @@ import type { Attempt, EventFilter, EventStore, StoredEvent } from '../store/eve
 import { MemoryDatabase, MemoryStore } from '../store/memory/memory-store.ts';
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
-import { checkOptions, configOf, handlersOf, type KitOptions } from './kit-options.ts';
+import { appOf, checkOptions, configOf, type KitOptions } from './kit-options.ts';
 import { KitTime } from './kit-time.ts';
 import { around, Life } from './life.ts';
-import { LocalServer } from './local-server.ts';
+import { type LocalAnswer, LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
@@ -287,6 +287,21 @@ export class TestReceiver {
     return this.#lines.map((line): LogLine => JSON.parse(line));
   }
 
+  /**
+   * Asks for a page of the app, as somebody does who is signed in at the admin listener.
+   * @param path such as `/app/board` @throws Error if the app has no routes, or the receiver has crashed
+   */
+  async page(path: string): Promise<LocalAnswer> {
+    this.#checkGoing();
+    const answer = await (await this.#life)?.page(path);
+    if (answer) return answer;
+    throw new Error(
+      (await this.#isCrashed())
+        ? 'the receiver has crashed: restart() starts it again'
+        : 'the app has no routes: give { app }, with routes',
+    );
+  }
+
   /** The requests that handlers have made to the scheduled statuses API. */
   get statusesCalls(): readonly StatusesCall[] {
     return this.#calls;
@@ -414,9 +429,10 @@ export class TestReceiver {
   }
 
   async #begin(): Promise<void> {
+    const app = appOf(this.#options);
     this.#life = Life.begin({
       config: this.#config,
-      handlers: this.#failing(handlersOf(this.#options)),
+      app: { ...app, handlers: this.#failing(app.handlers) },
       clock: this.#time.clock,
       log: this.#log,
       secret: SECRET,

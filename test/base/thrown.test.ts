@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { headlineOf, shown, textOf } from '../../src/base/thrown.ts';
+import { headlineOf, messagesOf, placeOf, shown, textOf } from '../../src/base/thrown.ts';
 
 /** An error whose stack lies in these places. */
 function thrownAt(places: readonly string[], message = 'broken'): Error {
@@ -158,5 +158,43 @@ describe('a value for people', () => {
       expect(shown(value).length).toBeLessThanOrEqual(200);
     }
     expect(ran).toBe(0);
+  });
+});
+
+describe('the place of an error', () => {
+  const ours = `settle (${ROOT}src/dispatch/run-handler.ts:1:2)`;
+
+  test('is the first one in a file of the user, when others come before it', () => {
+    const error = thrownAt([
+      ours,
+      'ask (file:///a/node_modules/b.js:3:4)',
+      'async act (file:///srv/my%20own/h.ts:5:6)',
+    ]);
+    expect(placeOf(error)).toEqual({ file: '/srv/my own/h.ts', line: 5, column: 6 });
+    expect(placeOf(thrownAt(['/srv/plain/h.cjs:7:8']))).toEqual({
+      file: '/srv/plain/h.cjs',
+      line: 7,
+      column: 8,
+    });
+    expect(placeOf(thrownAt(['new Own (/srv/h.js:9:1)']))).toEqual({ file: '/srv/h.js', line: 9, column: 1 });
+  });
+
+  test('is that of its cause, when the error itself was made elsewhere, and none, when all were', () => {
+    const cause = thrownAt(['load (file:///srv/h.ts:5:6)']);
+    const outer = Object.assign(thrownAt([ours]), { cause });
+    expect(placeOf(outer)).toEqual({ file: '/srv/h.ts', line: 5, column: 6 });
+    for (const thrown of [thrownAt([ours]), 'a text', undefined, new Proxy({}, {})])
+      expect(placeOf(thrown)).toBeUndefined();
+  });
+
+  test('is none that a message names', () => {
+    const said = 'no\n    at x (file:///etc/hosts.ts:1:1)';
+    expect(placeOf(thrownAt([ours], said))).toBeUndefined();
+    expect(placeOf(thrownAt(['act (file:///srv/h.ts:5:6)'], said))).toMatchObject({ file: '/srv/h.ts' });
+  });
+
+  test('is beside what the error and its causes say, without their stacks', () => {
+    const error = new TypeError('fetch failed', { cause: new Error('no answer') });
+    expect(messagesOf(error)).toBe('TypeError: fetch failed\ncaused by: Error: no answer');
   });
 });

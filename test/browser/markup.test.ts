@@ -3,6 +3,7 @@ import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { notification, SECRET } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { some } from '../support/sizes.ts';
 
 /** Markup that would run, each with a name of its own. */
 const markup = (name: string) =>
@@ -69,18 +70,25 @@ describeInBrowser('markup in a notification', () => {
 
   test('is shown as text, when a kind is markup, on overview, list, page and search', async () => {
     const { events } = await inspected.api(`/events?${new URLSearchParams({ kind: markup('kind') })}`);
-    await shown(`/events/${events[0].id}`, ['kind', 'media']);
-    await shown('/', ['kind']);
-    await shown('/events', ['kind', 'media', 'channel']);
-    await shown(`/events?${new URLSearchParams({ kind: markup('kind') })}`, ['kind']);
-    await shown(`/events/replay?${new URLSearchParams({ kind: markup('kind') })}`, ['kind']);
+    const query = new URLSearchParams({ kind: markup('kind') });
+    const pages: readonly [path: string, names: readonly string[]][] = [
+      ['/events', ['kind', 'media', 'channel']],
+      [`/events/${events[0].id}`, ['kind', 'media']],
+      ['/', ['kind']],
+      [`/events?${query}`, ['kind']],
+      [`/events/replay?${query}`, ['kind']],
+    ];
+    for (const [path, names] of some(2, pages)) await shown(path, names);
   });
 
   test('is shown as text, when it names channels, webhooks and what was refused, on their pages', async () => {
-    await shown('/channels', ['channel', 'site']);
-    await shown('/webhooks', ['webhook']);
-    await shown('/rejections', ['webhook']);
-    await shown('/quarantine', ['webhook', 'media', 'value']);
+    const pages: readonly [path: string, names: readonly string[]][] = [
+      ['/quarantine', ['webhook', 'media', 'value']],
+      ['/channels', ['channel', 'site']],
+      ['/webhooks', ['webhook']],
+      ['/rejections', ['webhook']],
+    ];
+    for (const [path, names] of some(1, pages)) await shown(path, names);
   });
 
   test('stands in the form as text, when a link leads to a search for it', async () => {

@@ -37,6 +37,7 @@ test('finds everything well, when it is, and ends with 0', async () => {
     [
       'node',
       'configuration',
+      'handlers',
       'disk',
       'database',
       'key',
@@ -97,7 +98,7 @@ test('fails, when the database is damaged', async () => {
 
 test('names the former database, when it was moved: to be deleted, and to be kept when a check of the database fails', async () => {
   mkdirSync(dirname(here.path), { recursive: true });
-  unpackVersion8(here.path);
+  unpackVersion8(here.path, 'part');
   const store = await SqliteStore.open({ path: here.path, clock: systemClock, threads: false });
   await store.close();
   const backup = async (code: number) => (await findings(code, ['--offline'])).of('backup');

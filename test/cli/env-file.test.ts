@@ -70,7 +70,7 @@ async function runBehindDashes(...args: readonly string[]) {
 
 test('ends with 2 and its name, when the file cannot be read', async () => {
   mkdirSync(join(directory, 'folder.env'));
-  const { code, stderr } = await runBehindDashes('--env-file', 'folder.env', 'handlers');
+  const { code, stderr } = await run(['--env-file', 'folder.env', 'handlers']);
   expect(code).toBe(2);
   expect(stderr).toMatch(/^hookkit: cannot read .*folder\.env: /);
 });

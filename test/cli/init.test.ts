@@ -219,7 +219,7 @@ describe('an app', () => {
     );
     expect(tests).toHaveLength(apps.length);
     const { stdout } = await run(process.execPath, ['--test', '--test-isolation=none', ...tests], { env });
-    expect(stdout).toMatch(/pass 7\n.*fail 0\n/);
+    expect(stdout).toMatch(/pass 8\n.*fail 0\n/);
   });
 
   test('has handlers that load, and that of forward says what it needs', async () => {

@@ -85,14 +85,82 @@ const snippets = {
     });`,
 };
 
+const CRM = `
+    import { z } from 'zod';
+    import { defineApp, defineHandlers, combineHandlers } from 'DOOR';
+    class Crm { readonly url: string; constructor(url: string) { this.url = url; } async post(id: string): Promise<number> { return id.length; } end() {} }
+    const settings = z.object({ CRM_URL: z.url(), CRM_PAGE: z.coerce.number().default(10) });
+    export const used = [defineApp, defineHandlers, combineHandlers, settings, Crm];`;
+
+/** What is shared is opened by `start`, and handlers, here or elsewhere, know its type. */
+const apps = {
+  rightApp: `${CRM}
+    export const app = defineApp({
+      settings,
+      async start({ settings, log, signal }) {
+        const crm = new Crm(settings.CRM_URL);
+        log.info({ page: settings.CRM_PAGE.toFixed(), stopped: signal.aborted }, 'open');
+        return { app: { crm }, close: () => crm.end() };
+      },
+      handlers: {
+        async media_available(event, ctx) { (await ctx.app.crm.post(event.media_id)).toFixed(); },
+      },
+      routes(router, { app, settings, states }) {
+        router.get('/crm', async (req, res) => {
+          for await (const { resource, value } of states<number>('media', 'posted')) res.write(resource + value.toFixed());
+          res.json({ url: app.crm.url, page: settings.CRM_PAGE.toFixed(), asked: req.path });
+        });
+      },
+    });`,
+  rightElsewhere: `${CRM}
+    const media = defineHandlers<{ crm: Crm }>({ async media_available(event, ctx) { await ctx.app.crm.post(event.media_id); } });
+    const tracks = defineHandlers({ track_created() {} });
+    export const app = defineApp({
+      settings,
+      start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL) } }),
+      handlers: combineHandlers(media, tracks),
+    });`,
+  rightWithout: `${CRM}
+    export const app = defineApp({ handlers: { media_available() {} }, routes(router) { router.get('/x', (_req, res) => void res.send('x')); } });`,
+  appNothing: `${CRM}
+    export const app = defineApp({ handlers: { media_available(_event, ctx) { ctx.app.crm; } } });`,
+  appMisused: `${CRM}
+    export const app = defineApp({
+      start: () => ({ app: { crm: new Crm('') } }),
+      handlers: { media_available(_event, ctx) { ctx.app.crm.put(); } },
+    });`,
+  appOther: `${CRM}
+    const media = defineHandlers<{ pool: string }>({});
+    export const app = defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: media });`,
+  appSetting: `${CRM}
+    export const app = defineApp({ settings, start: ({ settings }) => ({ app: settings.CRM_PORT }), handlers: {} });`,
+  appStarted: `${CRM}
+    export const app = defineApp({ start: () => new Crm(''), handlers: {} });`,
+  appMember: `${CRM}
+    export const app = defineApp({ handlers: {}, route() {} });`,
+  appUnopened: `${CRM}
+    export const app = defineApp({ handlers: defineHandlers<{ crm: Crm }>({}) });`,
+  rightOtherOrder: `${CRM}
+    const handlers = defineHandlers<{ crm: Crm }>({ media_available: (event, ctx) => void ctx.app.crm.post(event.media_id) });
+    export const app = defineApp({
+      handlers,
+      routes(router, { app }) { router.get('/', (_req, res) => void res.send(app.crm.url)); },
+      start: ({ settings }) => ({ app: { crm: new Crm(settings.CRM_URL) }, close: () => Promise.resolve() }),
+      settings,
+    });`,
+  appUntyped: `${CRM}
+    export const handlers = defineHandlers({ media_available(_event, ctx) { ctx.app.crm; } });`,
+};
+
 let directory: string;
 let output: string;
 
 beforeAll(() => {
   directory = mkdtempSync(join(root, 'node_modules', '.handler-types-'));
   const handler = '../../src/dispatch/handler.ts';
-  const names = Object.entries(snippets).map(([name, text]) => {
-    writeFileSync(join(directory, `${name}.ts`), text.replace('HANDLER', handler));
+  const names = Object.entries({ ...snippets, ...apps }).map(([name, text]) => {
+    const door = '../../src/index.ts';
+    writeFileSync(join(directory, `${name}.ts`), text.replace('HANDLER', handler).replace('DOOR', door));
     return `${name}.ts`;
   });
   const config = { extends: '../../tsconfig.json', files: names, include: [] };
@@ -108,9 +176,32 @@ beforeAll(() => {
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function errorsIn(name: keyof typeof snippets): string[] {
+function errorsIn(name: keyof typeof snippets | keyof typeof apps): string[] {
   return output.split('\n').filter((line) => line.includes(`${name}.ts`));
 }
+
+describe('defineApp, as the compiler sees it,', () => {
+  test.each(['rightApp', 'rightElsewhere', 'rightWithout', 'rightOtherOrder'] as const)(
+    'lets an app through, when its parts fit each other, without an error: %s',
+    (name) => expect(errorsIn(name)).toEqual([]),
+  );
+
+  test.each([
+    ['appNothing', 'nothing is opened that a handler uses', "'ctx.app' is possibly 'undefined'"],
+    ['appMisused', 'a handler uses what is not there', "'put'"],
+    ['appOther', 'handlers expect something else', 'pool'],
+    ['appSetting', 'start uses a setting that is none', "'CRM_PORT'"],
+    ['appStarted', 'start does not say what is shared', "Type '() => Crm' is not assignable"],
+    ['appUnopened', 'nothing opens what handlers expect', '{ readonly start: unknown; }'],
+    ['appMember', 'a member is misspelt', "'route'"],
+    ['appUntyped', 'handlers do not say what they expect', "'ctx.app' is of type 'unknown'"],
+  ] as const)('refuses %s, when %s, with an error that names %s', (name, _, text) => {
+    const [error = '', ...others] = errorsIn(name);
+    expect(error).toContain(text);
+    expect(others).toEqual([]);
+    expect(error.length).toBeLessThan(LONGEST_ERROR);
+  });
+});
 
 describe('defineHandlers, as the compiler sees it,', () => {
   test('lets handlers through, when they use all that they are given, without an error', () => {

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { loadHandlers } from '../../src/dispatch/load-handlers.ts';
+import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { spawnCli } from '../support/run-cli.ts';
+import { some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -17,18 +18,18 @@ afterEach(() => rmSync(directory, { recursive: true }));
 function load(text: string) {
   const file = join(directory, 'mine.mjs');
   writeFileSync(file, text);
-  return loadHandlers({ HANDLERS: file });
+  return loadApp({ HANDLERS: file });
 }
 
 test('handlers come from the module that HANDLERS names, as they are', async () => {
-  const handlers = await load(
+  const { handlers } = await load(
     'export const handlers = { media_created() { return "mine"; }, unknown() {} };',
   );
   expect(Object.keys(handlers)).toEqual(['media_created', 'unknown']);
 });
 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
-  const handlers = await loadHandlers({ HANDLERS: 'src/demo/handlers.ts' });
+  const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
   const run = await spawnCli(['handlers', '--json'], {
     cwd: directory,
@@ -53,6 +54,19 @@ test.each([
     'has a handler for media_available that is no function',
   ],
   ['export const handlers = {', 'does not load'],
+  ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
+  [
+    'export const app = { route() {}, handlers: {} };',
+    'has an app with a member route, but its members are settings,',
+  ],
+  ['export const app = {};', 'has an app without an object `handlers`'],
+  ['export const app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
+  [
+    'export const app = { handlers: {}, settings: { URL: 1 } };',
+    'has an app whose settings are no zod object',
+  ],
+  ['export const app = { handlers: {}, start: {} };', 'has an app whose start is no function'],
+  ['export const app = { handlers: {}, routes: [] };', 'has an app whose routes is no function'],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
@@ -64,7 +78,7 @@ test.each([
 
 test('a module that is not there is named with what to do, when HANDLERS leads to none', async () => {
   const HANDLERS = join(directory, 'none.ts');
-  await expect(loadHandlers({ HANDLERS })).rejects.toThrow(
+  await expect(loadApp({ HANDLERS })).rejects.toThrow(
     expect.objectContaining({
       code: 'HANDLERS_UNUSABLE',
       message: expect.stringMatching(/^there is no \S+none\.ts, which HANDLERS names\. Name the module/),
@@ -93,14 +107,19 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   }
 });
 
-test.each([
-  [
-    'none.ts',
-    /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
-  ],
-  ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/],
-  ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
-])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
+test.each(
+  some<[string, RegExp]>(1, [
+    [
+      'none.ts',
+      /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
+    ],
+    [
+      'src/handlers',
+      /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/,
+    ],
+    ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
+  ]),
+)('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
   const run = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);

@@ -32,6 +32,7 @@ function tried(handler: MediaHandler, given: Given = {}) {
     log: logLines().log,
     timeoutMs,
     statuses: undefined,
+    app: undefined,
     signal,
     stored: stored && {
       step: async (_, name) => (Object.hasOwn(stored, name) ? { result: stored[name] ?? null } : undefined),
@@ -83,8 +84,8 @@ test('runs a step once and keeps its result for the rest of the run, also where 
   expect(calls).toEqual(['a', 'b']);
   expect(results).toEqual([{ a: 1 }, undefined, { a: 1 }, undefined]);
   expect(steps).toEqual([
-    { name: 'a', ran: true },
-    { name: 'b', ran: true },
+    { name: 'a', ran: true, times: 2 },
+    { name: 'b', ran: true, times: 2 },
   ]);
 });
 
@@ -103,9 +104,9 @@ test('gives the stored result of a step that was done before, and runs the other
   expect(run).toEqual({ type: 'handled' });
   expect(results).toEqual(['before', undefined, 'anew']);
   expect(steps).toEqual([
-    { name: 'done', ran: false },
-    { name: 'empty', ran: false },
-    { name: 'open', ran: true },
+    { name: 'done', ran: false, times: 1 },
+    { name: 'empty', ran: false, times: 1 },
+    { name: 'open', ran: true, times: 1 },
   ]);
 });
 

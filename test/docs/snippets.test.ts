@@ -8,6 +8,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { DefinedApp } from '../../src/index.ts';
+import { testReceiver } from '../../src/testing/index.ts';
 import { handlersAtWork } from '../support/handlers-at-work.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
@@ -55,9 +57,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(copy, { recursive: true }));
 
-/** The module of the one snippet of a page, with addresses of its text changed to those of stand-ins. */
+/** The module of the first snippet of a page that has these addresses, or texts, changed to those of stand-ins. */
 async function load(page: string, stead: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
-  const { name, code } = present(snippets.find((one) => one.page === page));
+  const { name, code } = present(
+    snippets.find((one) => one.page === page && Object.keys(stead).every((from) => one.code.includes(from))),
+  );
   const changed = Object.entries(stead).reduce((all, [from, to]) => {
     expect(all).toContain(from);
     return all.replaceAll(from, to);
@@ -139,6 +143,56 @@ describe('the handler of', () => {
       expect(await work().event(id)).toMatchObject({ status: 'handled', replays: 1 });
       expect(bodies).toEqual(['New: UUhbHm6C']);
       expect(work().log.withMessage('announced')).toMatchObject([{ post: 'post-1' }, { post: 'post-1' }]);
+    });
+  });
+});
+
+describe('the code of docs/handlers.md', () => {
+  /** A shop of which the mail server is down at first. */
+  const shopWithout = (mails: number) => {
+    const charged: string[] = [];
+    let tries = 0;
+    return {
+      charged,
+      charge: async (mediaId: string) => void charged.push(mediaId),
+      async mail() {
+        if (++tries <= mails) throw new Error('the mail server is down');
+      },
+    };
+  };
+
+  test('charges twice, or once, as it says, when the mail server is down', async () => {
+    const made = await load('docs/handlers.md', { chargingTwice: 'chargingTwice' });
+    for (const [name, charges] of [
+      ['chargingTwice', 2],
+      ['chargingOnce', 1],
+    ] as const) {
+      const shop = shopWithout(1);
+      const handlers = (made[name] as (given: typeof shop) => Handlers)(shop);
+      await using kit = await testReceiver({ handlers });
+      await kit.deliver('media_available');
+      await kit.settled();
+      expect(shop.charged).toHaveLength(charges);
+      expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 2 });
+    }
+  });
+
+  test('publishes to the CMS of its settings, and shows what it has published', async () => {
+    const asked: unknown[] = [];
+    const cms: RequestListener = (req, res) => {
+      asked.push([req.method, req.url, req.headers.authorization]);
+      res.writeHead(asked.length === 1 ? 503 : 204).end();
+    };
+    const { app } = await load('docs/handlers.md', { CMS_URL: 'CMS_URL' });
+    await standIn(cms, async (url) => {
+      const settings = { CMS_URL: url, CMS_TOKEN: 'a token of the CMS' };
+      await using kit = await testReceiver({ app: app as DefinedApp, settings });
+      await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
+      await kit.settled();
+      expect(asked).toEqual([1, 2].map(() => ['PUT', '/pages/UUhbHm6C', 'Bearer a token of the CMS']));
+      expect(JSON.parse((await kit.page('/app/published')).body)).toEqual([
+        { resource: 'media:UUhbHm6C', since: expect.any(String) },
+      ]);
     });
   });
 });

@@ -8,7 +8,7 @@ import { size } from '../support/sizes.ts';
 import { type Receiver, startReceiver } from './support/receiver.ts';
 import { SITE } from './support/stage.ts';
 
-const MEDIA = size({ small: 200, full: 10_000 });
+const MEDIA = size({ small: 100, full: 10_000 });
 const CHANNELS = MEDIA / 100;
 const DAY_MS = 86_400_000;
 

@@ -9,7 +9,7 @@ import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size, some } from '../support/sizes.ts';
 
-const MAX_ATTEMPTS = size({ small: 2, full: 3 });
+const MAX_ATTEMPTS = size({ small: 1, full: 3 });
 /** The media whose handler ends the process. */
 const CRASHING = some(1, [2, 1]);
 

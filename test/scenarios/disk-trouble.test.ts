@@ -151,7 +151,7 @@ describe('a database that another program holds', () => {
     const other = new Database(path);
     other.exec('BEGIN IMMEDIATE');
     // More than fit into one commit: the last are not to wait for many time-outs, one after the other.
-    const waiting = Array.from({ length: size({ small: 700, full: 1500 }) }, (_, number) =>
+    const waiting = Array.from({ length: size({ small: 550, full: 1500 }) }, (_, number) =>
       send(url, bodyOf(number)),
     );
     const answers = await Promise.all(waiting);

@@ -145,8 +145,8 @@ async function fillAndRetire(count: number): Promise<Buffer[]> {
 }
 
 describe('old sealed content', () => {
-  const few = size({ small: 20, full: 60 });
-  const many = size({ small: 42, full: 120 });
+  const few = size({ small: 10, full: 60 });
+  const many = size({ small: 21, full: 120 });
 
   test('is in none of the files, when a secret retired since, nor in the log while the store is open', async () => {
     const store = await openWhole();

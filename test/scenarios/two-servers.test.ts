@@ -9,7 +9,7 @@ import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const EVENTS = size({ small: 120, full: 600 });
+const EVENTS = size({ small: 60, full: 600 });
 const MEDIA = 10;
 
 function bodyOf(number: number): string {

@@ -60,7 +60,7 @@ describe('a former database', () => {
     results.map((result) => ({ check: 'events', result, detail: '' }));
 
   test('is named with what its move needs, when it was not moved yet, and not touched', () => {
-    unpackVersion8(path);
+    unpackVersion8(path, 'part');
     const before = readFileSync(path);
     const { finding, isUsable } = checkDatabase(path);
     expect({ finding, isUsable }).toMatchObject({ isUsable: false, finding: { result: 'warn' } });
@@ -70,13 +70,13 @@ describe('a former database', () => {
   });
 
   test('is named as a backup with its size, when it was moved: to be deleted if all is well, and else kept', async () => {
-    unpackVersion8(path);
+    unpackVersion8(path, 'part');
     await makeDatabase();
     expect(checkDatabase(path)).toMatchObject({ isUsable: true, finding: { result: 'ok' } });
     const [well, failed, unread] = [found('ok', 'warn'), found('ok', 'FAIL'), []].map((others) =>
       checkBackups(path, others),
     );
-    const named = `${path}.version-8 (5 MiB)`;
+    const named = `${path}.version-8 (1 MiB)`;
     const warning = (text: string) => [
       { check: 'backup', result: 'warn', detail: expect.stringContaining(text) },
     ];

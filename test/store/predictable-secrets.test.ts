@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { type MetadataInput, MockProvider } from '../../src/mock/index.ts';
 import { predictable, refusePredictable } from '../../src/store/predictable-secrets.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { runCli, spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -101,7 +101,7 @@ describe('a service with a predictable secret', () => {
     const [secret = ''] = await secretsOf(5);
     await store('hook0005', secret);
     const env = { DATABASE_URL: `sqlite:${path}`, ADMIN_PORT: '0', PORT: '0', LOG_LEVEL: 'silent' };
-    const { code, stdout, stderr } = await spawnCli(['serve'], { env: { ...env, HOST: '0.0.0.0' } });
+    const { code, stdout, stderr } = await runCli(['serve'], { env: { ...env, HOST: '0.0.0.0' } });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^hookkit: no start on 0\.0\.0\.0 with the secret of webhook hook0005: .*\n$/);
     expect(stderr).toContain('npx hookkit webhooks import');

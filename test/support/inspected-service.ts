@@ -5,6 +5,7 @@ import { afterEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -48,12 +49,14 @@ export interface RawAnswer {
 interface InspectOptions {
   /** false: its store has none, as each takes long to start; commits are then not timed */
   readonly threads?: boolean;
+  /** has handlers of its own, in place of those given first */
+  readonly app?: ReadyApp;
 }
 
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
-  { threads = OWN_THREADS }: InspectOptions = {},
+  { threads = OWN_THREADS, app = { handlers } }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const log = logLines();
@@ -74,7 +77,7 @@ export async function inspect(
     : openStore({ url: databaseUrl, clock: systemClock, secretsKey, threads });
   const service = await startService({
     config,
-    handlers,
+    app,
     store,
     clock: systemClock,
     log: log.log,

@@ -52,7 +52,7 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
       });
       const service = await startService({
         config,
-        handlers,
+        app: { handlers },
         store,
         clock: systemClock,
         log: log.log,

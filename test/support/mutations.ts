@@ -123,7 +123,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'an ack never waits for a handler',
     file: 'src/service.ts',
-    original: 'const app = configuredReceiver(config, {\n      store,\n',
+    original: 'const receiver = configuredReceiver(config, {\n      store,\n',
     mutant: `  const handled = async (id: EventStore extends { event(id: infer Id): unknown } ? Id : never) => {
     for (let event = await store.event(id); event?.status === 'pending' || event?.status === 'running'; ) {
       dispatcher.wake();
@@ -131,7 +131,7 @@ export const mutations: readonly Mutation[] = [
       event = await store.event(id);
     }
   };
-  const app = configuredReceiver(config, {
+  const receiver = configuredReceiver(config, {
     store: {
       quarantine: (...given) => store.quarantine(...given),
       secrets: () => store.secrets(),

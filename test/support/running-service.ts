@@ -42,7 +42,7 @@ export async function runService(
   const log = pino({ level: 'silent' });
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
   const store = threads ? undefined : openStore({ url, clock, secretsKey, threads });
-  const service = await startService({ config, handlers, store, clock, log, random: Math.random });
+  const service = await startService({ config, app: { handlers }, store, clock, log, random: Math.random });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();

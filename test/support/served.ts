@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig, withSettings } from '../../src/config.ts';
-import { loadHandlers } from '../../src/dispatch/load-handlers.ts';
+import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { startService } from '../../src/service.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -57,7 +57,7 @@ async function serveHere({ env, cwd = tmpdir(), handlersModule }: Serving): Prom
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
   const service = await startService({
     config,
-    handlers: handlersModule ? (await import(handlersModule.href)).handlers : await loadHandlers(config),
+    app: handlersModule ? await import(handlersModule.href) : await loadApp(config),
     store: openStore({ url, clock: systemClock, secretsKey, threads: false }),
     clock: systemClock,
     log,

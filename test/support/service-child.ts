@@ -6,11 +6,11 @@ import { guardProcess, UNCAUGHT } from '../../src/dispatch/process-guard.ts';
 import { startService } from '../../src/service.ts';
 
 // A service in a process of its own, with the handlers of the module named in its first argument.
-const { handlers } = await import(process.argv[2] ?? '');
+const app = await import(process.argv[2] ?? '');
 const config = loadConfig();
 const log = pino({ level: config.LOG_LEVEL });
 const guard = guardProcess(log);
-const service = await startService({ config, handlers, clock: systemClock, log, random: Math.random });
+const service = await startService({ config, app, clock: systemClock, log, random: Math.random });
 process.stdout.write(`${JSON.stringify({ port: service.port })}\n`);
 closeWithGrace({ delay: 20_000, logger: false, skip: UNCAUGHT }, async () => {
   await service.stop();

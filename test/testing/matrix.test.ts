@@ -74,9 +74,10 @@ test('a board that remembers the newest event in ctx.state is right in every his
     ctx.state.set('newest', at);
     return true;
   };
+  const histories = size({ small: { most: 20, random: 10 }, full: { random: 40 } });
   expect(
-    await matrix([...onAndOff, ['channel_created', CHANNEL]], boardOf(isNewest), isIdle, { random: 40 }),
-  ).toBe(88);
+    await matrix([...onAndOff, ['channel_created', CHANNEL]], boardOf(isNewest), isIdle, histories),
+  ).toBe(size({ small: 30, full: 88 }));
 });
 
 test('a counter of its own counts duplicates of a failure; one in ctx.state does not', async () => {

@@ -10,7 +10,7 @@ import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const MEDIA = 'UUhbHm6C';
-const MANY = size({ small: 150, full: 10_000 });
+const MANY = size({ small: 60, full: 10_000 });
 const started: TestReceiver[] = [];
 
 async function begin(handlers: Handlers, options: Partial<KitOptions> = {}): Promise<TestReceiver> {

@@ -20,7 +20,7 @@ import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, say, write } from '../print.ts';
 import { table } from '../table.ts';
-import { endProcess, ownsProcess, pathOf, terminal } from '../terminal.ts';
+import { pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
 import { withDatabase } from './open-database.ts';
@@ -235,8 +235,8 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
     const ends = await withReport(reportOf(flags), async (report) => {
-      const dispatcher = run && (await dispatcherHere(config, store)); // before anything is reset
-      const waiting = { dispatcher, graceMs, isAwaited, timeoutMs, report };
+      await using here = run ? await dispatcherHere(config, store) : undefined; // before anything is reset
+      const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
       if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
@@ -271,39 +271,36 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
 }
 
 /**
- * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command:
- * the handler would go on beside a run of the same event in another process, once its lease has run out.
+ * A dispatcher that runs the handlers in this process. The process ends with the command, even if a handler ignores its stop: it
+ * would go on beside a run of the same event in another process, once its lease has run out.
  */
 async function dispatcherHere(
   config: Config,
   store: EventStore,
-): Promise<Pick<Dispatcher, 'start' | 'stop'>> {
-  const { loadHandlers } = await import('../../dispatch/load-handlers.ts');
+): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
+  const { loadApp } = await import('../../dispatch/load-handlers.ts');
+  const { openApp } = await import('../../dispatch/open-app.ts');
   const { configuredDispatcher } = await import('../../dispatch/configured.ts');
   const { stderrLog } = await import('../stderr-log.ts');
-  const { guardProcess } = await import('../../dispatch/process-guard.ts');
-  const handlers = await loadHandlers(config);
+  const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
-  const guard = ownsProcess() ? guardProcess(log) : undefined;
+  await using ends = new AsyncDisposableStack();
+  ends.use(handlersHere(log));
+  const app = await loadApp(config);
+  const opened = await openApp(app, { log, clock: systemClock });
+  ends.defer(() => opened.close());
   const collect = keepHeapSmall(COLLECT_EVERY_RUN);
   const dispatcher = configuredDispatcher(config, {
     store,
-    handlers,
+    handlers: app.handlers,
+    app: opened.value,
     clock: systemClock,
     log,
     random: Math.random,
     observer: { answered() {}, committed() {}, ran: () => collect(1) },
   });
-  return {
-    start: () => dispatcher.start(),
-    async stop(graceMs) {
-      const left = await dispatcher.stop(graceMs);
-      if (left === 0) return left;
-      guard?.expectExit();
-      endProcess();
-      return left;
-    },
-  };
+  const kept = ends.move();
+  return { dispatcher, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 interface Sending extends Matching {

@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
-import { loadHandlers } from '../../dispatch/load-handlers.ts';
-import { guardProcess } from '../../dispatch/process-guard.ts';
+import { loadApp } from '../../dispatch/load-handlers.ts';
+import { openApp } from '../../dispatch/open-app.ts';
 import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { readBody } from '../../replay/compose.ts';
@@ -14,10 +14,12 @@ import type { EventStore, StateChange } from '../../store/event-store.ts';
 import { toVerified } from '../../store/verified.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
 import { checkEventId, eventOf, withDatabase } from '../events/open-database.ts';
+import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
 import { ownsProcess } from '../terminal.ts';
+import { showErrorsLeftBehind, showingErrors } from './show-errors.ts';
 
 interface Flags extends BodyFlags {
   readonly attempt: number;
@@ -98,11 +100,14 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
-  if (ownsProcess()) guardProcess(log);
-  const handlers = await loadHandlers(config);
+  if (ownsProcess()) showErrorsLeftBehind();
+  using _ = handlersHere(log);
+  const app = await loadApp(config);
+  const opened = await openApp(app, { log, clock: systemClock });
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
-      handlers,
+      handlers: showingErrors(app.handlers),
+      app: opened.value,
       log,
       signal,
       stored: store,
@@ -111,7 +116,7 @@ async function tryEvent(
     const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
     signal.throwIfAborted();
     return ended;
-  });
+  }).finally(() => opened.close());
   await (json ? printJson(asJson(event, rehearsal)) : print(describe(event, rehearsal)));
   if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
 }
@@ -144,7 +149,10 @@ function describe({ id, kind, resource }: Assignment, { run, ms, steps, state }:
   const reason = 'reason' in run ? `: ${run.reason.split('\n').map(line).join('\n')}` : '';
   return [
     `${line(kind)} of ${line(resource)}, event ${id}`,
-    ...steps.map(({ name, ran }) => `step ${line(name)}: ${ran ? 'ran' : 'its stored result was used'}`),
+    ...steps.map(
+      ({ name, ran, times }) =>
+        `step ${line(name)}: ${ran ? 'ran' : 'its stored result was used'}${times > 1 ? `, and came ${times} times: give each step a name of its own` : ''}`,
+    ),
     ...state.map(
       ({ name, value }) =>
         `state ${line(name)}: ${value === null ? 'would be deleted' : `would be ${line(value)}`}`,

@@ -1,5 +1,15 @@
 import type { Listed, ListStep, Queries } from '../driver-store.ts';
-import type { ChannelPage, Channels, Found, Overview, Picked, Stretch, Timeline } from '../event-search.ts';
+import type {
+  ChannelPage,
+  Channels,
+  Found,
+  Overview,
+  Picked,
+  States,
+  StatesQuery,
+  Stretch,
+  Timeline,
+} from '../event-search.ts';
 import type { Received } from '../event-store.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import type { ReplayQuery } from '../semantics/replay-all.ts';
@@ -138,6 +148,14 @@ function channels(rows: Rows, { state, after, limit }: ChannelPage): Channels {
   };
 }
 
+function states(rows: Rows, { of, name }: StatesQuery): States {
+  const values = rows.states.entries().flatMap(([resource, names]) => {
+    const value = names.find((one) => one.name === name)?.value;
+    return value !== undefined && resource.startsWith(`${of}:`) ? { resource, value } : [];
+  });
+  return { values: values.sort((one, other) => byText(one.resource, other.resource)), next: undefined };
+}
+
 /** Lists are in one step each. */
 const whole = <T>(found: readonly T[]): Listed<T> => ({ found, next: undefined });
 
@@ -156,5 +174,6 @@ export function queriesOf(rows: Rows): Queries {
     channels: (page) => channels(rows, page),
     steps: (id) => rows.steps.get(rows.placeOf(id) ?? 0) ?? [],
     state: (resource) => rows.states.get(resource) ?? [],
+    states: (query) => states(rows, query),
   };
 }

@@ -22,6 +22,10 @@ export class Table<K, R> {
     return [...this.#rows.values()];
   }
 
+  entries(): [K, R][] {
+    return [...this.#rows];
+  }
+
   set(key: K, row: R): void {
     this.#change(key, row);
   }

@@ -29,3 +29,16 @@ export function inspectDatabase(path: string): Inspection {
     db.close();
   }
 }
+
+/**
+ * The version of the schema of a database, and no more of it.
+ * @throws if the file is not a database, or cannot be read
+ */
+export function schemaVersionOf(path: string): Pick<Inspection, 'version' | 'known'> {
+  const db = openReader(path);
+  try {
+    return { version: versionOf(db), known: SCHEMA_VERSION };
+  } finally {
+    db.close();
+  }
+}

@@ -1,3 +1,4 @@
+import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { copyOf, unavailable } from '../refusals.ts';
@@ -9,24 +10,33 @@ import { answerAll, copyOfReply, unopened } from './store-link.ts';
 const CACHE_KIB = 2048;
 
 /**
- * Does the work of a store thread on the calling thread: for commands, which have nothing else to do meanwhile, and
- * which start in half the time and memory without threads. Requests of one turn of the event loop share a commit.
+ * Does the work of a store thread on the calling thread: for commands, which have nothing else to do meanwhile or are to start
+ * soon, and which start in half the time and memory without threads. Requests of one turn of the event loop share a commit.
  */
 export class LocalLink<O extends Operations> implements StoreLink<O> {
   readonly #connection: Connection;
+  readonly #onBatch: ((ms: number) => void) | undefined;
   readonly #waiting = new RequestQueue();
   #isRunning = false;
   #idle = () => {};
   #closed: Promise<void> | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, onBatch?: (ms: number) => void) {
     this.#connection = connection;
+    this.#onBatch = onBatch;
   }
 
-  /** @throws KitError STORE_UNUSABLE if the database cannot be opened */
-  static async open<O extends Operations>(path: string, mode: Mode): Promise<LocalLink<O>> {
+  /**
+   * @param onBatch told how long each batch took
+   * @throws KitError STORE_UNUSABLE if the database cannot be opened
+   */
+  static async open<O extends Operations>(
+    path: string,
+    mode: Mode,
+    onBatch?: (ms: number) => void,
+  ): Promise<LocalLink<O>> {
     try {
-      return new LocalLink<O>(await openConnection(path, mode, CACHE_KIB));
+      return new LocalLink<O>(await openConnection(path, mode, CACHE_KIB), onBatch);
     } catch (error) {
       throw unopened(path, messageOf(error));
     }
@@ -59,7 +69,9 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
 
   async #run(): Promise<void> {
     const requests = this.#waiting.next();
+    const began = systemClock.monotonic();
     const replies = await this.#connection.run(requests.map(({ name, input }) => ({ name, input })));
+    this.#onBatch?.(systemClock.monotonic() - began);
     this.#isRunning = false;
     if (this.#waiting.length > 0) this.#runSoon();
     answerAll(requests, replies.map(copyOfReply));

@@ -62,9 +62,10 @@ export class SqliteStore extends DriverStore {
   }: SqliteOptions): Promise<SqliteStore> {
     makeDirectory(dirname(path));
     const openLink = async <O extends Operations>(mode: Mode): Promise<StoreLink<O>> => {
-      if (threads) return ThreadLink.open<O>(path, mode, mode === 'write' ? onCommit : undefined);
+      const onBatch = mode === 'write' ? onCommit : undefined;
+      if (threads) return ThreadLink.open<O>(path, mode, onBatch);
       const { LocalLink } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
-      return LocalLink.open<O>(path, mode);
+      return LocalLink.open<O>(path, mode, onBatch);
     };
     const write = await openLink<Writes>('write');
     try {

@@ -239,13 +239,16 @@ test('has a case for each row of the table and a row for each case, when the doc
 const runsHandlers = ([row]: (typeof rows)[number]) => /--run|--expect|--report/.test(row);
 const [costly, quick] = [rows.filter(runsHandlers), rows.filter((row) => !runsHandlers(row))];
 
-test.each([...quick, ...some(2, costly)])('ends as documented, when it is %s, with %i', async (row, code) => {
-  const calls = await present(cases[row])(desk());
-  const codes: unknown[] = [];
-  for (const { args, options } of calls) {
-    const run = await (options?.onSpawn ? desk().spawnEvents(args, options) : desk().events(args, options));
-    codes.push(run.code === code ? code : { args, ...run });
-  }
-  expect(codes).toEqual(calls.map(() => code));
-  for (const check of checks.splice(0)) check();
-});
+test.each([...some(12, quick), ...some(2, costly)])(
+  'ends as documented, when it is %s, with %i',
+  async (row, code) => {
+    const calls = await present(cases[row])(desk());
+    const codes: unknown[] = [];
+    for (const { args, options } of calls) {
+      const run = await (options?.onSpawn ? desk().spawnEvents(args, options) : desk().events(args, options));
+      codes.push(run.code === code ? code : { args, ...run });
+    }
+    expect(codes).toEqual(calls.map(() => code));
+    for (const check of checks.splice(0)) check();
+  },
+);

@@ -194,7 +194,7 @@ test('says how far it got and ends, when Ctrl-C is pressed, with what is under w
 });
 
 test('puts it right, when it is killed half-way and run again, without a duplicate event', async () => {
-  const count = size({ small: 250, full: 800 });
+  const count = size({ small: 150, full: 800 });
   const service = await desk().serveHere({ WEBHOOK_SECRET: SECRET });
   const file = desk().write(
     'r.ndjson',

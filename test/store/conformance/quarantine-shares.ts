@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventStore, ToQuarantine } from '../../../src/store/event-store.ts';
 import { only } from '../../support/only.ts';
-import { runs } from '../../support/sizes.ts';
+import { runs, size } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -18,6 +18,8 @@ function entry(number: number, source = GENUINE, webhook = WEBHOOK): ToQuarantin
 
 /** An address in a network of its own, all of them as long as the genuine one. */
 const address = (number: number) => `10.10${Math.floor(number / 90) % 10}.${10 + (number % 90)}.19`;
+/** More than there is room for, even of one notification each. */
+const SOURCES = size({ small: 150, full: 400 });
 const hook = (number: number) => `hook-${1000 + number}`;
 
 async function keptOf(store: EventStore, entries: readonly ToQuarantine[]): Promise<number> {
@@ -48,13 +50,13 @@ export function describeQuarantineShares(fixture: CurrentFixture): void {
       ['a webhook each, all made up', hook, 1],
       ['the same webhook and made up ones in turns', (n: number) => (n % 2 ? WEBHOOK : hook(n)), 1],
     ])(
-      'keep all 60 notifications of one source, when 400 sources name %s',
+      `keep all 60 notifications of one source, when ${SOURCES} sources name %s`,
       async (_what, webhookOf, each) => {
         const { store } = fixture();
         const room = 120 * (await sizeOfOne(store));
         for (const one of genuine) await store.quarantine(one, room);
-        for (let number = 0; number < 400 * each; number++) {
-          const source = number % 400;
+        for (let number = 0; number < SOURCES * each; number++) {
+          const source = number % SOURCES;
           await store.quarantine(entry(number, address(source), webhookOf(source)), room);
         }
         expect(await keptOf(store, genuine)).toBe(60);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Claim, StateChange } from '../../../src/store/event-store.ts';
+import type { Claim, StateChange, StatePlace } from '../../../src/store/event-store.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import {
   claimOne,
@@ -12,7 +12,7 @@ import {
   settleAll,
   waiting,
 } from '../../support/claiming.ts';
-import { runs } from '../../support/sizes.ts';
+import { runs, size } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -120,6 +120,41 @@ export function describeState(fixture: CurrentFixture): void {
       await store.settle(await claimOne(store), 'one', { ...HANDLED, state: [posted('1')] });
       expect(await store.prune(clock.now() + 1, 10)).toBe(1);
       expect(await store.state(RESOURCE)).toEqual([posted('1')]);
+    });
+
+    test('is listed by one name over all channels or all media, in stretches, in the order of resources', async () => {
+      const { store } = fixture();
+      const many = Array.from({ length: size({ small: 70, full: 700 }) }, (_, number) => `many-${number}`);
+      const set = async (members: Record<string, string>, names: readonly string[]) => {
+        await store.record(verified(members));
+        const state = names.map((name) => ({
+          name,
+          value: JSON.stringify(`${name} of ${Object.values(members)[1]}`),
+        }));
+        await store.settle(await claimOne(store), 'one', { ...HANDLED, state });
+      };
+      for (const channel_id of [...many, 'é', 'Z', '~'])
+        await set({ event: 'channel_active', channel_id }, ['a', 'board', 'b', 'x']);
+      await set({ event: 'channel_active', channel_id: 'without' }, ['Board', 'board ']);
+      await set({ event: 'media_available', media_id: 'Z' }, ['board']);
+      const listed = async (of: 'channel' | 'media', name: string) => {
+        const all: { readonly resource: string; readonly value: string }[] = [];
+        let after: StatePlace | undefined;
+        do {
+          const { values, next } = await store.states({ of, name, after });
+          all.push(...values);
+          after = next;
+        } while (after);
+        return all;
+      };
+      const bytewise = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+      expect(await listed('channel', 'board')).toEqual(
+        [...many, 'é', 'Z', '~']
+          .toSorted(bytewise)
+          .map((id) => ({ resource: `channel:${id}`, value: `"board of ${id}"` })),
+      );
+      expect(await listed('media', 'board')).toEqual([{ resource: 'media:Z', value: '"board of Z"' }]);
+      expect(await listed('media', 'a')).toEqual([]);
     });
 
     test('is deleted, when asked for, of one resource and with the number of its names', async () => {

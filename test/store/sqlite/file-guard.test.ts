@@ -116,14 +116,14 @@ test('a new file that was begun long ago does not become the database, when the 
 });
 
 test('a move that was killed between its two renames ends at the next start, also where DATABASE_URL names a link', async () => {
-  unpackVersion8(path);
+  const { events } = unpackVersion8(path, 'part');
   const link = join(directory, 'link.db');
   symlinkSync(path, link);
   renameSync(`${path}.key`, `${link}.key`);
   await (await open(link)).close();
   renameSync(path, `${path}.migrating`);
   const store = await open(link);
-  expect(await store.count({})).toBe(10_000);
+  expect(await store.count({})).toBe(events);
   await store.close();
   expect(existsSync(`${path}.migrating`)).toBe(false);
 });

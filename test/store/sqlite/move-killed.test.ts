@@ -92,11 +92,11 @@ test.each(['links', 'no links'] as const)(
     expectWhole();
     const all = calls.map((name, index) => ({ name, index }));
     const isName = ({ name }: { readonly name: string }) => name === 'linkSync' || name === 'renameSync';
-    // Around those that give a file its name; of the others, a part.
+    // Those around the ones that give a file its name are told apart from the others.
     const around = all.filter((one, index) => isName(one) || isName(all[index - 1] ?? one));
     const others = all.filter((one) => !around.includes(one));
     expect(around.length).toBeGreaterThan(3);
-    for (const { name, index } of [...around, ...some(1, others)]) {
+    for (const { name, index } of [...some(2, around), ...some(1, others)]) {
       copyFixture(EXTENT);
       expect({ name, index, ...(await run({ links, killBefore: index })) }).toMatchObject({
         wasKilled: true,

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { claimOne, claims, HANDLED, LEASE_MS } from '../../support/claiming.ts';
+import { OWN_THREADS } from '../../support/own-threads.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -16,16 +17,19 @@ let directory: string;
 let path: string;
 let store: SqliteStore;
 
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock });
-});
+/** Gives every test of a block a store. */
+function eachWithStore(threads = true): void {
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+    path = join(directory, 'receiver.db');
+    store = await SqliteStore.open({ path, clock, threads });
+  });
 
-afterEach(async () => {
-  await store.close();
-  rmSync(directory, { recursive: true });
-});
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+}
 
 /** Holds the lock for writing as another process would; the function returned lets it go. */
 function holdWriteLock(): () => void {
@@ -42,6 +46,8 @@ function recordMedia(number: number) {
 }
 
 describe('while another process writes', () => {
+  eachWithStore();
+
   test('writes wait, when the lock is held, and go through once it is released', async () => {
     const before = await recordMedia(1);
     const letGo = holdWriteLock();
@@ -70,6 +76,8 @@ describe('while another process writes', () => {
 });
 
 describe('a batch', () => {
+  eachWithStore();
+
   test('commits the others, when one call in it fails, each once and with its own answer', async () => {
     const known = await recordMedia(0);
     const claim = await claimOne(store);
@@ -145,6 +153,8 @@ describe('a batch', () => {
 });
 
 describe('an acknowledged notification', () => {
+  eachWithStore();
+
   test('is in the files, when they are copied under the running store, as after a crash', async () => {
     const recorded = await Promise.all(Array.from({ length: 40 }, (_, number) => recordMedia(number)));
     const [running] = await claims(store, { limit: 1 });
@@ -153,7 +163,7 @@ describe('an acknowledged notification', () => {
     for (const name of readdirSync(directory)) {
       if (!name.endsWith('-shm')) copyFileSync(join(directory, name), join(copy, name));
     }
-    const after = await SqliteStore.open({ path: join(copy, 'receiver.db'), clock });
+    const after = await SqliteStore.open({ path: join(copy, 'receiver.db'), clock, threads: OWN_THREADS });
     const found = await Promise.all(recorded.map(({ id }) => after.event(id)));
     expect(found.filter((event) => event === undefined)).toEqual([]);
     expect((await after.events({ status: 'running' }, { limit: 10 })).map(({ id }) => id)).toEqual([
@@ -166,6 +176,8 @@ describe('an acknowledged notification', () => {
 });
 
 describe('a database that was changed by hand', () => {
+  eachWithStore(OWN_THREADS);
+
   const change = (...statements: string[]): void => {
     const db = new Database(path);
     for (const sql of statements) db.exec(sql);
@@ -201,14 +213,18 @@ describe('a database that was changed by hand', () => {
   });
 });
 
-test('the clock of the store is that of the file system, whatever clock the process has', async () => {
-  const own = { now: () => 5, after: () => () => {} };
-  const there = await SqliteStore.open({ path, clock: own, threads: false });
-  const before = Date.now();
-  const { now, newestAt } = await there.clock();
-  expect(newestAt).toBeUndefined();
-  expect(Math.abs(now - before)).toBeLessThan(60_000);
-  await there.record(verified(), 7);
-  expect((await there.clock()).newestAt).toBe(7);
-  await there.close();
+describe('a store without threads', () => {
+  eachWithStore(false);
+
+  test('the clock of the store is that of the file system, whatever clock the process has', async () => {
+    const own = { now: () => 5, after: () => () => {} };
+    const there = await SqliteStore.open({ path, clock: own, threads: false });
+    const before = Date.now();
+    const { now, newestAt } = await there.clock();
+    expect(newestAt).toBeUndefined();
+    expect(Math.abs(now - before)).toBeLessThan(60_000);
+    await there.record(verified(), 7);
+    expect((await there.clock()).newestAt).toBe(7);
+    await there.close();
+  });
 });

@@ -5,7 +5,7 @@ import { quarantineQueries } from '../../semantics/quarantine.ts';
 import { compiledWhenUsed } from '../compiled-when-used.ts';
 import { type BoundOperations, boundBy } from '../protocol.ts';
 import { quarantineReads } from '../tables/quarantine.ts';
-import { stateReader as state } from '../tables/steps-and-state.ts';
+import { stateReader as state, statesReader as states } from '../tables/steps-and-state.ts';
 import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
 import { channels, overview, steps, timeline } from './glance.ts';
 import { replayable, search } from './search.ts';
@@ -24,6 +24,7 @@ const queries = {
   channels,
   steps,
   state,
+  states,
 } satisfies { readonly [N in keyof Queries]: (db: Database) => Queries[N] };
 
 /**

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventTables } from '../../driver.ts';
-import type { DoneStep } from '../../event-search.ts';
+import type { DoneStep, StatePlace, States, StatesQuery } from '../../event-search.ts';
 import type { StateValue } from '../../event-store.ts';
 
 type StepsAndState = Pick<
@@ -46,4 +46,24 @@ export function stateReader(db: Database): (resource: string) => StateValue[] {
     'SELECT name, value FROM state WHERE resource = ? ORDER BY name',
   );
   return (resource) => (hasAny.get(resource) ? all.all(resource) : []);
+}
+
+/** How many names one stretch looks at, of which each has up to 64 KB. */
+const STRETCH = 200;
+
+/** Reads what all media or all channels have under one name. */
+export function statesReader(db: Database): (query: StatesQuery) => States {
+  const read = db.prepare<object, StatePlace & { readonly value: string | null }>(
+    `SELECT resource, name, CASE name WHEN :asked THEN value END AS value FROM state
+     WHERE (resource, name) > (:resource, :name) AND resource < :end
+     ORDER BY resource, name LIMIT ${STRETCH}`,
+  );
+  return ({ of, name, after = { resource: `${of}:`, name: '' } }) => {
+    const rows = read.all({ ...after, asked: name, end: `${of};` }); // the character after the colon
+    const last = rows.length < STRETCH ? undefined : rows.at(-1);
+    return {
+      values: rows.flatMap(({ resource, value }) => (value === null ? [] : { resource, value })),
+      next: last && { resource: last.resource, name: last.name },
+    };
+  };
 }

@@ -30,6 +30,6 @@ test('an e-mail goes out once for each upload, in whatever order notifications c
       return mail;
     },
     (_kit, mail) => assert.deepEqual([...mail.sent].toSorted(), ['mail UUhbHm6C 0', 'mail UUhbHm6C 1']),
-    { most: 50, random: 20 },
+    { most: 20, random: 5 },
   );
 });

@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { examineHandlers } from '../../dispatch/checks/examine-handlers.ts';
+import { printFindings } from '../findings.ts';
+import { handlersHere } from '../handlers-here.ts';
+import { interruptible } from '../interruptible.ts';
+import { stderrLog } from '../stderr-log.ts';
+import { endProcess } from '../terminal.ts';
+
+interface Flags {
+  readonly rehearse?: true;
+  readonly json?: true;
+}
+
+const HELP = `
+Checks that the handlers load, that the settings of their app are complete, that every kind has a handler, that types fit (by the
+TypeScript of your project), and that nothing imports the inside of the kit. After a FAIL the exit code is 1.
+
+With --rehearse the handler of each kind runs once, with a notification that is made up: are the names of its steps unique? Nothing
+is recorded, but what your handlers do to other systems is real.
+
+Examples:
+  npx hookkit handlers check
+  npx hookkit handlers check --rehearse --json`;
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('Check the handlers: that they load, their settings, kinds, types and imports.')
+    .option('--rehearse', 'run the handler of each kind once, and check the names of its steps')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', HELP)
+    .action(check);
+}
+
+async function check({ rehearse, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  endProcess(); // whatever the handlers' files set off while they load
+  const log = stderrLog(config);
+  using _ = handlersHere(log);
+  await interruptible('nothing was recorded', (signal) =>
+    printFindings(examineHandlers(config, rehearse === true && { log, signal }), json === true),
+  );
+}

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { endAfterSuite } from '../jest/left-behind.ts';
+import { freePort } from '../support/free-port.ts';
+import { copyProgram } from '../support/program-copy.ts';
+import { describeWith } from '../support/tools.ts';
+
+jest.setTimeout(180_000); // several starts on a busy machine
+
+describeWith('script', 'npm run dev on a terminal', () => {
+  let copy: string;
+  let running: ChildProcess | undefined;
+  let output = '';
+
+  beforeEach(() => {
+    copy = copyProgram();
+    output = '';
+  });
+
+  afterEach(() => {
+    running?.kill('SIGKILL');
+    rmSync(copy, { recursive: true, force: true });
+  });
+
+  const save = (...body: readonly string[]) =>
+    writeFileSync(
+      join(copy, 'src/handlers/tracks.ts'),
+      ['export const tracks = {', '  media_created(event) {', ...body, '  },', '};'].join('\n'),
+    );
+  /** Waits as long as the test has time for a text, after what was seen before. */
+  async function see(text: string): Promise<void> {
+    while (!output.includes(text)) await new Promise((resolve) => setTimeout(resolve, 20));
+    output = output.slice(output.indexOf(text) + text.length);
+  }
+
+  /** Starts it with a pseudo-terminal, whose settings it prints at the end. */
+  async function start(): Promise<{
+    type(text: string): void;
+    upload(): Promise<unknown>;
+    ended: Promise<unknown>;
+  }> {
+    const port = await freePort();
+    const command = `trap : INT; '${process.execPath}' --watch bin/hookkit.js dev; echo ended with $?; stty -a`;
+    const child = spawn('script', ['-qefc', command, '/dev/null'], {
+      cwd: copy,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { PATH: process.env.PATH, SHELL: '/bin/sh', PORT: '0', ADMIN_PORT: '0', MOCK_PORT: `${port}` },
+    });
+    running = child;
+    child.once(
+      'exit',
+      endAfterSuite(() => child.kill('SIGKILL')),
+    );
+    child.stdout.on('data', (chunk) => {
+      output += String(chunk).replaceAll('\r', '');
+    });
+    const body = '{"site_id":"devSite1","media_id":"UUhbHm6C"}';
+    return {
+      type: (text) => child.stdin.write(text),
+      upload: () => fetch(`http://127.0.0.1:${port}/_mock/media`, { method: 'POST', body }),
+      ended: once(child, 'exit'),
+    };
+  }
+
+  test('shows an error with its code, and handles the last events again with the changed code, when r is typed', async () => {
+    save("    throw new Error('as it was');");
+    const { type, upload, ended } = await start();
+    await see('Type r and Enter');
+    await upload();
+    await see('\nsrc/handlers/tracks.ts:3:11\n');
+    await see("> 3 |     throw new Error('as it was');\n");
+    await see('Error: as it was\n');
+
+    save("    console.error('as it is now', event.media_id);");
+    await see('Type r and Enter');
+    type('r\n');
+    await see(' again\n');
+    await see('as it is now UUhbHm6C\n');
+
+    type('?\n');
+    await see('handle the last events again, up to 20\n');
+    type('\u0003'); // Ctrl-C
+    await see('"stopped"');
+    await see('ended with 0\n');
+    await ended;
+    expect(output).toMatch(/^isig icanon .* echo /m);
+  });
+
+  test('ends with the process that watches it, when q is typed', async () => {
+    save();
+    const { type, ended } = await start();
+    await see('Type r and Enter');
+    type('r\nq\n');
+    await see('no event has ended yet');
+    await see('"stopped"');
+    await see('ended with 0\n');
+    await ended;
+  });
+});

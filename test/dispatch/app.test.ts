@@ -1,0 +1,236 @@
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import type { ReadyApp } from '../../src/dispatch/open-app.ts';
+import { defineApp } from '../../src/index.ts';
+import { deskForEachTest } from '../support/event-desk.ts';
+import { notification, PATH } from '../support/genuine.ts';
+import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { runCli } from '../support/run-cli.ts';
+import { size } from '../support/sizes.ts';
+import { verified } from '../support/verified-notification.ts';
+
+const inspect = inspectedForEachTest();
+const APP = fileURLToPath(new URL('../support/app-with-settings.ts', import.meta.url));
+const TOKEN = 'an-admin-token-of-the-tests';
+
+/** The service with an app, as `loadApp` makes it ready. */
+function serve(app: unknown, env: Readonly<Record<string, string>> = {}) {
+  return inspect({}, env, { app: app as ReadyApp });
+}
+
+const withPages = defineApp({
+  handlers: {},
+  routes(router) {
+    router.get('/hello', (_req, res) => void res.send('hello'));
+    router.post('/change', (_req, res) => void res.send('changed'));
+    router.get('/broken', () => {
+      throw new Error('the page of our own is broken');
+    });
+    router.get('/late', async () => {
+      await setImmediate();
+      throw new Error('the page breaks later');
+    });
+  },
+});
+
+test('handlers share what start opened, and it is closed after the last of them, at a stop', async () => {
+  const told: string[] = [];
+  const app = defineApp({
+    settings: z.object({ CRM_URL: z.url() }),
+    async start({ settings, log, signal }) {
+      log.info('starting the app');
+      signal.addEventListener('abort', () => told.push('aborted'));
+      return {
+        app: { post: (what: string) => told.push(`${what} to ${settings.CRM_URL}`) },
+        close: () => void told.push('closed'),
+      };
+    },
+    handlers: {
+      async media_available(event, ctx) {
+        ctx.app.post(event.media_id);
+        ctx.signal.addEventListener('abort', () => told.push('the handler was told to stop'));
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+        await setImmediate();
+        told.push('the handler ended');
+      },
+    },
+  });
+  const { deliver, service, log } = await serve({ ...app, settings: { CRM_URL: 'https://crm.test' } });
+  expect((await deliver(notification())).status).toBe(200);
+  while (told.length === 0) await setImmediate();
+  await service.stop();
+  expect(told).toEqual([
+    'UUhbHm6C to https://crm.test',
+    'the handler was told to stop',
+    'the handler ended',
+    'aborted',
+    'closed',
+  ]);
+  expect(log.withMessage('starting the app')).toHaveLength(1);
+});
+
+test('a close that fails is logged with its place, and does not keep the rest from ending', async () => {
+  const app = defineApp({
+    start: () => ({ app: 1, close: () => Promise.reject(new Error('the pool does not drain')) }),
+    handlers: {},
+  });
+  const { service, log } = await serve(app);
+  await service.stop();
+  expect(log.withMessage('the close of the app failed')).toMatchObject([
+    { error: expect.stringMatching(/^Error: the pool does not drain\n.*app\.test\.ts/) },
+  ]);
+});
+
+test.each([
+  [
+    'throws',
+    () => Promise.reject(new Error('no database')),
+    /^the start of the app failed: Error: no database\n.*app\.test\.ts/,
+  ],
+  [
+    'returns nothing',
+    () => undefined,
+    /^the start of the app failed: TypeError: it must return \{ app, close \}/,
+  ],
+  ['throws no error', () => Promise.reject('nothing'), /^the start of the app failed: nothing$/],
+])('nothing listens, when start %s', async (_, start, message) => {
+  let listening = false;
+  const routes = () => {
+    listening = true;
+  };
+  const app = { handlers: {}, start, routes };
+  await expect(serve(app)).rejects.toMatchObject({
+    code: 'APP_FAILED',
+    message: expect.stringMatching(message),
+  });
+  expect(listening).toBe(false);
+});
+
+test('nothing listens, when routes throws, and what start opened is closed', async () => {
+  const told: string[] = [];
+  const app = defineApp({
+    start: () => ({ app: 1, close: () => void told.push('closed') }),
+    handlers: {},
+    routes() {
+      throw new Error('no such view');
+    },
+  });
+  await expect(serve(app)).rejects.toThrow('the routes of the app failed: Error: no such view');
+  expect(told).toEqual(['closed']);
+});
+
+test('pages of an app are below /app/ of the admin listener, and nowhere on the public one', async () => {
+  const { url, service } = await serve(withPages);
+  const page = await fetch(`${url}/app/hello`);
+  expect([page.status, await page.text(), page.headers.get('cache-control')]).toEqual([
+    200,
+    'hello',
+    'no-store',
+  ]);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect((await fetch(`${url}/app/none`)).status).toBe(404);
+  expect((await fetch(`${url}/hello`)).status).toBe(404);
+  for (const path of ['/app/hello', '/hello', `${PATH}/app/hello`])
+    expect((await fetch(`http://127.0.0.1:${service.port}${path}`)).status).toBe(404);
+});
+
+test('pages of an app are behind the guard of the admin listener: token, host and origin', async () => {
+  const { url, raw } = await serve(withPages, { ADMIN_TOKEN: TOKEN });
+  expect((await fetch(`${url}/app/hello`)).status).toBe(401);
+  const authorization = `Bearer ${TOKEN}`;
+  expect((await fetch(`${url}/app/hello`, { headers: { authorization } })).status).toBe(200);
+  const asked = (headers: Record<string, string>, method = 'GET') =>
+    raw(method === 'GET' ? '/app/hello' : '/app/change', { method, headers: { authorization, ...headers } });
+  expect((await asked({ host: 'evil.example' })).status).toBe(421);
+  expect((await asked({ origin: 'https://evil.example' }, 'POST')).status).toBe(403);
+  expect((await asked({}, 'POST')).status).toBe(200);
+});
+
+test.each([
+  ['/app/broken', 'the page of our own is broken'],
+  ['/app/late', 'the page breaks later'],
+])(
+  'a page that throws, %s, is answered with 500, and logged with its place in the file',
+  async (path, message) => {
+    const { url, log } = await serve(withPages);
+    const answer = await fetch(url + path);
+    expect([answer.status, await answer.text()]).toEqual([500, 'internal error; see the log\n']);
+    expect(log.withMessage('a page of the app failed')).toMatchObject([
+      { path, error: expect.stringMatching(new RegExp(`^Error: ${message}\\n.*app\\.test\\.ts`)) },
+    ]);
+  },
+);
+
+test('pages read what handlers left in ctx.state, of one resource and of all', async () => {
+  const app = defineApp({
+    handlers: {
+      media_available: (event, ctx) => ctx.state.set('seen', event.event_time),
+    },
+    routes(router, { states, state }) {
+      router.get('/all', async (_req, res) => void res.json(await Array.fromAsync(states('media', 'seen'))));
+      router.get('/one', async (_req, res) => void res.json(await state('media:second')));
+    },
+  });
+  const { url, deliver, settled } = await serve(app);
+  const ids = Array.from(
+    { length: size({ small: 5, full: 250 }) },
+    (_, number) => `media-${String(number).padStart(3, '0')}`,
+  );
+  for (const media_id of [...ids, 'second']) await deliver(notification({ media_id }));
+  await settled();
+  const value = notification().event_time;
+  expect(await (await fetch(`${url}/app/all`)).json()).toEqual(
+    [...ids, 'second'].map((id) => ({ resource: `media:${id}`, value })),
+  );
+  expect(await (await fetch(`${url}/app/one`)).json()).toEqual({ seen: value });
+});
+
+test.each(['serve', 'dev', 'handlers try --kind media_created --media 1'])(
+  'hookkit %s names every setting of the app that is missing or wrong, shows none, and ends with 2',
+  async (command) => {
+    const env = {
+      HANDLERS: APP,
+      CRM_TOKEN: 'not-long',
+    };
+    const { code, stderr } = await runCli(command.split(' '), { env });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^hookkit: the environment.* has 2 mistakes:\n {2}CRM_URL: is not set\n {2}CRM_TOKEN: the given value \(not shown\) is not valid: .*\n$/,
+      ),
+    });
+    expect(stderr).not.toContain('not-long');
+  },
+);
+
+describe('commands that run handlers', () => {
+  const desk = deskForEachTest();
+  const env = {
+    HANDLERS: APP,
+    CRM_URL: 'https://crm.test',
+    CRM_TOKEN: 'a token that is long enough',
+    CRM_PAGE_SIZE: '7',
+    LOG_LEVEL: 'info',
+  };
+
+  test('start the app, and end with it, when an event is tried and when events are replayed', async () => {
+    const tried = await runCli(['handlers', 'try', '--kind', 'media_created', '--media', 'UUhbHm6C'], {
+      env,
+    });
+    expect(tried).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled/m) });
+    expect(tried.stderr).toContain('"size":7');
+    expect(tried.stderr).toContain('the CRM is closed');
+    const store = await desk().store();
+    await store.record(verified({ event: 'media_created' }));
+    const replayed = await desk().events(['replay', '--all', '--run'], { env });
+    expect(replayed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled +1$/m) });
+    expect(replayed.stderr).toContain('"size":7');
+    expect(replayed.stderr).toContain('the CRM is closed');
+    const none = await desk().events(['replay', '--kind', 'media_deleted', '--run', '--allow-empty'], {
+      env,
+    });
+    expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('the CRM is closed') });
+  });
+});
