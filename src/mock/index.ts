@@ -1,3 +1,4 @@
+export { VirtualClock } from '../base/virtual-clock.ts';
 export { controlCatalogue } from './control-routes.ts';
 export type { FaultName, Faults, FaultsChange } from './deliveries/delivery-faults.ts';
 export { faultNames } from './deliveries/delivery-faults.ts';

@@ -112,6 +112,31 @@ withPackages(
   },
 );
 
+withPackages(
+  'the doors have types, so that a misspelt kind or member is an error, when the app is compiled',
+  async () => {
+    const wrong = join(app, 'src/wrong.ts');
+    const lines = [
+      "import { defineHandlers } from 'webhook-receiver-kit';",
+      "import { MockProvider } from 'webhook-receiver-kit/mock';",
+      "import { StatusesClient } from 'webhook-receiver-kit/provider';",
+      "import { testReceiver } from 'webhook-receiver-kit/testing';",
+      'export const misspelt = defineHandlers({ media_avaliable() {} });',
+      'export const unknown = defineHandlers({ media_available: (event) => void event.thumbnail_id });',
+      "export const mock = MockProvider.start({ port: 'any' });",
+      'export const statuses = new StatusesClient(1);',
+      'export const kit = testReceiver({ handlers: 1 });',
+    ];
+    writeFileSync(wrong, lines.join('\n'));
+    const { stdout } = await runIn(app, 'npx tsc --pretty false');
+    rmSync(wrong);
+    const places = [...stdout.matchAll(/^src\/wrong\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
+      Number(line),
+    );
+    expect(places).toEqual([5, 6, 7, 8, 9]);
+  },
+);
+
 /** What a module of the app prints, run by the Node that the app has. */
 async function printedBy(code: string): Promise<string> {
   writeFileSync(join(app, 'script.mjs'), code);
@@ -138,7 +163,7 @@ withPackages(
     expect(names).toEqual([
       expect.arrayContaining(['combineHandlers', 'defineHandlers', 'kindNames', 'retry', 'skip']),
       expect.arrayContaining(['everyCrash', 'matrix', 'testReceiver']),
-      expect.arrayContaining(['MockProvider']),
+      expect.arrayContaining(['MockProvider', 'VirtualClock']),
       expect.arrayContaining(['StatusesClient', 'WebhooksClient']),
     ]);
     expect(deep).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
@@ -189,6 +214,8 @@ withPackages(
     expect(missing.stderr).toMatch(
       /there are no handlers in \S+app: it has neither .*npx hookkit init writes a receiver\n/,
     );
+    const other = await runIn(app, 'npx hookkit handlers', { HANDLERS: 'src/none.ts' });
+    expect(other.stderr).toMatch(/there is no \S+\/app\/src\/none\.ts, which HANDLERS names\. /);
     writeFileSync(handlers, before);
   },
 );
