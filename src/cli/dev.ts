@@ -11,11 +11,11 @@ import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
+import { stopInOrder } from '../stopping.ts';
 import { type Key, takeKeys } from './dev/keys.ts';
 import { replayLast } from './dev/replay-last.ts';
 import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
-import { stopInOrder } from './stop-in-order.ts';
 import { terminal } from './terminal.ts';
 
 const SITE = 'devSite1';

@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../config.ts';
 import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
-import { stopInOrder } from './stop-in-order.ts';
+import { stopInOrder } from '../stopping.ts';
 
 /** The time for the rest of a stop, after the grace time of the handlers: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;

@@ -1,3 +1,4 @@
+import { isKind } from '../notification/kinds.ts';
 import type { EventStore, StoredEvent } from '../store/event-store.ts';
 
 /** How the handler of a kind fared with the events that were received within the last hour. */
@@ -17,7 +18,7 @@ export const MOST_EVENTS = 2000;
 const PAGE = 500;
 const FAILED: readonly string[] = ['failed', 'error', 'timeout', 'lost'];
 
-/** @returns the figures of each kind that has some, and whether the hour had more events than were looked at */
+/** @returns the figures of each kind that has some, all that are not in the list together as `unknown`; and whether the hour had more events than were looked at */
 export async function lastHourOf(
   store: Pick<EventStore, 'events' | 'attempts' | 'clock'>,
 ): Promise<{ readonly kinds: ReadonlyMap<string, LastHour>; readonly isCut: boolean }> {
@@ -27,8 +28,9 @@ export async function lastHourOf(
   for (let seen = 0; seen < MOST_EVENTS; seen += PAGE) {
     const page = await store.events({}, { before, limit: PAGE });
     for (const event of page.filter(({ receivedAt }) => receivedAt >= since)) {
-      const sum = kinds.get(event.kind) ?? NONE;
-      kinds.set(event.kind, {
+      const kind = isKind(event.kind) ? event.kind : 'unknown';
+      const sum = kinds.get(kind) ?? NONE;
+      kinds.set(kind, {
         handled: sum.handled + Number(event.status === 'handled'),
         skipped: sum.skipped + Number(event.status === 'skipped'),
         failed_attempts: sum.failed_attempts + (await failedAttemptsOf(store, event)),

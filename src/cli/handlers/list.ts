@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../../config.ts';
 import { type LastHour, lastHourOf, MOST_EVENTS, NONE } from '../../dispatch/last-hour.ts';
 import { loadDefinition } from '../../dispatch/load-handlers.ts';
 import { locateHandlers } from '../../dispatch/locate-handlers.ts';
-import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
+import { KINDS, kindNames } from '../../notification/kinds.ts';
 import { assertPresentVersion } from '../../store/check-files.ts';
 import { hasDatabase } from '../events/open-database.ts';
 import { line, printJson, say, write } from '../print.ts';
@@ -65,19 +65,9 @@ async function figuresOf(config: Config): Promise<ReadonlyMap<string, LastHour> 
     if (url.startsWith('sqlite:')) assertPresentVersion(url.slice('sqlite:'.length));
     const { kinds, isCut } = await withStore(config, lastHourOf);
     if (isCut) say(`the figures are those of the newest ${MOST_EVENTS} events of the last hour`);
-    const unknown = [...kinds].filter(([kind]) => !isKind(kind)).map(([, figures]) => figures);
-    return new Map([...kinds, ['unknown', unknown.reduce(sum, NONE)]]);
+    return kinds;
   } catch (error) {
     say(`without the figures of the last hour: ${line(messageOf(error))}`);
     return undefined;
   }
-}
-
-function sum(a: LastHour, b: LastHour): LastHour {
-  return {
-    handled: a.handled + b.handled,
-    skipped: a.skipped + b.skipped,
-    failed_attempts: a.failed_attempts + b.failed_attempts,
-    dead: a.dead + b.dead,
-  };
 }

@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace';
-import { messageOf } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import { type ProcessGuard, UNCAUGHT } from '../dispatch/process-guard.ts';
+import { messageOf } from './base/errors.ts';
+import type { Log } from './base/log.ts';
+import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
 
 export interface StopOptions {
   readonly output: Pick<Log, 'log' | 'flush'>;
