@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, isWatched, loadConfig } from '../config.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
-import { type CreatedWebhook, MockProvider } from '../mock/index.ts';
+import { type CreatedWebhook, MockProvider, smallLife } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
@@ -31,7 +32,26 @@ export function devCommand(): Command {
       'Develop handlers: serve, with a mock provider that sends to this receiver. The command listens on loopback only, ' +
         'whatever HOST and ADMIN_HOST say, and uses DEV_DATABASE_URL instead of DATABASE_URL.',
     )
-    .action(() => dev(devConfig()));
+    .option(
+      '--tick',
+      'let the mock live: every few seconds something is uploaded, changed, deleted or goes live',
+    )
+    .option('--seed <number>', 'with --tick: have the same things happen in the same order', seedOf)
+    .action((flags: Flags) => {
+      if (flags.seed !== undefined && !flags.tick)
+        throw new KitError('INPUT_INVALID', '--seed goes with --tick');
+      return dev(devConfig(), flags);
+    });
+}
+
+interface Flags {
+  readonly tick?: true;
+  readonly seed?: number;
+}
+
+function seedOf(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
 }
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
@@ -44,7 +64,7 @@ function devConfig(): Config {
   };
 }
 
-async function dev(config: Config): Promise<void> {
+async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   const output = openLog(config);
   const { log } = output;
   showErrorsLeftBehind();
@@ -71,6 +91,7 @@ async function dev(config: Config): Promise<void> {
     await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
   });
   ends.defer(() => mock.close());
+  if (tick) ends.defer(smallLife({ mock, site: SITE, clock: systemClock, seed }));
   ends.defer(takeKeys(keysOf(service)));
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, isWatched: isWatched(), stop: () => ends.disposeAsync() });

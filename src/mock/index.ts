@@ -16,5 +16,6 @@ export type {
   ThumbnailInput,
   TrackInput,
 } from './simulation/simulation-inputs.ts';
+export { smallLife } from './small-life.ts';
 export { defaultTokens } from './statuses/index.ts';
 export type { CreatedWebhook, Metadata, MetadataInput, Webhook } from './webhooks/webhook-registry.ts';

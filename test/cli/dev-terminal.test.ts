@@ -32,18 +32,22 @@ describeWith('script', 'npm run dev on a terminal', () => {
     );
   /** Waits as long as the test has time for a text, after what was seen before. */
   async function see(text: string): Promise<void> {
-    while (!output.includes(text)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!output.includes(text)) {
+      if (running?.exitCode !== null || running.signalCode !== null)
+        throw new Error(`it ended without "${text}":\n${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     output = output.slice(output.indexOf(text) + text.length);
   }
 
   /** Starts it with a pseudo-terminal, whose settings it prints at the end. */
-  async function start(): Promise<{
+  async function start(options = ''): Promise<{
     type(text: string): void;
     upload(): Promise<unknown>;
     ended: Promise<unknown>;
   }> {
     const port = await freePort();
-    const command = `trap : INT; '${process.execPath}' --watch bin/hookkit.js dev; echo ended with $?; stty -a`;
+    const command = `trap : INT; '${process.execPath}' --watch bin/hookkit.js dev ${options}; echo ended with $?; stty -a`;
     const child = spawn('script', ['-qefc', command, '/dev/null'], {
       cwd: copy,
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -89,12 +93,12 @@ describeWith('script', 'npm run dev on a terminal', () => {
     expect(output).toMatch(/^isig icanon .* echo /m);
   });
 
-  test('ends with the process that watches it, when q is typed', async () => {
-    save();
-    const { type, ended } = await start();
+  test('has something to handle by itself, when asked to tick, and ends with what watches it, when q is typed', async () => {
+    save("    console.error('there is', event.media_id);");
+    const { type, ended } = await start('--tick');
     await see('Type r and Enter');
-    type('r\nq\n');
-    await see('no event has ended yet');
+    await see('there is ');
+    type('q\n');
     await see('"stopped"');
     await see('ended with 0\n');
     await ended;
