@@ -45,14 +45,22 @@ export interface Observer {
   committed(ms: number): void;
 }
 
+/** Pages of the user's own. */
+export interface AppPages {
+  /** to be mounted at `/app` */
+  readonly handler: RequestHandler;
+  /** the paths below `/app` that answer GET, as far as they are known: without those of mounted routers */
+  readonly paths: readonly string[];
+}
+
 /** The parts of the service that an admin listener works with. */
 export interface AdminNeeds {
   readonly store: EventStore;
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** the pages of the app, to be mounted at `/app` */
-  readonly router?: RequestHandler | undefined;
+  /** the pages of the app */
+  readonly pages?: AppPages | undefined;
   /** there may be something to handle */
   wake(): void;
 }

@@ -6,7 +6,7 @@ import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
-import { openApp, type ReadyApp, routerOf } from './dispatch/open-app.ts';
+import { openApp, pagesOf, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
@@ -38,6 +38,8 @@ export interface Service {
   readonly dispatcher: Dispatcher;
   /** where the admin listener is, if there is one */
   readonly adminUrl?: string | undefined;
+  /** the paths of the app's pages, below the admin listener's `/app` */
+  readonly pages: readonly string[];
   /** Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store. */
   stop(): Promise<void>;
 }
@@ -61,7 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const opened = await openApp(app, { log, clock });
     ends.defer(() => opened.close()); // after the last handler
-    const router = await routerOf(app, { opened, store, log });
+    const pages = await pagesOf(app, { opened, store, log, clock });
 
     const dispatcher = configuredDispatcher(config, {
       store,
@@ -104,7 +106,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       config,
       clock,
       log,
-      router,
+      pages,
       wake: () => dispatcher.wake(),
     });
     ends.defer(() => inspector?.stop());
@@ -113,6 +115,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       store,
       dispatcher,
       adminUrl: inspector?.url,
+      pages: pages?.paths ?? [],
       stop: () => ends.disposeAsync(),
     };
   } catch (error) {

@@ -51,16 +51,40 @@ export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyAp
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
 export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<LoadedApp> {
   const file = handlersFile(config);
-  let module: { readonly app?: unknown; readonly handlers?: unknown };
+  let module: Exported;
   try {
     module = await loading(() => import(pathToFileURL(file).href));
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   }
   const app = module.app ?? { handlers: module.handlers };
-  const wrong = mistakeInApp(app) ?? mistakeIn((app as LoadedApp).handlers, module.app !== undefined);
+  const wrong =
+    mistakeInExports(module) ??
+    mistakeInApp(app) ??
+    mistakeIn((app as LoadedApp).handlers, module.app !== undefined);
   if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
+}
+
+interface Exported {
+  readonly app?: unknown;
+  readonly handlers?: unknown;
+  readonly default?: unknown;
+}
+
+/** What is wrong with the names that a module exports: one of two would silently not count. */
+function mistakeInExports({ app, handlers, default: other }: Exported): string | undefined {
+  if (app !== undefined && handlers !== undefined)
+    return 'exports both `app` and `handlers`: put the handlers into the app';
+  if (app === undefined && hasHandlers(handlers))
+    return 'exports an app as `handlers`: write export const app = defineApp({ ... })';
+  if (app === undefined && handlers === undefined && other !== undefined)
+    return 'has a default export only: name it, export const handlers or export const app';
+  return undefined;
+}
+
+function hasHandlers(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'handlers' in value;
 }
 
 const MEMBERS = ['settings', 'start', 'handlers', 'routes'];

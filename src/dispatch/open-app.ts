@@ -1,8 +1,9 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { textOf } from '../base/thrown.ts';
+import { shown, textOf } from '../base/thrown.ts';
+import type { AppPages } from '../observer.ts';
 import { stateJson } from '../store/event-json.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import type { DefinedApp, RoutesContext, StartContext, StateOf } from './app.ts';
@@ -24,7 +25,7 @@ export interface OpenApp {
   close(): Promise<void>;
 }
 
-/** A start that takes longer is told of: nothing listens meanwhile. */
+/** A start, or routes, that take longer are told of: nothing listens meanwhile. */
 const SLOW_MS = 10_000;
 
 /**
@@ -38,15 +39,12 @@ export async function openApp(
   if (!start) return { value: undefined, async close() {} };
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
-  const isSlow = clock.after(SLOW_MS, () =>
-    log.warn('the start of the app has not ended yet, so nothing listens'),
-  );
-  const { app: value, close } = await failing('start', async () => {
+  const { app: value, close } = await failing('start', { log, clock }, async () => {
     const started: unknown = await start(ctx as StartContext<never>);
     if (typeof started !== 'object' || started === null || !('app' in started))
       throw new TypeError('it must return { app, close }: what handlers share, and what closes it');
     return started as { readonly app: unknown; readonly close?: unknown };
-  }).finally(isSlow);
+  });
   return {
     value,
     async close() {
@@ -61,23 +59,24 @@ export async function openApp(
   };
 }
 
-interface RouterNeeds {
+interface PagesNeeds {
   readonly opened: OpenApp;
   readonly store: Pick<EventStore, 'state' | 'states'>;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /**
- * The pages of an app, to be mounted at `/app`; undefined if it has none.
+ * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
  * @throws KitError APP_FAILED with what its `routes` threw, and where
  */
-export async function routerOf(
+export async function pagesOf(
   { routes, settings = {} }: ReadyApp,
-  { opened, store, log }: RouterNeeds,
-): Promise<RequestHandler | undefined> {
+  { opened, store, log, clock }: PagesNeeds,
+): Promise<AppPages | undefined> {
   if (!routes) return undefined;
-  const { Router } = await import('express');
-  const router = Router();
+  const { default: express } = await import('express');
+  const router = express.Router();
   const ctx: RoutesContext = {
     app: opened.value,
     settings,
@@ -85,16 +84,26 @@ export async function routerOf(
     states: (of, name) => statesOf(store, of, name),
     state: async (resource) => stateJson(await store.state(resource)),
   };
-  await failing('routes', async () => routes(router, ctx as RoutesContext<never, never>));
-  router.use(refuseFailed(log));
-  return router;
+  await failing('routes', { log, clock }, async () => routes(router, ctx as RoutesContext<never, never>));
+  const paths = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
+  const handler = express.Router();
+  handler.use(express.urlencoded({ extended: false, limit: BODY }), express.json({ limit: BODY }));
+  handler.use(router, refuseFailed(log));
+  return { handler, paths };
+}
+
+const BODY = '16kb';
+
+function answersGet({ stack }: { readonly stack: readonly { readonly method: string }[] }): boolean {
+  return stack.some(({ method }) => method === 'get');
 }
 
 /** Logs what a page threw, with its place in the app's files. What was wrong with a request is left to the listener. */
 function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, next) => {
-    if (res.headersSent || (error?.status >= 400 && error.status < 500)) return next(error);
+    if (error?.status >= 400 && error.status < 500) return next(error);
     log.error({ error: textOf(error), path: req.baseUrl + req.path }, 'a page of the app failed');
+    if (res.headersSent) return void res.destroy(); // its reader must not take it for whole
     res.status(500).type('text').send('internal error; see the log\n');
   };
 }
@@ -105,6 +114,8 @@ async function* statesOf<T>(
   of: 'channel' | 'media',
   name: string,
 ): AsyncGenerator<StateOf<T>> {
+  if (of !== 'media' && of !== 'channel')
+    throw new TypeError(`states('media', name) or states('channel', name), not ${shown(of)}`);
   let after: StatePlace | undefined;
   do {
     const { values, next } = await store.states({ of, name, after });
@@ -114,8 +125,19 @@ async function* statesOf<T>(
 }
 
 /** Errors that it leaves behind, in timers and promises, are then known to be of the app. */
-function failing<T>(what: 'start' | 'routes', work: () => Promise<T>): Promise<T> {
-  return loading(work).catch((cause) => {
+async function failing<T>(
+  what: 'start' | 'routes',
+  { log, clock }: Pick<PagesNeeds, 'log' | 'clock'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const told = clock.after(SLOW_MS, () =>
+    log.warn({ waiting_for: what }, 'the app has not started yet, so nothing listens'),
+  );
+  try {
+    return await loading(work);
+  } catch (cause) {
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
-  });
+  } finally {
+    told();
+  }
 }

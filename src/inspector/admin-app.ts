@@ -1,5 +1,5 @@
-import express, { type Express, type RequestHandler } from 'express';
-import helmet from 'helmet';
+import express, { type Express } from 'express';
+import { pagePolicy } from '../base/page-policy.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/lookups.ts';
 import { assets } from './assets.ts';
@@ -13,12 +13,12 @@ import { renderer } from './pages/render.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
-  const { config, clock, log, store, watch, router } = inspected;
+  const { config, clock, log, store, watch, pages } = inspected;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
   app.set('trust proxy', config.ADMIN_TRUST_PROXY);
-  app.use(policy);
+  app.use(pagePolicy);
   app.use(guardHost({ adminHost: config.ADMIN_HOST, names: config.ADMIN_NAMES ?? [] }), guardOrigin);
   app.use('/assets', assets());
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined });
@@ -41,30 +41,9 @@ export function adminApp(inspected: Inspected): Express {
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));
-  if (router) app.use('/app', router);
+  if (pages) app.use('/app', pages.handler);
   app.use(pagesRouter(inspected, render));
   app.use((req, res) => refuse(req, res, 404, 'there is nothing here'));
   app.use(refuseFailed(log));
   return app;
 }
-
-/** Pages load only from this listener, run nothing inline, and cannot be framed. */
-const policy: RequestHandler = helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      defaultSrc: ["'none'"],
-      scriptSrc: ["'self'"],
-      styleSrc: ["'self'"],
-      imgSrc: ["'self'", 'data:'], // Pico's icons are data URLs
-      connectSrc: ["'self'"],
-      formAction: ["'self'"],
-      baseUri: ["'none'"],
-      frameAncestors: ["'none'"],
-    },
-  },
-  // With no-referrer, browsers send `Origin: null` with the forms of our own pages.
-  referrerPolicy: { policy: 'same-origin' },
-  // The proxy in front decides whether https is used, and demands it.
-  strictTransportSecurity: false,
-});

@@ -1,13 +1,14 @@
 import { writeSync } from 'node:fs';
-import express from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
+import { pagePolicy } from '../base/page-policy.ts';
 import type { Config } from '../config.ts';
 import { configuredDispatcher } from '../dispatch/configured.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Handlers } from '../dispatch/handler.ts';
-import { type OpenApp, openApp, type ReadyApp, routerOf } from '../dispatch/open-app.ts';
+import { type OpenApp, openApp, pagesOf, type ReadyApp } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { configuredReceiver } from '../receiver/configured.ts';
 import { Keyring } from '../receiver/keyring.ts';
@@ -38,6 +39,17 @@ function sayWhoEnded(): void {
   process.exitCode = 1;
   // There is no other way to say it at the end of a process.
   writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
+}
+
+/** Has the pages of an app as the admin listener has them, for somebody who is signed in. */
+function adminLike(pages: RequestHandler): Express {
+  const app = express().disable('x-powered-by').use(pagePolicy);
+  app.use((_req, res, next) => {
+    res.set('Cache-Control', 'no-store');
+    next();
+  });
+  app.use('/app', pages);
+  return app.use((_req, res) => void res.status(404).type('text').send('there is nothing here\n'));
 }
 
 /** Never resolves: what a dead process waits for. */
@@ -86,8 +98,8 @@ export class Life {
     this.#keyring = keyring;
     await keyring.start();
     this.#app = await openApp(app, { log, clock });
-    const router = await routerOf(app, { opened: this.#app, store, log });
-    if (router) this.#pages = new LocalServer(express().use('/app', router));
+    const pages = await pagesOf(app, { opened: this.#app, store, log, clock });
+    if (pages) this.#pages = new LocalServer(adminLike(pages.handler));
     const dispatcher = configuredDispatcher(config, {
       store,
       handlers: this.#handlers(),
@@ -131,8 +143,8 @@ export class Life {
   }
 
   /** Asks for a page of the app. @returns undefined if it has none, or is over before it answers */
-  async page(path: string): Promise<LocalAnswer | undefined> {
-    return this.#requestTo(this.#pages, { method: 'GET', path, headers: {} });
+  async page(request: LocalRequest): Promise<LocalAnswer | undefined> {
+    return this.#requestTo(this.#pages, request);
   }
 
   async #requestTo(server: LocalServer | undefined, request: LocalRequest): Promise<LocalAnswer | undefined> {

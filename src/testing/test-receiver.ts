@@ -22,7 +22,7 @@ import type { CrashPoint } from './crash-points.ts';
 import { appOf, checkOptions, configOf, type KitOptions } from './kit-options.ts';
 import { KitTime } from './kit-time.ts';
 import { around, Life } from './life.ts';
-import { type LocalAnswer, LocalServer } from './local-server.ts';
+import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
@@ -289,12 +289,22 @@ export class TestReceiver {
 
   /**
    * Asks for a page of the app, as somebody does who is signed in at the admin listener.
-   * @param path such as `/app/board` @throws Error if the app has no routes, or the receiver has crashed
+   * @param path such as `/app/board`
+   * @param request its method, headers and body; a GET without them
+   * @throws Error if the app has no routes, if the receiver has crashed, or if the page does not answer within `patienceMs`
    */
-  async page(path: string): Promise<LocalAnswer> {
+  async page(
+    path: string,
+    { method = 'GET', headers = {}, body }: Partial<Omit<LocalRequest, 'path'>> = {},
+  ): Promise<LocalAnswer> {
     this.#checkGoing();
-    const answer = await (await this.#life)?.page(path);
-    if (answer) return answer;
+    if (!path.startsWith('/app')) throw new TypeError(`pages of the app begin with /app, not as ${path}`);
+    const life = await this.#life;
+    const asked = life?.page({ method, path, headers, body }).then((answer) => ({ answer }));
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    const answered = await within(patienceMs, asked);
+    if (answered === 'late') throw new Error(`${method} ${path} has not answered in ${patienceMs} ms`);
+    if (answered?.answer) return answered.answer;
     throw new Error(
       (await this.#isCrashed())
         ? 'the receiver has crashed: restart() starts it again'
@@ -560,13 +570,7 @@ export class TestReceiver {
 
   /** Whether a handler ended within so many milliseconds of real time. */
   async #endedWithin(ms: number): Promise<boolean> {
-    let cancel = () => {};
-    const over = new Promise<false>((resolve) => {
-      cancel = systemClock.after(ms, () => resolve(false));
-    });
-    const ended = await Promise.race([this.#current?.handlerEnded.then(() => true as const), over]);
-    cancel();
-    return ended === true;
+    return (await within(ms, this.#current?.handlerEnded)) !== 'late';
   }
 
   /** When the next event falls due, or the lease of one whose process died runs out. */
@@ -582,6 +586,15 @@ export class TestReceiver {
     if (running.size > 0 && !this.#isAtWork) times.push(this.now() + this.#config.LEASE_MS / 4);
     return times.length > 0 ? Math.min(...times) : undefined;
   }
+}
+
+/** What a promise gives, if it does within so many milliseconds of real time. */
+async function within<T>(ms: number, work: Promise<T> | undefined): Promise<T | undefined | 'late'> {
+  let cancel = () => {};
+  const late = new Promise<'late'>((resolve) => {
+    cancel = systemClock.after(ms, () => resolve('late'));
+  });
+  return Promise.race([work, late]).finally(cancel);
 }
 
 function shown(event: StoredEvent): KitEvent {
