@@ -15,7 +15,7 @@ import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { type Key, takeKeys } from './dev/keys.ts';
 import { replayLast } from './dev/replay-last.ts';
-import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
+import { showErrorsLeftBehind, showing } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { terminal } from './terminal.ts';
 
@@ -70,7 +70,7 @@ async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   showErrorsLeftBehind();
   const guard = guardProcess(log);
   const loaded = await loadApp(config);
-  const app = { ...loaded, handlers: showingErrors(loaded.handlers) };
+  const app = showing(loaded);
   const mock = await MockProvider.start({ port: config.MOCK_PORT });
   const service = await start({
     config,
@@ -142,15 +142,24 @@ function introduction({ mock, service, webhook, config, app }: Running): string 
   const url = config.DATABASE_URL;
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
-mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}
+mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}; it begins anew at each restart
 database  ${resolve(url.replace(/^sqlite:/, ''))}, for other commands DATABASE_URL=${url}
 handlers  ${handlersFile(config)}
-          ${kindsOf(app.handlers)}${app.routes ? `\npages     ${service.adminUrl}/app/ is before the paths of your routes` : ''}
+          ${kindsOf(app.handlers)}
+${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}
+${exampleFor(app.handlers)}
 
-Upload a media and watch your handlers:
-
-  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
+  curl -X POST ${mock.url}/_mock/${hasMedia(app.handlers) ? 'media' : 'channels'} -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
 `;
+}
+
+const hasMedia = (handlers: Handlers) =>
+  kindNames.some((kind) => !kind.startsWith('channel_') && handlers[kind]);
+
+function exampleFor(handlers: Handlers): string {
+  return hasMedia(handlers)
+    ? 'Upload a media and watch your handlers:'
+    : 'Make a live channel; POST .../_mock/channels/ID/active puts it on air, and /idle off:';
 }
 
 /** The kinds that have a handler and those that have none, the shorter list of both. */

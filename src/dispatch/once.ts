@@ -15,6 +15,10 @@ export interface OnceOptions {
 /** `ctx.once` for one run of a handler, and a wait for what it still stores. */
 export interface Once {
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
+  /** The steps that have begun and not ended. */
+  open(): readonly string[];
+  /** Resolves when the steps that are open now have ended, well or not. */
+  ended(): Promise<void>;
   /** Resolves when the results of all steps that have run are stored or refused. */
   saved(): Promise<void>;
 }
@@ -50,6 +54,10 @@ export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
       underWay.set(step, asked);
       const { result } = await asked;
       return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
+    },
+    open: () => [...underWay.keys()],
+    async ended() {
+      await Promise.allSettled(underWay.values());
     },
     async saved() {
       while (saving.size > 0) await Promise.allSettled(saving);

@@ -40,23 +40,40 @@ export async function openApp(
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
   const { app: value, close } = await failing('start', { log, clock }, async () => {
-    const started: unknown = await start(ctx as StartContext<never>);
-    if (typeof started !== 'object' || started === null || !('app' in started))
-      throw new TypeError('it must return { app, close }: what handlers share, and what closes it');
-    return started as { readonly app: unknown; readonly close?: unknown };
+    return checkStarted(await start(ctx as StartContext<never>));
   });
   return {
     value,
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
-      if (typeof close !== 'function') return;
+      if (!close) return;
       try {
-        await loading(() => close());
+        await loading(close);
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');
       }
     },
   };
+}
+
+/** @throws KitError without a stack: the mistake is in what `start` returns, and nowhere in ours */
+function checkStarted(started: unknown): {
+  readonly app: unknown;
+  readonly close?: (() => unknown) | undefined;
+} {
+  const isObject = typeof started === 'object' && started !== null;
+  if (!isObject || !('app' in started))
+    throw refused(
+      `it returned ${shown(started)}, and must return { app, close }: what handlers share, and what closes it`,
+    );
+  const { app, close } = started as { readonly app: unknown; readonly close?: unknown };
+  if (close !== undefined && typeof close !== 'function')
+    throw refused(`the close that it returned is ${shown(close)}, and must be a function`);
+  return { app, close: close as (() => unknown) | undefined };
+}
+
+function refused(message: string): KitError {
+  return new KitError('APP_FAILED', `the start of the app failed: ${message}`);
 }
 
 interface PagesNeeds {
@@ -85,11 +102,27 @@ export async function pagesOf(
     state: async (resource) => stateJson(await store.state(resource)),
   };
   await failing('routes', { log, clock }, async () => routes(router, ctx as RoutesContext<never, never>));
-  const paths = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
+  const known = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
+  const paths = known.filter((path) => typeof path === 'string');
   const handler = express.Router();
   handler.use(express.urlencoded({ extended: false, limit: BODY }), express.json({ limit: BODY }));
   handler.use(router, refuseFailed(log));
+  handler.get('/', (_req, res) => void res.type('html').send(indexOf(paths)));
   return { handler, paths };
+}
+
+/** A list of the pages, where the app has none of its own there. */
+function indexOf(paths: readonly string[]): string {
+  const items = paths.map((path) => {
+    const shown = `/app${path}`.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+    return `<li>${/[:*{]/.test(path) ? shown : `<a href="${shown}">${shown}</a>`}</li>`;
+  });
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Pages of the app</title></head>
+<body><h1>Pages of the app</h1><ul>${items.join('')}</ul><p><a href="/">hookkit</a></p></body>
+</html>
+`;
 }
 
 const BODY = '16kb';
@@ -136,6 +169,7 @@ async function failing<T>(
   try {
     return await loading(work);
   } catch (cause) {
+    if (cause instanceof KitError && cause.code === 'APP_FAILED') throw cause;
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
   } finally {
     told();

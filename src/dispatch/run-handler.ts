@@ -63,7 +63,9 @@ export async function runHandler(
   }
   const memory = memoryOf(event, options);
   const ctx = contextOf(event, abort.signal, options, memory);
-  const run = atWorkOn(event, () => settle(async () => handler(payload.notification, ctx)));
+  const run = atWorkOn(event, async () =>
+    memory.awaited(await settle(async () => handler(payload.notification, ctx))),
+  );
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
@@ -76,6 +78,11 @@ interface Memory {
   readonly once: Once['once'];
   readonly state: ResourceState;
   /**
+   * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
+   * it waits for the step, so that the next attempt finds its result, and the run has failed.
+   */
+  awaited(run: Run): Run | Promise<Run>;
+  /**
    * Ends the run: from now on it stores nothing. Waits for results of steps that have run, even while the store is locked:
    * otherwise the next attempt would run those steps again.
    * @returns the run with what it changed of the state; another end, if no attempt may follow, whatever the handler returned
@@ -87,7 +94,7 @@ function memoryOf({ id, resource, state: before }: Assignment, options: RunOptio
   const { store, clock, log, isStopping = () => false } = options;
   let isOver = false;
   let unstorable: string | undefined;
-  const { once, saved } = onceOf({
+  const { once, open, ended, saved } = onceOf({
     store,
     patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping }),
     onUnstorable(reason) {
@@ -98,6 +105,13 @@ function memoryOf({ id, resource, state: before }: Assignment, options: RunOptio
   return {
     once,
     state,
+    awaited(run) {
+      const names = run.type === 'error' ? [] : open();
+      if (names.length === 0) return run;
+      const steps = names.map((name) => `"${name}"`).join(', ');
+      const reason = `the handler returned while ${steps} of ctx.once still ran: await each ctx.once`;
+      return ended().then(() => ({ type: 'error', reason }));
+    },
     async end(run) {
       const changes = end();
       await saved();

@@ -21,7 +21,7 @@ export function adminApp(inspected: Inspected): Express {
   app.use(pagePolicy);
   app.use(guardHost({ adminHost: config.ADMIN_HOST, names: config.ADMIN_NAMES ?? [] }), guardOrigin);
   app.use('/assets', assets());
-  const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined });
+  const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN);
     const guesses = new Guesses({ clock, log, count: (result) => watch.metrics.guessed(result) });

@@ -10,7 +10,8 @@ import {
 
 // What is on air now, as a page and as JSON below /app/ of the admin listener. Notifications come late, more than once and in any
 // order, and a handler that failed runs again after a newer event: so each channel keeps when its state last changed, and what
-// happened before that changes nothing. ctx.state and the end of the event are one commit, and the pages read nothing else.
+// happened before that changes nothing. ctx.state and the end of the event are one commit, and the pages read nothing else. The
+// provider sends a change of state only, in whole seconds: of two in one second the board shows the one that is handled last.
 
 export interface LiveBoardOptions {
   /** where it is mounted: `/board` becomes `/app/board`, with `/app/board.json` beside it; `/board` without it */
@@ -41,6 +42,7 @@ export function liveBoard({ path = '/board' }: LiveBoardOptions = {}): {
   readonly handlers: Required<Pick<Handlers, 'channel_active' | 'channel_idle'>>;
   routes(router: Router, ctx: Pick<RoutesContext, 'states'>): void;
 } {
+  if (!/^(\/[\w-]+)+$/.test(path)) throw new TypeError(`liveBoard: ${path} is no path such as /board`);
   return {
     handlers: {
       channel_active: (event, ctx) => keep(event, 'active', ctx),

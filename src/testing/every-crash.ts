@@ -97,6 +97,8 @@ export interface Failed {
   /** what it said, and how the events have ended that are not handled */
   readonly message: string;
   readonly cause: unknown;
+  /** the names of the options of the receiver */
+  readonly given?: readonly string[];
 }
 
 /**
@@ -111,8 +113,10 @@ export async function play<W>(
   then: (kit: TestReceiver) => Promise<void> = async () => {},
 ): Promise<Failed | undefined> {
   const started: TestReceiver[] = [];
+  let given: readonly string[] = [];
   try {
     const world = await scenario(async (options) => {
+      given = Object.keys(options);
       const kit = await TestReceiver.start(options, plan);
       started.push(kit);
       return kit;
@@ -125,7 +129,7 @@ export async function play<W>(
       await check(kit, world);
       return undefined;
     } catch (cause) {
-      return { message: [messageOf(cause), ...(await endsOf(kit))].join('\n'), cause };
+      return { message: [messageOf(cause), ...(await endsOf(kit))].join('\n'), cause, given };
     }
   } finally {
     for (const kit of started) await kit.stop();

@@ -171,7 +171,11 @@ function randomHistory(fc: Library, count: number): Arbitrary<History> {
     });
 }
 
-function broken(history: History, timed: readonly Happening[], { message, cause }: Failed): Error {
+function broken(
+  history: History,
+  timed: readonly Happening[],
+  { message, cause, given = ['handlers'] }: Failed,
+): Error {
   const lines = history.map((action) => {
     if (action.type === 'handled') return 'await kit.handled();';
     if (action.type === 'fail') return 'kit.failNext();';
@@ -180,7 +184,7 @@ function broken(history: History, timed: readonly Happening[], { message, cause 
     return `await kit.deliver('${kind}', ${literal(members ?? {})});`;
   });
   const test = [
-    'const kit = await testReceiver({ handlers });',
+    `const kit = await testReceiver({ ${given.join(', ')} });`,
     ...lines,
     'await kit.settled();',
     '// and your check',

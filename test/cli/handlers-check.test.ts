@@ -63,7 +63,9 @@ test('a kind without a handler is named with what to write, and the other checks
   const { of } = await checked(
     write({ 'handlers.mjs': 'export const handlers = { media_created() {} };' }),
     1,
+    { args: ['--strict'] },
   );
+  expect((await checked(join(directory, 'handlers.mjs'), 0)).of('kinds').result).toBe('warn');
   expect(of('kinds')).toMatchObject({
     result: 'FAIL',
     detail: expect.stringMatching(
@@ -88,7 +90,7 @@ test('settings of the app that are missing are named, those that are there have 
   const { of } = await checked(exporting('app', withSettings), 1, { env, args: ['--rehearse'] });
   expect(of('settings').detail).toMatch(/has 1 mistake:\n {2}CRM_URL: is not set$/);
   expect(of('steps')).toMatchObject({ result: 'skipped', detail: 'it needs settings without mistakes' });
-  const whole = await checked(exporting('app', withSettings), 1, {
+  const whole = await checked(exporting('app', withSettings), 0, {
     env: { ...env, CRM_URL: 'https://crm.test' },
   });
   expect(whole.of('settings')).toMatchObject({
@@ -107,7 +109,7 @@ test('a start that throws is told of, when handlers are to be rehearsed', async 
   const file = write({
     'handlers.mjs': "export const app = { handlers: {}, start() { throw new Error('no CRM'); } };",
   });
-  expect((await checked(file, 1, { args: ['--rehearse'] })).of('steps')).toMatchObject({
+  expect((await checked(file, 1, { args: ['--rehearse'] })).of('app')).toMatchObject({
     result: 'FAIL',
     detail: expect.stringMatching(/^the start of the app failed: Error: no CRM\n.*handlers\.mjs:1/),
   });

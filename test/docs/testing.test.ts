@@ -32,8 +32,8 @@ async function runTests(
   const paths = Object.entries(files).map(([name, code]) => {
     const path = join(directory, name);
     const placed = code
-      .replace(/(?<= from ')\.\.\/(?=(testing\/)?index\.ts')/g, `${root}src/`)
-      .replace('webhook-receiver-kit/testing', `${root}src/testing/index.ts`);
+      .replaceAll("'webhook-receiver-kit/testing'", `'${root}src/testing/index.ts'`)
+      .replaceAll("'webhook-receiver-kit'", `'${root}src/index.ts'`);
     writeFileSync(path, placed);
     return path;
   });

@@ -9,6 +9,7 @@ import { endProcess } from '../terminal.ts';
 
 interface Flags {
   readonly rehearse?: true;
+  readonly strict?: true;
   readonly json?: true;
 }
 
@@ -27,17 +28,24 @@ export function checkCommand(): Command {
   return new Command('check')
     .description('Check the handlers: that they load, their settings, kinds, types and imports.')
     .option('--rehearse', 'run the handler of each kind once, and check the names of its steps')
+    .option('--strict', 'fail where a kind has no handler, which only warns otherwise')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .action(check);
 }
 
-async function check({ rehearse, json }: Flags): Promise<void> {
+async function check({ rehearse, strict, json }: Flags): Promise<void> {
   const config = loadConfig();
   endProcess(); // whatever the handlers' files set off while they load
   const log = stderrLog(config);
   using _ = handlersHere(log);
   await interruptible('nothing was recorded', (signal) =>
-    printFindings(examineHandlers(config, rehearse === true && { log, signal }), json === true),
+    printFindings(
+      examineHandlers(config, {
+        isStrict: strict === true,
+        rehearsing: rehearse ? { log, signal } : undefined,
+      }),
+      json === true,
+    ),
   );
 }

@@ -36,12 +36,15 @@ function checkSettings({ settings }: LoadedApp): Finding[] {
   return [finding.ok(told.length === 0 ? 'the app has none' : `no mistakes in ${told.join(', ')}`)];
 }
 
-/** Whether every kind has a handler: one that only skips says that this is on purpose. */
-export function checkKinds(handlers: Handlers): Finding {
+/**
+ * Whether every kind has a handler: one that only skips says that this is on purpose.
+ * @param isStrict fails where one has none, which only warns otherwise: its events end as skipped
+ */
+export function checkKinds(handlers: Handlers, isStrict: boolean): Finding {
   const finding = findingsOf('kinds');
   const missing = kindNames.filter((kind) => !handlers[kind]);
   if (missing.length === 0) return finding.ok('every kind has a handler');
-  return finding.fail(
+  return finding[isStrict ? 'fail' : 'warn'](
     `no handler for ${missing.join(', ')}. What you do not need, skip on purpose: ${missing[0]}: () => skip('not needed here')`,
   );
 }

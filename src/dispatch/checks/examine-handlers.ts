@@ -4,11 +4,18 @@ import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
 import type { Config } from '../../config.ts';
 import { handlersFile, loadApp } from '../load-handlers.ts';
-import { type OpenApp, openApp } from '../open-app.ts';
+import { openApp, pagesOf } from '../open-app.ts';
 import { checkApp, checkKinds } from './check-app.ts';
 import { checkImports } from './check-imports.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkTypes } from './check-types.ts';
+
+interface Examination {
+  /** whether a kind without a handler is a failure */
+  readonly isStrict: boolean;
+  /** runs the handler of each kind once, for real; without it, none runs */
+  readonly rehearsing?: Rehearsing | undefined;
+}
 
 /** How handlers are rehearsed. */
 interface Rehearsing {
@@ -17,19 +24,16 @@ interface Rehearsing {
   readonly signal: AbortSignal;
 }
 
-/**
- * Runs all checks of the handlers, one after another. A problem is a finding, never an error.
- * @param rehearsing runs the handler of each kind once, for real; false: none runs
- */
+/** Runs all checks of the handlers, one after another. A problem is a finding, never an error. */
 export async function* examineHandlers(
   config: Config,
-  rehearsing: Rehearsing | false,
+  { isStrict, rehearsing }: Examination,
 ): AsyncGenerator<Finding, void, undefined> {
   const { app, findings } = await checkApp(config);
   yield* findings;
   if (!app) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const file = handlersFile(config);
-  yield checkKinds(app.handlers);
+  yield checkKinds(app.handlers, isStrict);
   yield await checkTypes(file);
   yield checkImports(file);
   const steps = findingsOf('steps');
@@ -39,15 +43,17 @@ export async function* examineHandlers(
   else yield* rehearsed(config, rehearsing);
 }
 
+/** Routes are only mounted: nobody asks for a page. */
+const NO_STATE = { state: async () => [], states: async () => ({ values: [], next: undefined }) };
+
 async function* rehearsed(config: Config, { log, signal }: Rehearsing): AsyncGenerator<Finding> {
   const app = await loadApp(config);
-  let opened: OpenApp;
+  const finding = findingsOf('app');
+  const opened = await openApp(app, { log, clock: systemClock }).catch(messageOf);
+  if (typeof opened === 'string') return yield finding.fail(opened);
   try {
-    opened = await openApp(app, { log, clock: systemClock });
-  } catch (error) {
-    return yield findingsOf('steps').fail(messageOf(error));
-  }
-  try {
+    const pages = await pagesOf(app, { opened, store: NO_STATE, log, clock: systemClock }).catch(messageOf);
+    if (typeof pages === 'string') yield finding.fail(pages);
     yield* checkSteps(app.handlers, { config, app: opened.value, log, signal });
   } finally {
     await opened.close();

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import express, { type Request, type RequestHandler, Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { sourceOf } from '../../base/request-source.ts';
 import type { Render } from '../pages/render.ts';
@@ -40,16 +40,18 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
     return isRight;
   };
 
-  router.get('/sign-in', (_req, res) => render(res, 'sign-in', { title: 'Sign in', wrong: false }));
+  const show = (res: Response, to: string, wrong: boolean) =>
+    render(res, 'sign-in', { title: 'Sign in', to, wrong });
+  router.get('/sign-in', (req, res) => show(res, ownPath(req.query.to), false));
   // The limit is checked after the body: else many requests at once could pass it while their bodies are read.
   router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), limit, (req, res) => {
     const token: unknown = req.body?.token;
     if (!tryToken(req, typeof token === 'string' ? token : '')) {
-      return render(res.status(401), 'sign-in', { title: 'Sign in', wrong: true });
+      return show(res.status(401), ownPath(req.body?.to), true);
     }
     log.info({ source: req.ip }, 'signed in');
     res.cookie(...sessions.begin({ secure: isSecure(req) }));
-    res.redirect(303, '/');
+    res.redirect(303, ownPath(req.body?.to));
   });
   router.post('/sign-out', (req, res) => {
     res.clearCookie(...sessions.end(req.headers.cookie));
@@ -70,12 +72,26 @@ export function guardToken({ check, guesses, sessions, log, render }: SignInOpti
   const limitTokens: RequestHandler = (req, res, next) =>
     bearerOf(req) === undefined ? next() : limit(req, res, next);
   const turnAway: RequestHandler = (req, res) => {
-    if (bearerOf(req) === undefined && isPage(req)) return res.redirect(303, '/sign-in');
+    if (bearerOf(req) === undefined && isPage(req)) {
+      const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
+      return res.redirect(303, `/sign-in${query}`);
+    }
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
   };
   router.use(limitTokens, letIn, turnAway);
   return router;
+}
+
+const HERE = 'http://here.invalid';
+const LONGEST_PATH = 2000;
+
+/** The page to go on to: a path of this listener, whatever a link to the sign-in page says; the overview without one. */
+export function ownPath(to: unknown): string {
+  if (typeof to !== 'string' || to.length > LONGEST_PATH || !URL.canParse(to, HERE)) return '/';
+  const { origin, pathname, search } = new URL(to, HERE);
+  // A browser takes what begins with two slashes for another host.
+  return origin === HERE && !pathname.startsWith('//') ? pathname + search : '/';
 }
 
 function tie({ answers }: Session, res: express.Response): void {

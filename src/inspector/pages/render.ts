@@ -9,7 +9,7 @@ const VIEWS = join(import.meta.dirname, '../views');
 /** Sends a page, made from a view and its values. */
 export type Render = (res: Response, view: string, data: object) => void;
 
-export function renderer(shared: { readonly mayLeave: boolean }): Render {
+export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: boolean }): Render {
   const eta = new Eta({ views: VIEWS, cache: true, autoEscape: true, rmWhitespace: false });
   const exact = eta.config.escapeFunction;
   eta.config.escapeFunction = (text) => visible(exact(text));
