@@ -2,11 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { ReadyApp } from '../../src/dispatch/open-app.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { pagesOf, type ReadyApp } from '../../src/dispatch/open-app.ts';
 import { defineApp } from '../../src/index.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { logLines } from '../support/log-lines.ts';
 import { runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -92,7 +94,17 @@ test.each([
   [
     'returns nothing',
     () => undefined,
-    /^the start of the app failed: TypeError: it must return \{ app, close \}/,
+    /^the start of the app failed: it returned undefined, and must return \{ app, close \}: /,
+  ],
+  [
+    'returns what it has opened, and not as app',
+    () => ({ crm: 1 }),
+    /^the start of the app failed: it returned \{ crm: 1 \}, and must return/,
+  ],
+  [
+    'returns a close that is no function',
+    () => ({ app: 1, close: 'no' }),
+    /the close that it returned is 'no'/,
   ],
   ['throws no error', () => Promise.reject('nothing'), /^the start of the app failed: nothing$/],
 ])('nothing listens, when start %s', async (_, start, message) => {
@@ -162,6 +174,71 @@ test.each([
     ]);
   },
 );
+
+test('a page that throws once it has begun to answer is cut off, and logged', async () => {
+  const app = defineApp({
+    handlers: {},
+    routes(router) {
+      router.get('/half', (_req, res) => {
+        res.write('half of ');
+        throw new Error('no other half');
+      });
+    },
+  });
+  const { url, log } = await serve(app);
+  await expect(fetch(`${url}/app/half`).then((answer) => answer.text())).rejects.toThrow();
+  expect(log.withMessage('a page of the app failed')).toMatchObject([{ path: '/app/half' }]);
+});
+
+test('pages get what forms and JSON have sent, and no more than 16 KB of it', async () => {
+  const app = defineApp({
+    handlers: {},
+    routes(router) {
+      router.post('/echo', (req, res) => void res.json(req.body));
+    },
+  });
+  const { url } = await serve(app);
+  const post = (type: string, body: string) =>
+    fetch(`${url}/app/echo`, { method: 'POST', headers: { 'Content-Type': type }, body });
+  expect(await (await post('application/x-www-form-urlencoded', 'a=1&b=%3C')).json()).toEqual({
+    a: '1',
+    b: '<',
+  });
+  expect(await (await post('application/json', '{"a":[1]}')).json()).toEqual({ a: [1] });
+  expect((await post('application/json', '{')).status).toBe(400);
+  expect((await post('application/json', JSON.stringify('x'.repeat(20_000)))).status).toBe(413);
+});
+
+test('pages are listed at /app/ and linked from the inspector, unless the app has a page of its own there', async () => {
+  const { url } = await serve(withPages);
+  const list = await (await fetch(`${url}/app/`)).text();
+  expect([...list.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)).toEqual([
+    '/app/hello',
+    '/app/broken',
+    '/app/late',
+    '/',
+  ]);
+  expect(await (await fetch(url)).text()).toContain('href="/app/"');
+  const own = defineApp({
+    handlers: {},
+    routes: (router) => void router.get('/', (_req, res) => void res.send('mine')),
+  });
+  expect(await (await fetch(`${(await serve(own)).url}/app/`)).text()).toBe('mine');
+  expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="/app/"');
+});
+
+test('routes that do not end are told of, as nothing listens meanwhile', async () => {
+  const clock = new VirtualClock();
+  const log = logLines();
+  const opened = { value: undefined, async close() {} };
+  const store = { state: async () => [], states: async () => ({ values: [], next: undefined }) };
+  void pagesOf({ handlers: {}, routes: () => new Promise(() => {}) }, { opened, store, log: log.log, clock });
+  await setImmediate();
+  await clock.advance(10_000);
+  expect(log.withMessage('the app has not started yet, so nothing listens')).toMatchObject([
+    { waiting_for: 'routes' },
+  ]);
+});
 
 test('pages read what handlers left in ctx.state, of one resource and of all', async () => {
   const app = defineApp({

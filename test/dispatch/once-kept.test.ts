@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
-import { defineHandlers, type HandlerContext } from '../../src/dispatch/handler.ts';
+import { defineHandlers, fail, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
 import { eachWithStage, LEASE_MS, MAX_ATTEMPTS, TIMEOUT_MS } from '../support/dispatch-stage.ts';
 import { present } from '../support/only.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
@@ -167,22 +167,74 @@ describe('a run whose attempt has ended', () => {
     expect(ran).toEqual([]);
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining('has ended') })]);
   });
+});
 
-  test('stores nothing, when its handler returned without waiting for the step', async () => {
-    const { store, record, start, quiet, event } = stage();
+describe('a handler that returns while a step still runs, for lack of an await,', () => {
+  test.each([
+    ['nothing', () => undefined],
+    ['skip', () => skip('nothing to do')],
+    ['fail', () => fail('never')],
+    ['retry', () => retry({ reason: 'later' })],
+  ])(
+    'has failed, when it returns %s; the step ends, and the next attempt has its result',
+    async (_, outcome) => {
+      const { store, record, start, pass, quiet, event } = stage();
+      const id = await record();
+      const step = Promise.withResolvers<string>();
+      const ran: number[] = [];
+      const results: unknown[] = [];
+      const charge = (attempt: number) => () => {
+        ran.push(attempt);
+        return step.promise;
+      };
+      await start({
+        async media_available(_event, ctx) {
+          const charged = ctx.once('charge', charge(ctx.attempt));
+          if (ctx.attempt === 1) return outcome();
+          results.push(await charged);
+        },
+      });
+      expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
+      step.resolve('charged');
+      await quiet();
+      expect(await store.attempts(id)).toMatchObject([
+        {
+          outcome: 'error',
+          error: 'the handler returned while "charge" of ctx.once still ran: await each ctx.once',
+        },
+      ]);
+      await pass(60_000);
+      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+      expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
+    },
+  );
+
+  test('has failed, when the step fails, which then runs again', async () => {
+    const { record, start, pass, event } = stage();
     const id = await record();
-    const step = Promise.withResolvers<string>();
-    let stored: Promise<unknown> = Promise.resolve();
+    let runs = 0;
     await start({
       media_available(_event, ctx) {
-        stored = ctx.once('announce', () => step.promise).catch((error: Error) => error);
+        const charged = ctx.once('charge', async () => {
+          if (++runs === 1) throw new Error('the bank is down');
+        });
+        charged.catch(() => {});
+        if (ctx.attempt > 1) return charged;
       },
     });
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    step.resolve('late');
-    await quiet();
-    expect(await stored).toMatchObject({ message: expect.stringContaining('await') });
-    expect(await store.step(id, 'announce')).toBeUndefined();
+    await pass(60_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+    expect(runs).toBe(2);
+  });
+
+  test('is timed out, when the step never ends', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    await start({
+      media_available: (_event, ctx) => void ctx.once('charge', () => new Promise(() => {})).catch(() => {}),
+    });
+    await pass(TIMEOUT_MS + LEFT_BEHIND_MS);
+    expect((await event(id))?.lastError).toMatch(/^the handler took longer than/);
   });
 });
 

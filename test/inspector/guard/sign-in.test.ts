@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { Sessions } from '../../../src/inspector/guard/session.ts';
-import { tokenCheck } from '../../../src/inspector/guard/sign-in.ts';
+import { ownPath, tokenCheck } from '../../../src/inspector/guard/sign-in.ts';
 import { type Inspected, inspect } from '../../support/inspected-service.ts';
 import { present } from '../../support/only.ts';
+import { runs } from '../../support/sizes.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -55,7 +57,7 @@ describe('the admin token', () => {
 
   test('is asked for on a page, when a reader comes without one, by way of 303', async () => {
     const answer = await inspected.raw('/events', { headers: { accept: 'text/html' } });
-    expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in' } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in?to=%2Fevents' } });
     expect((await inspected.raw('/sign-in')).body).toContain('Admin token');
   });
 
@@ -76,6 +78,60 @@ describe('the admin token', () => {
       expect(answer.status).toBe(401);
     },
   );
+
+  test('leads back to the page that was asked for, when it is right, and to no other host', async () => {
+    const to = '/events?kind=media_created&q=%C3%A9';
+    const page = await inspected.raw(`/sign-in?${new URLSearchParams({ to })}`);
+    expect(page.body).toContain('name="to" value="/events?kind=media_created&amp;q=%C3%A9"');
+    const signedIn = (given: string) =>
+      inspected.raw('/sign-in', {
+        method: 'POST',
+        headers: FORM,
+        body: new URLSearchParams({ token: TOKEN, to: given }).toString(),
+      });
+    expect((await signedIn(to)).headers.location).toBe(to);
+    for (const evil of [
+      '//evil.example',
+      '/.//evil.example',
+      'https://evil.example/',
+      '/\\evil.example',
+      '/\t/evil.example',
+    ])
+      expect((await signedIn(evil)).headers.location).toMatch(/^\/(?![/\\])/);
+  });
+
+  test('leads to this listener, whatever stands in the link to the sign-in page', () => {
+    const part = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '..',
+      '//',
+      ':',
+      '@',
+      '?',
+      '#',
+      '\t',
+      '\n',
+      ' ',
+      '%2f',
+      'https:',
+      'javascript:',
+      'evil.example',
+    );
+    const to = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(part, { maxLength: 8 }).map((parts) => parts.join('')),
+    );
+    const property = fc.property(to, (given) => {
+      const path = ownPath(given);
+      expect(new URL(path, 'https://admin.example/sign-in').origin).toBe('https://admin.example');
+      expect(path).toMatch(/^\/(?![/\\])/);
+    });
+    fc.assert(property, { numRuns: runs(10_000) });
+    for (const odd of [undefined, null, 1, ['/events'], {}, `/${'x'.repeat(5000)}`])
+      expect(ownPath(odd)).toBe('/');
+  });
 
   test('is never taken from a URL, when a request has it there, with 401', async () => {
     const answer = await inspected.raw(`/api/stats?token=${TOKEN}`, {
