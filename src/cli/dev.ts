@@ -12,6 +12,7 @@ import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
 import { type Key, takeKeys } from './dev/keys.ts';
+import { prettyLog } from './dev/pretty-log.ts';
 import { replayLast } from './dev/replay-last.ts';
 import { showErrorsLeftBehind, showingErrors } from './handlers/show-errors.ts';
 import { say } from './print.ts';
@@ -64,7 +65,7 @@ function devConfig(): Config {
 }
 
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
-  const output = openLog(config);
+  const output = openLog(config, 1, await prettyLog());
   const { log } = output;
   showErrorsLeftBehind();
   const guard = guardProcess(log);
