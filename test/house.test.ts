@@ -71,7 +71,7 @@ const STORE_DOOR = [
   'prune-matching.ts',
   'unreadable-secrets.ts', // runs with the service
   'predictable-secrets.ts', // no start with one, and no import
-  'check-files.ts', // for the doctor
+  'check-files.ts', // for the doctor, and for lists that change nothing
   'check-store.ts', // for the doctor
   'memory/memory-store.ts', // for tests of handlers
 ].map((file) => `src/store/${file}`);
@@ -298,6 +298,7 @@ describe('the rules of the house', () => {
     const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
     expect(scripts.toSorted()).toEqual([
+      'src/cli/dev/pretty-log.ts', // asks what the terminal can do; its lines go the way of the log
       // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
       'src/cli/events/progress-bar.ts',
       'src/cli/print.ts',
@@ -344,8 +345,13 @@ describe('the rules of the house', () => {
     const packages = new Set(Object.keys(manifest.dependencies));
     const nameOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
     const isForeign = (target: string) => !/^(src\/|node:|\.)/.test(target) && !packages.has(nameOf(target));
-    // The kit for tests of handlers runs where tests do; it loads this one when it is first needed.
-    expect(breaches(sources, isForeign)).toEqual(Array(2).fill('src/testing/matrix.ts -> fast-check'));
+    const whereInstalled = [
+      // On a developer's terminal.
+      'src/cli/dev/pretty-log.ts -> pino-pretty',
+      // The kit for tests of handlers runs where tests do; it loads this one when it is first needed.
+      ...Array(2).fill('src/testing/matrix.ts -> fast-check'),
+    ];
+    expect(breaches(sources, isForeign)).toEqual(whereInstalled);
   });
 });
 

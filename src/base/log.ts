@@ -28,10 +28,15 @@ export interface Log {
 /**
  * The log, as a JSON object a line. Logging never blocks, throws or fills the memory, whatever stdout leads to.
  * @param fd 1 for a server; 2 for a command whose stdout is for data
+ * @param render makes another text of a line, in which nothing is left that a terminal would obey
  */
-export function openLog({ LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent }, fd: 1 | 2 = 1): Log {
+export function openLog(
+  { LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent },
+  fd: 1 | 2 = 1,
+  render?: (line: string) => string,
+): Log {
   const destination = openDestination(fd, (lines) => log.warn({ lines }, 'log lines were dropped'));
-  const log = pino({ level, ...visibleLog }, destination);
+  const log = pino({ level, ...visibleLog, ...(render && { hooks: { streamWrite: render } }) }, destination);
   return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
 }
 

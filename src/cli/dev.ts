@@ -14,6 +14,7 @@ import type { Service } from '../service.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { type Key, takeKeys } from './dev/keys.ts';
+import { prettyLog } from './dev/pretty-log.ts';
 import { replayLast } from './dev/replay-last.ts';
 import { showErrorsLeftBehind, showing } from './handlers/show-errors.ts';
 import { say } from './print.ts';
@@ -65,7 +66,7 @@ function devConfig(): Config {
 }
 
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
-  const output = openLog(config);
+  const output = openLog(config, 1, await prettyLog());
   const { log } = output;
   showErrorsLeftBehind();
   const guard = guardProcess(log);

@@ -87,20 +87,32 @@ describeWith('script', 'npm run dev on a terminal', () => {
     type('?\n');
     await see('handle the last events again, up to 20\n');
     type('\u0003'); // Ctrl-C
-    await see('"stopped"');
+    await see('stopped');
     await see('ended with 0\n');
     await ended;
     expect(output).toMatch(/^isig icanon .* echo /m);
   });
 
-  test('has something to handle by itself, when asked to tick, and ends with what watches it, when q is typed', async () => {
-    save("    console.error('there is', event.media_id);");
+  test('ends with what watches it, when q is typed', async () => {
+    save();
+    const { type, ended } = await start();
+    await see('Type r and Enter');
+    type('q\n');
+    await see('stopped');
+    await see('ended with 0\n');
+    await ended;
+  });
+
+  test('has something to handle by itself, and loses no line of its log and no terminal, when a handler ends the process', async () => {
+    save("    console.error('there is', event.media_id);", '    process.exit();');
     const { type, ended } = await start('--tick');
     await see('Type r and Enter');
     await see('there is ');
-    type('q\n');
-    await see('"stopped"');
-    await see('ended with 0\n');
+    await see('process.exit() was called');
+    await see('Waiting for file changes');
+    type('\u0003');
+    await see('ended with ');
     await ended;
+    expect(output).toMatch(/^isig icanon .* echo /m);
   });
 });
