@@ -73,6 +73,7 @@ const STORE_DOOR = [
   'predictable-secrets.ts', // no start with one, and no import
   'check-files.ts', // for the doctor, and for lists that change nothing
   'check-store.ts', // for the doctor
+  'with-store.ts', // for commands
   'memory/memory-store.ts', // for tests of handlers
 ].map((file) => `src/store/${file}`);
 
@@ -298,7 +299,7 @@ describe('the rules of the house', () => {
     const printers = sources.filter((file) => writes.test(codeOf(file))).map(({ path }) => path);
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
     expect(scripts.toSorted()).toEqual([
-      'src/cli/dev/pretty-log.ts', // asks what the terminal can do; its lines go the way of the log
+      'src/cli/dev.ts', // hands on what the terminal can do
       // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
       'src/cli/events/progress-bar.ts',
       'src/cli/print.ts',
@@ -347,7 +348,7 @@ describe('the rules of the house', () => {
     const isForeign = (target: string) => !/^(src\/|node:|\.)/.test(target) && !packages.has(nameOf(target));
     const whereInstalled = [
       // On a developer's terminal.
-      'src/cli/dev/pretty-log.ts -> pino-pretty',
+      'src/dev/pretty-log.ts -> pino-pretty',
       // The kit for tests of handlers runs where tests do; it loads this one when it is first needed.
       ...Array(2).fill('src/testing/matrix.ts -> fast-check'),
     ];

@@ -1,26 +1,22 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, isWatched, loadConfig } from '../config.ts';
+import { type Key, takeKeys } from '../dev/keys.ts';
+import { prettyLog } from '../dev/pretty-log.ts';
+import { replayLast } from '../dev/replay-last.ts';
+import { showErrorsLeftBehind, showing } from '../dev/show-runs.ts';
+import { type DevStage, SITE, setDevStage } from '../dev/stage.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
-import { type CreatedWebhook, MockProvider, smallLife } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
-import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
-import { type Key, takeKeys } from './dev/keys.ts';
-import { prettyLog } from './dev/pretty-log.ts';
-import { replayLast } from './dev/replay-last.ts';
-import { showErrorsLeftBehind, showing } from './handlers/show-errors.ts';
 import { say } from './print.ts';
 import { terminal } from './terminal.ts';
-
-const SITE = 'devSite1';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
 const LONGEST_GRACE_MS = 250;
@@ -66,38 +62,22 @@ function devConfig(): Config {
 }
 
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
-  const output = openLog(config, 1, await prettyLog());
-  const { log } = output;
-  showErrorsLeftBehind();
-  const guard = guardProcess(log);
-  const loaded = await loadApp(config);
-  const app = showing(loaded);
-  const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({
-    config,
-    app,
-    log,
-    droppedLogLines: output.dropped,
-    threads: false, // a developer waits for the start, and nobody for an ack
-  }).catch(async (error) => {
-    await mock.close();
-    throw error;
-  });
-  const webhook = await register(mock, service, config);
-  // Each of these ends, whatever becomes of the others, the last first.
-  const ends = new AsyncDisposableStack();
-  ends.defer(() => service.stop());
-  // The next start has a webhook of its own.
-  ends.defer(async () => {
-    await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
-  });
-  ends.defer(() => mock.close());
-  if (tick) ends.defer(smallLife({ mock, site: SITE, clock: systemClock, seed }));
-  ends.defer(takeKeys(keysOf(service)));
+  const { stdin, stdout, cwd } = terminal();
+  const output = openLog(config, 1, await prettyLog(stdout));
+  const reader = { say, cwd };
+  showErrorsLeftBehind(reader);
+  const guard = guardProcess(output.log);
+  const app = showing(await loadApp(config), reader);
+  const stage = await setDevStage({ config, app, output, life: tick && { seed } });
+  const leaveKeys = takeKeys(keysOf(stage.service), stdin, reader);
+  const stop = async () => {
+    leaveKeys();
+    await stage.stop();
+  };
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, isWatched: isWatched(), stop: () => ends.disposeAsync() });
-  say(introduction({ mock, service, webhook, config, app }));
-  if (terminal().stdin.isTTY)
+  stopInOrder({ output, guard, delay, isWatched: isWatched(), stop });
+  say(introduction({ ...stage, config, app }));
+  if (stdin.isTTY)
     say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');
 }
 
@@ -110,33 +90,19 @@ function keysOf(service: Service): readonly Key[] {
   return [
     { key: 'r', what: 'handle the last events again, up to 20', press: () => replay(false) },
     { key: 'R', what: 'the same with every step of ctx.once', press: () => replay(true) },
-    { key: 'q', what: 'stop', press: stop },
+    { key: 'q', what: 'stop', press: interrupt },
   ];
 }
 
 /** Ends this process in order, and `node --watch` with it. */
-function stop(): void {
+function interrupt(): void {
   process.kill(isWatched() ? process.ppid : process.pid, 'SIGINT');
 }
 
-async function register(mock: MockProvider, service: Service, config: Config): Promise<CreatedWebhook> {
-  const webhook = mock.createWebhook({
-    name: 'dev',
-    webhook_url: `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`,
-    events: [...kindNames],
-    site_ids: [SITE],
-  });
-  await service.store.addSecret(webhook.id, webhook.secret);
-  return webhook;
-}
-
-interface Running {
-  readonly mock: MockProvider;
-  readonly service: Service;
-  readonly webhook: CreatedWebhook;
+type Running = Pick<DevStage, 'mock' | 'service' | 'webhook'> & {
   readonly config: Config;
   readonly app: ReadyApp;
-}
+};
 
 /** Tells the developer where everything is. */
 function introduction({ mock, service, webhook, config, app }: Running): string {

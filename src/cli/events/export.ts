@@ -5,12 +5,12 @@ import { writeWholeFile } from '../../base/whole-file.ts';
 import { loadConfig } from '../../config.ts';
 import { type Exported, exportRecording } from '../../replay/export-recording.ts';
 import { redactionKey } from '../../replay/redact.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, writeWhileRead } from '../print.ts';
 import { readInput } from '../read-input.ts';
 import { pathOf } from '../terminal.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { withDatabase } from './open-database.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {

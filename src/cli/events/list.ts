@@ -3,10 +3,10 @@ import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import { eventJson } from '../../store/event-json.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { say, write } from '../print.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { withDatabase } from './open-database.ts';
 import { atLeastOne } from './option-values.ts';
 
 interface Flags extends FilterFlags {

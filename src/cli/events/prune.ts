@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { withDatabase } from './open-database.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {

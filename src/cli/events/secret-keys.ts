@@ -1,8 +1,8 @@
 import type { Config } from '../../config.ts';
 import type { SigningKeys } from '../../replay/signing-keys.ts';
 import { EnvironmentSecret } from '../../store/environment-secret.ts';
+import { hasDatabase, withDatabase } from '../../store/with-store.ts';
 import { readSecret } from '../read-secret.ts';
-import { hasDatabase, withDatabase } from './open-database.ts';
 
 /**
  * The keys that a command signs with. The secret of the file, if one is given (`-`: stdin), signs for every webhook;

@@ -4,9 +4,10 @@ import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import { attemptJson, eventJson, iso, stateJson } from '../../store/event-json.ts';
 import type { Attempt, StateValue, StoredEvent } from '../../store/event-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { line, write } from '../print.ts';
 import { table } from '../table.ts';
-import { checkEventId, eventOf, withDatabase } from './open-database.ts';
+import { checkEventId, eventOf } from './open-database.ts';
 
 /** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
 const LONGEST_ERROR = 160;

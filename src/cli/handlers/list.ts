@@ -1,17 +1,16 @@
 import { Command } from 'commander';
 import { messageOf } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
+import { pathFrom } from '../../dev/show-runs.ts';
 import { type LastHour, lastHourOf, MOST_EVENTS, NONE } from '../../dispatch/last-hour.ts';
 import { loadDefinition } from '../../dispatch/load-handlers.ts';
 import { locateHandlers } from '../../dispatch/locate-handlers.ts';
 import { KINDS, kindNames } from '../../notification/kinds.ts';
 import { assertPresentVersion } from '../../store/check-files.ts';
-import { hasDatabase } from '../events/open-database.ts';
+import { hasDatabase, withStore } from '../../store/with-store.ts';
 import { line, printJson, say, write } from '../print.ts';
 import { table } from '../table.ts';
-import { endProcess } from '../terminal.ts';
-import { withStore } from '../with-store.ts';
-import { pathToShow } from './show-errors.ts';
+import { endProcess, terminal } from '../terminal.ts';
 
 const EXAMPLES = `
 The figures are those of the events that the receiver got within the last hour, from the database of DATABASE_URL: how many are
@@ -49,7 +48,7 @@ async function list({ json }: { json?: true }): Promise<void> {
   });
   if (json) return printJson(all);
   const rows = all.map(({ kind, handler, file, line: number, last_hour: figures }) => {
-    const where = file === null ? 'yes' : `${pathToShow(file)}:${number}`;
+    const where = file === null ? 'yes' : `${pathFrom(terminal().cwd, file)}:${number}`;
     const { handled, skipped, failed_attempts: failed, dead } = figures ?? {};
     const counts = [handled, skipped, failed, dead].map((count) => String(count ?? '-'));
     return [kind, handler ? where : 'none: ends as skipped', ...counts];

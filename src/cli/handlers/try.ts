@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
+import { showErrorsLeftBehind, showingErrors } from '../../dev/show-runs.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
 import { loadApp } from '../../dispatch/load-handlers.ts';
 import { openApp } from '../../dispatch/open-app.ts';
@@ -12,14 +13,14 @@ import { eventId } from '../../store/event-id.ts';
 import { stateJson } from '../../store/event-json.ts';
 import type { EventStore, StateChange } from '../../store/event-store.ts';
 import { toVerified } from '../../store/verified.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
-import { checkEventId, eventOf, withDatabase } from '../events/open-database.ts';
+import { checkEventId, eventOf } from '../events/open-database.ts';
 import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
-import { line, print, printJson } from '../print.ts';
+import { line, print, printJson, say } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
-import { ownsProcess } from '../terminal.ts';
-import { showErrorsLeftBehind, showingErrors } from './show-errors.ts';
+import { ownsProcess, terminal } from '../terminal.ts';
 
 interface Flags extends BodyFlags {
   readonly attempt: number;
@@ -100,13 +101,14 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
-  if (ownsProcess()) showErrorsLeftBehind();
+  const reader = { say, cwd: terminal().cwd };
+  if (ownsProcess()) showErrorsLeftBehind(reader);
   using _ = handlersHere(log);
   const app = await loadApp(config);
   const opened = await openApp(app, { log, clock: systemClock });
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {
-      handlers: showingErrors(app.handlers),
+      handlers: showingErrors(app.handlers, reader),
       app: opened.value,
       log,
       signal,

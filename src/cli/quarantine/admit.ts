@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
+import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
-import { withStore } from '../with-store.ts';
 
 interface Flags {
   readonly webhook?: string;

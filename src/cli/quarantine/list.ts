@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { eventId } from '../../store/event-id.ts';
 import type { EventStore, Unproven } from '../../store/event-store.ts';
+import { withStore } from '../../store/with-store.ts';
 import { line, print, writeWhileRead } from '../print.ts';
 import { tableLines } from '../table.ts';
-import { withStore } from '../with-store.ts';
 
 interface Flags {
   readonly webhook?: string;

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
-import { withStore } from '../with-store.ts';
 import { whatIsLeft } from './scrub.ts';
 
 interface Flags {

@@ -3,7 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { inMib } from '../../base/size-text.ts';
 import { loadConfig } from '../../config.ts';
 import type { Scrubbed } from '../../store/event-store.ts';
-import { withDatabase } from '../events/open-database.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { print } from '../print.ts';
 
 const HELP = `

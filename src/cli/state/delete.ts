@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { withDatabase } from '../events/open-database.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { resourceArgument } from './resource-argument.ts';
 

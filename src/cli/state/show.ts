@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { stateJson } from '../../store/event-json.ts';
-import { withDatabase } from '../events/open-database.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { line, print, printJson, write } from '../print.ts';
 import { table } from '../table.ts';
 import { resourceArgument } from './resource-argument.ts';

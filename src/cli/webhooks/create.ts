@@ -4,9 +4,9 @@ import { loadConfig } from '../../config.ts';
 import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import type { EventStore } from '../../store/event-store.ts';
+import { withStore } from '../../store/with-store.ts';
 import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';
-import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
 import { type MetadataFlags, newWebhookOf, withMetadataOptions } from './webhook-options.ts';
 

@@ -4,9 +4,9 @@ import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { predictable } from '../../store/predictable-secrets.ts';
+import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
-import { withStore } from '../with-store.ts';
 
 interface Flags {
   readonly id: string;

@@ -3,9 +3,9 @@ import { type Config, loadConfig } from '../../config.ts';
 import { allWebhooks, type WebhooksClient } from '../../provider/index.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
 import type { EventStore } from '../../store/event-store.ts';
+import { withStore } from '../../store/with-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { table } from '../table.ts';
-import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
 import { eventsInWords, secretInWords, viewOf, type WebhookView } from './webhook-view.ts';
 

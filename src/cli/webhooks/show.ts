@@ -3,8 +3,8 @@ import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { findWebhook } from '../../provider/index.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
+import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
-import { withStore } from '../with-store.ts';
 import { webhooksClient } from './client.ts';
 import { inLines, viewOf } from './webhook-view.ts';
 

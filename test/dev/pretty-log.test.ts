@@ -2,20 +2,13 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { prettyLog } from '../../../src/cli/dev/pretty-log.ts';
-import { onTerminal } from '../../../src/cli/terminal.ts';
-import { hostileIn, SPOOF } from '../../support/hostile-text.ts';
-import { present } from '../../support/only.ts';
+import { prettyLog } from '../../src/dev/pretty-log.ts';
+import { hostileIn, SPOOF } from '../support/hostile-text.ts';
+import { present } from '../support/only.ts';
 
 /** What makes log lines into others, on a terminal or elsewhere. */
-async function rendererOn(terminal: { isTTY?: boolean; hasColors?: () => boolean }) {
-  let render: Awaited<ReturnType<typeof prettyLog>>;
-  const stdout = Object.assign(new PassThrough(), terminal);
-  const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), cwd: '/' };
-  await onTerminal(streams, async () => {
-    render = await prettyLog();
-  });
-  return render;
+function rendererOn(terminal: { isTTY?: boolean; hasColors?: () => boolean }) {
+  return prettyLog(Object.assign(new PassThrough(), terminal));
 }
 
 /** What is printed of one call of the logger. */

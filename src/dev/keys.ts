@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { systemClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
-import { say } from '../print.ts';
-import { terminal } from '../terminal.ts';
+import type { Readable } from 'node:stream';
+import { systemClock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Reader } from './show-runs.ts';
 
 /** A key of a running command. */
 export interface Key {
@@ -21,8 +21,11 @@ const LOOK_MS = 500;
  * and nothing is to be restored, however this process ends. Without a terminal no key is taken. `?` lists the keys.
  * @returns ends that
  */
-export function takeKeys(keys: readonly Key[]): () => void {
-  const { stdin } = terminal();
+export function takeKeys(
+  keys: readonly Key[],
+  stdin: Readable & { readonly isTTY?: boolean },
+  { say }: Pick<Reader, 'say'>,
+): () => void {
   if (stdin.isTTY !== true) return () => {};
   const press = async (typed: string) => {
     const pressed = keys.find(({ key }) => key === typed);

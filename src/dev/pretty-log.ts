@@ -1,5 +1,4 @@
-import { visible, visibleLine } from '../../base/visible.ts';
-import { terminal } from '../terminal.ts';
+import { visible, visibleLine } from '../base/visible.ts';
 
 /** Texts of several lines: those of errors. */
 const TEXTS: readonly string[] = ['error', 'reason'];
@@ -10,8 +9,9 @@ const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[\\d{1,2}m)`);
  * Makes a line of the log one for people, if the log goes to a terminal and pino-pretty is installed; undefined otherwise. It
  * does so at once and without a stream of its own, so that no line is lost at the end of the process.
  */
-export async function prettyLog(): Promise<((line: string) => string) | undefined> {
-  const { stdout } = terminal();
+export async function prettyLog(stdout: {
+  readonly isTTY?: boolean;
+}): Promise<((line: string) => string) | undefined> {
   if (stdout.isTTY !== true) return undefined;
   const pretty = await prettierOf(hasColours(stdout));
   if (!pretty) return undefined;

@@ -1,36 +1,46 @@
 import { relative } from 'node:path';
 import type { ErrorRequestHandler } from 'express';
-import { systemClock } from '../../base/clock.ts';
-import { codeFrame } from '../../base/code-frame.ts';
-import { messagesOf, placeOf } from '../../base/thrown.ts';
-import type { Handler, HandlerContext, Handlers } from '../../dispatch/handler.ts';
-import type { ReadyApp } from '../../dispatch/open-app.ts';
-import { line, say } from '../print.ts';
-import { terminal } from '../terminal.ts';
+import { systemClock } from '../base/clock.ts';
+import { codeFrame } from '../base/code-frame.ts';
+import { messagesOf, placeOf } from '../base/thrown.ts';
+import { visibleLine } from '../base/visible.ts';
+import type { Handler, HandlerContext, Handlers } from '../dispatch/handler.ts';
+import type { ReadyApp } from '../dispatch/open-app.ts';
+
+/** Where a developer reads. */
+export interface Reader {
+  /** prints a text, with a line break after it */
+  say(text: string): void;
+  /** the directory that paths are shown from */
+  readonly cwd: string;
+}
 
 /**
  * The same handlers. An error that one of them throws is also shown on stderr, with the code around the place in the user's
  * own files that it comes from.
  */
-export function showingErrors(handlers: Handlers): Handlers {
-  const showing = Object.entries(handlers).map(([kind, handler]) => [kind, handler && showErrorsOf(handler)]);
+export function showingErrors(handlers: Handlers, reader: Reader): Handlers {
+  const showing = Object.entries(handlers).map(([kind, handler]) => [
+    kind,
+    handler && showErrorsOf(handler, reader),
+  ]);
   return Object.fromEntries(showing) as Handlers;
 }
 
 /** The same app. Errors of its start and its pages are shown as well, and what each handler did is told in a line. */
-export function showing(app: ReadyApp): ReadyApp {
+export function showing(app: ReadyApp, reader: Reader): ReadyApp {
   const { start, routes } = app;
   return {
     ...app,
-    handlers: tellingEnds(showingErrors(app.handlers)),
-    start: start && ((ctx) => shownIfFailed(async () => start(ctx))),
+    handlers: tellingEnds(showingErrors(app.handlers, reader), reader),
+    start: start && ((ctx) => shownIfFailed(reader, async () => start(ctx))),
     routes:
       routes &&
       ((router, ctx) =>
-        shownIfFailed(async () => {
+        shownIfFailed(reader, async () => {
           await routes(router, ctx);
           const showFailed: ErrorRequestHandler = (error, _req, _res, next) => {
-            show(error);
+            show(error, reader);
             next(error);
           };
           router.use(showFailed);
@@ -38,17 +48,17 @@ export function showing(app: ReadyApp): ReadyApp {
   };
 }
 
-async function shownIfFailed<T>(work: () => Promise<T>): Promise<T> {
+async function shownIfFailed<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    show(error);
+    show(error, reader);
     throw error;
   }
 }
 
 /** The log has a line for what fails. */
-function tellingEnds(handlers: Handlers): Handlers {
+function tellingEnds(handlers: Handlers, reader: Reader): Handlers {
   const telling = Object.entries(handlers).map(([kind, handler]: [string, Handler<never> | undefined]) => [
     kind,
     handler &&
@@ -59,7 +69,11 @@ function tellingEnds(handlers: Handlers): Handlers {
           name.endsWith('_id') && !OTHER_IDS.includes(name) ? String(id) : [],
         );
         if (outcome === undefined)
-          say(line(`${kind} ${ids.join(' ')} handled in ${Math.round(systemClock.monotonic() - began)} ms`));
+          reader.say(
+            visibleLine(
+              `${kind} ${ids.join(' ')} handled in ${Math.round(systemClock.monotonic() - began)} ms`,
+            ),
+          );
         return outcome;
       }),
   ]);
@@ -68,21 +82,22 @@ function tellingEnds(handlers: Handlers): Handlers {
 
 const OTHER_IDS = ['webhook_id', 'site_id'];
 
-function showErrorsOf(handler: Handler<never>): Handler<never> {
+function showErrorsOf(handler: Handler<never>, reader: Reader): Handler<never> {
   return async (event, ctx) => {
     try {
       return await handler(event, ctx);
     } catch (error) {
-      if (!isStopped(ctx)) show(error);
+      if (!isStopped(ctx)) show(error, reader);
       throw error;
     }
   };
 }
 
 /** Shows the errors that handlers left behind, in a timer or in a promise without await, as long as the process lives. */
-export function showErrorsLeftBehind(): void {
+export function showErrorsLeftBehind(reader: Reader): void {
+  const shown = (error: unknown) => show(error, reader);
   // Before the guard, which may end the process.
-  process.prependListener('uncaughtException', show).prependListener('unhandledRejection', show);
+  process.prependListener('uncaughtException', shown).prependListener('unhandledRejection', shown);
 }
 
 /** Whether the handler was cut short because the service stops: its error is none of its own. */
@@ -90,17 +105,17 @@ function isStopped({ signal }: HandlerContext): boolean {
   return signal.aborted && signal.reason?.name === 'AbortError';
 }
 
-function show(error: unknown): void {
+function show(error: unknown, { say, cwd }: Reader): void {
   const place = placeOf(error);
   if (!place) return; // the log has all that is known
   const { file, line, column } = place;
   const frame = codeFrame(place);
-  const head = `\n${pathToShow(file)}:${line}:${column}\n`;
+  const head = `\n${pathFrom(cwd, file)}:${line}:${column}\n`;
   say(`${head}${frame === undefined ? '' : `${frame}\n`}${messagesOf(error)}\n`);
 }
 
 /** A path as a user would type it where the command runs. */
-export function pathToShow(file: string): string {
-  const path = relative(terminal().cwd, file);
+export function pathFrom(cwd: string, file: string): string {
+  const path = relative(cwd, file);
   return path.startsWith('..') ? file : path;
 }

@@ -1,5 +1,5 @@
-import type { Dispatcher } from '../../dispatch/dispatcher.ts';
-import type { EventStore, StoredEvent } from '../../store/event-store.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { EventStore, StoredEvent } from '../store/event-store.ts';
 
 /** How many events are handled again. */
 const MOST = 20;

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import type { EventStore } from './event-store.ts';
+import { openStore } from './open.ts';
+
+/** The variables of the environment that name a store. */
+interface StoreSettings {
+  readonly DATABASE_URL: string;
+  readonly SECRETS_KEY?: Buffer | undefined;
+}
+
+/**
+ * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, so that other work goes on beside it
+ * @throws KitError STORE_UNUSABLE with what to do about it
+ */
+export async function withStore<T>(
+  config: StoreSettings,
+  work: (store: EventStore) => Promise<T>,
+  { threads = false } = {},
+): Promise<T> {
+  const store = await openStore({
+    url: config.DATABASE_URL,
+    clock: systemClock,
+    secretsKey: config.SECRETS_KEY,
+    threads,
+  });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether the SQLite database is there. A database server counts as there. */
+export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE_URL'>): boolean {
+  return !url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length));
+}
+
+/**
+ * Opens the database of the configuration, but never creates one. The server may run meanwhile.
+ * @param threads whether the store works on threads of its own, so that the command goes on beside it
+ * @throws KitError STORE_UNUSABLE if there is no database
+ */
+export async function withDatabase<T>(
+  config: StoreSettings,
+  work: (store: EventStore) => Promise<T>,
+  options: { readonly threads?: boolean } = {},
+): Promise<T> {
+  if (!hasDatabase(config)) {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `there is no database at ${config.DATABASE_URL.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
+    );
+  }
+  return withStore(config, work, options);
+}
