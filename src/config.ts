@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { KitError, messageOf } from './base/errors.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
+import { similarTo } from './base/similar.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -252,9 +253,37 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
     parsed.error.issues.map(({ path: [name], message }) => {
       const variable = String(name ?? 'the settings together');
       const isMissing = name !== undefined && given[variable] === undefined;
-      return `  ${variable}: ${isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`}`;
+      const other = isMissing ? misspelt(variable, env) : undefined;
+      const missing = other === undefined ? 'is not set' : `is not set, but ${other} is: is it misspelt?`;
+      return `  ${variable}: ${isMissing ? missing : `the given value (not shown) is not valid: ${message}`}`;
     }),
   );
+}
+
+/** The variable that is set, and that somebody may have written instead of this one. */
+function misspelt(variable: string, env: Environment): string | undefined {
+  const names: readonly string[] = variableNames;
+  return similarTo(
+    variable,
+    Object.keys(env).filter((name) => env[name] && !names.includes(name)),
+  );
+}
+
+/**
+ * The variables of the file of settings that nobody reads, and that are much like one that is read.
+ * @param own the names of the app's settings
+ */
+export function misspeltInFile(
+  own: readonly string[],
+): readonly { readonly name: string; readonly meant: string }[] {
+  const { cwd, file } = sources();
+  const path = resolve(cwd, file.path);
+  if (!existsSync(path)) return [];
+  const known: readonly string[] = [...variableNames, ...own];
+  return Object.keys(parseEnv(readFileSync(path, 'utf8'))).flatMap((name) => {
+    const meant = known.includes(name) ? undefined : similarTo(name, known);
+    return meant === undefined ? [] : [{ name, meant }];
+  });
 }
 
 /** The names of the variables of an app, and whether each is set. */

@@ -2,7 +2,7 @@ import { checkNode } from './base/check-node.ts';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
-import { type Config, loadConfig, settingsSource } from './config.ts';
+import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
 import { checkApp } from './dispatch/checks/check-app.ts';
 import { checkClock } from './provider/check-clock.ts';
 import { checkProvider } from './provider/check-provider.ts';
@@ -33,7 +33,10 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  yield* (await checkApp(config)).findings;
+  const { app, findings } = await checkApp(config);
+  for (const { name, meant } of misspeltInFile(Object.keys(app?.settings?.shape ?? {})))
+    yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
+  yield* findings;
   const found: Finding[] = [];
   const webhooks = yield* keeping(examineStore(config), found);
   if (config.DATABASE_URL.startsWith(SQLITE))

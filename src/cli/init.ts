@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
-import { recipeNames } from '../scaffold/app-files.ts';
+import { needsSettings, recipeNames } from '../scaffold/app-files.ts';
 import { newApp } from '../scaffold/new-app.ts';
 import { line, print, say } from './print.ts';
 import { terminal } from './terminal.ts';
@@ -58,7 +58,9 @@ async function init(dir: string, { recipe, kit, force }: Flags): Promise<void> {
 function written(folder: string, paths: readonly string[], recipe: string | undefined): string {
   const way = relative(terminal().cwd, folder);
   const settings =
-    recipe === undefined ? [] : ['', `.env.example says what the recipe ${recipe} needs in .env.`];
+    recipe === undefined || !needsSettings(recipe)
+      ? []
+      : ['', `.env.example says what the recipe ${recipe} needs in .env.`];
   return [
     `${line(folder)} has now:`,
     ...paths.toSorted().map((path) => `  ${path}`),

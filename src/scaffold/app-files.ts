@@ -42,6 +42,11 @@ export function appFiles(recipe: string | undefined): Map<string, string> {
   return files;
 }
 
+/** Whether a recipe needs settings, of which .env.example then says more. */
+export function needsSettings(recipe: string): boolean {
+  return templates(`recipes/${recipe}`).has('.env.example');
+}
+
 function templates(folder: string): Map<string, string> {
   const root = join(TEMPLATES, folder);
   const paths = readdirSync(root, { withFileTypes: true, recursive: true })

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Finding } from '../../src/base/finding.ts';
@@ -75,6 +75,22 @@ test('fails, when no secret is stored, as everything would be refused', async ()
 test('fails, when the configuration has mistakes, and names them', async () => {
   const { of } = await findings(1, [], { PORT: 'eighty' });
   expect(of('configuration')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('PORT') });
+});
+
+test('names a variable of .env that nobody reads, and the one that is meant, without its value', async () => {
+  const env = join(here.directory, '.env');
+  writeFileSync(env, 'RETRY_MAX_ATTEMTPS=3\nRETENTION_DAY=7\nMY_OWN=hidden\n');
+  const { stdout } = await here.cli(['doctor', '--offline', '--json'], { cwd: here.directory });
+  expect(stdout).not.toContain('hidden');
+  const { findings: all }: { findings: Finding[] } = JSON.parse(stdout);
+  expect(all.filter(({ check, result }) => check === 'configuration' && result === 'warn')).toEqual(
+    [
+      ['RETENTION_DAY', 'RETENTION_DAYS'],
+      ['RETRY_MAX_ATTEMTPS', 'RETRY_MAX_ATTEMPTS'],
+    ].map(([name, meant]) =>
+      expect.objectContaining({ detail: `${name} is set, and nobody reads it: is ${meant} meant?` }),
+    ),
+  );
 });
 
 test('fails, when the secrets do not open with the key', async () => {

@@ -33,7 +33,12 @@ test('package.json is refused, when it exports what is no source', () => {
   expect(() => packedManifest({ exports: { '.': './dist/index.js' } })).toThrow('exports ./dist/index.js');
 });
 
-test('matrix needs fast-check, so that the package asks for the version that the kit is tested with', () => {
-  expect(manifest.peerDependencies).toEqual({ 'fast-check': `^${manifest.devDependencies['fast-check']}` });
-  expect(manifest.peerDependenciesMeta).toEqual({ 'fast-check': { optional: true } });
+test('an app may have fast-check for matrix, and pino-pretty for dev, in the versions that the kit is tested with', () => {
+  const optional = ['fast-check', 'pino-pretty'];
+  expect(manifest.peerDependencies).toEqual(
+    Object.fromEntries(optional.map((name) => [name, `^${manifest.devDependencies[name]}`])),
+  );
+  expect(manifest.peerDependenciesMeta).toEqual(
+    Object.fromEntries(optional.map((name) => [name, { optional: true }])),
+  );
 });

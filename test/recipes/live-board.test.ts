@@ -68,6 +68,12 @@ test('the page shows what is on air, and nothing of it is taken for HTML', async
   });
 });
 
+test('a path that leads nowhere is refused', () => {
+  for (const path of ['', 'live', '/', '/a b', '/a/', '/:x'])
+    expect(() => liveBoard({ path })).toThrow(`liveBoard: ${path} is no path such as /board`);
+  expect(() => liveBoard({ path: '/a/b-1' })).not.toThrow();
+});
+
 test('the board is right, wherever the process dies', async () => {
   await everyCrash(async (start) => {
     const kit = await start({ app: board() });

@@ -88,6 +88,45 @@ test('pages show what handlers left, and one that throws is answered with 500 an
   await expect(kit.page('/app/offered')).rejects.toThrow('the receiver has crashed');
 });
 
+test('pages are as on the admin listener: its policy, its answer where nothing is, and what forms send', async () => {
+  const forms = defineApp({
+    handlers: {},
+    routes(router) {
+      router.post('/form', (req, res) => void res.json(req.body));
+      router.get('/never', () => {});
+    },
+  });
+  await using kit = await testReceiver({ app: forms, patienceMs: 50 });
+  const sent = await kit.page('/app/form', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: 'name=x',
+  });
+  expect(sent).toMatchObject({ status: 200, body: '{"name":"x"}', headers: { 'cache-control': 'no-store' } });
+  expect(sent.headers['content-security-policy']).toContain("default-src 'none'");
+  expect(sent.headers['x-powered-by']).toBeUndefined();
+  expect(await kit.page('/app/none')).toMatchObject({ status: 404, body: 'there is nothing here\n' });
+  await expect(kit.page('/app/never')).rejects.toThrow('GET /app/never has not answered in 50 ms');
+  await expect(kit.page('board')).rejects.toThrow('pages of the app begin with /app, not as board');
+});
+
+test('states are those of media or of channels', async () => {
+  const wrong = defineApp({
+    handlers: {},
+    routes(router, { states }) {
+      router.get(
+        '/',
+        async (_req, res) => void res.json(await Array.fromAsync(states('channels' as 'channel', 'x'))),
+      );
+    },
+  });
+  await using kit = await testReceiver({ app: wrong });
+  expect((await kit.page('/app/')).status).toBe(500);
+  expect(JSON.stringify(kit.log())).toContain(
+    "states('media', name) or states('channel', name), not 'channels'",
+  );
+});
+
 test('an app without routes has no pages, and says so', async () => {
   await using kit = await testReceiver({ handlers: {} });
   await expect(kit.page('/app/')).rejects.toThrow('the app has no routes');
