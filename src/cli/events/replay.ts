@@ -271,8 +271,8 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
 }
 
 /**
- * A dispatcher that runs the handlers in this process. The process ends with the command, even if a handler ignores its stop: it
- * would go on beside a run of the same event in another process, once its lease has run out.
+ * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command: the
+ * handler would go on beside a run of the same event in another process, once its lease has run out.
  */
 async function dispatcherHere(
   config: Config,
@@ -285,7 +285,7 @@ async function dispatcherHere(
   const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
   await using ends = new AsyncDisposableStack();
-  ends.use(handlersHere(log));
+  const here = ends.use(handlersHere(log));
   const app = await loadApp(config);
   const opened = await openApp(app, { log, clock: systemClock });
   ends.defer(() => opened.close());
@@ -300,7 +300,17 @@ async function dispatcherHere(
     observer: { answered() {}, committed() {}, ran: () => collect(1) },
   });
   const kept = ends.move();
-  return { dispatcher, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    dispatcher: {
+      start: () => dispatcher.start(),
+      async stop(graceMs) {
+        const left = await dispatcher.stop(graceMs);
+        if (left > 0) here.endNow();
+        return left;
+      },
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
 
 interface Sending extends Matching {

@@ -5,7 +5,6 @@ import { printFindings } from '../findings.ts';
 import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
 import { stderrLog } from '../stderr-log.ts';
-import { endProcess } from '../terminal.ts';
 
 interface Flags {
   readonly rehearse?: true;
@@ -36,7 +35,6 @@ export function checkCommand(): Command {
 
 async function check({ rehearse, strict, json }: Flags): Promise<void> {
   const config = loadConfig();
-  endProcess(); // whatever the handlers' files set off while they load
   const log = stderrLog(config);
   using _ = handlersHere(log);
   await interruptible('nothing was recorded', (signal) =>
