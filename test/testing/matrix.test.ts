@@ -167,3 +167,14 @@ test('a matrix says what it cannot do, and plays no more than it is told to', as
   const nothing: Scenario<undefined> = async (start) => void (await start({ handlers: {} }));
   expect(await matrix(four, nothing, () => {}, { most: 10, random: 5 })).toBe(15);
 });
+
+test('the test to paste starts the receiver with what the scenario gave it', async () => {
+  const app = { handlers: { channel_active: () => {} } };
+  await expect(
+    matrix(
+      onAndOff,
+      async (start) => void (await start({ app, resources: 1 })),
+      () => assert.fail('no board'),
+    ),
+  ).rejects.toThrow('const kit = await testReceiver({ app, resources });');
+});
