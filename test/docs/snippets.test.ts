@@ -177,6 +177,20 @@ describe('the code of docs/handlers.md', () => {
     }
   });
 
+  test('takes down the post that an earlier event has left in the state of its media', async () => {
+    const { media } = await load('docs/handlers.md', { 'take the post down': 'take the post down' });
+    await using kit = await testReceiver({ handlers: media as Handlers });
+    await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
+    await kit.settled();
+    expect(await kit.state('media:UUhbHm6C')).toEqual({ post: 'post of UUhbHm6C' });
+    await kit.deliver('media_deleted', { media_id: 'UUhbHm6C' });
+    await kit.settled();
+    expect(kit.log()).toContainEqual(
+      expect.objectContaining({ msg: 'take the post down', post: 'post of UUhbHm6C' }),
+    );
+    expect(await kit.state('media:UUhbHm6C')).toEqual({});
+  });
+
   test('publishes to the CMS of its settings, and shows what it has published', async () => {
     const asked: unknown[] = [];
     const cms: RequestListener = (req, res) => {
