@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config.ts';
 import { runCli } from '../support/run-cli.ts';
+import { some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -214,14 +215,16 @@ describe('an app', () => {
 
   test('has tests that pass, with every recipe', async () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const tests = apps.flatMap((app) =>
+    const tried = some(2, apps);
+    const tests = tried.flatMap((app) =>
       filesIn(join(place, app)).flatMap((path) =>
         path.endsWith('.test.ts') ? [join(place, app, path)] : [],
       ),
     );
-    expect(tests).toHaveLength(apps.length);
+    expect(tests).toHaveLength(tried.length);
     const { stdout } = await run(process.execPath, ['--test', '--test-isolation=none', ...tests], { env });
-    expect(stdout).toMatch(/pass 9\n.*fail 0\n/);
+    expect(stdout).toMatch(/pass \d+\n.*fail 0\n/);
+    expect(Number(/pass (\d+)/.exec(stdout)?.[1])).toBeGreaterThan(tried.length);
   });
 
   test('has handlers that load, and that of forward says what it needs', async () => {
