@@ -123,7 +123,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
-  const given = Object.fromEntries(variableNames.map((name) => [name, env[name] || undefined]));
+  const given = valuesOf(variableNames, env);
   const parsed = environment.safeParse(given);
   if (parsed.success) return parsed.data;
   const mistakes = parsed.error.issues.map((issue) => {
@@ -131,6 +131,11 @@ export function parseConfig(env: Environment, told = 'the environment'): Config 
     return `  ${name}: ${issue.code === 'custom' ? issue.message : describe(name, given[name] ?? '')}`;
   });
   throw mistaken(told, mistakes);
+}
+
+/** The values of variables. One that is empty counts as not set. */
+function valuesOf(names: readonly string[], env: Environment): Record<string, string | undefined> {
+  return Object.fromEntries(names.map((name) => [name, env[name] || undefined]));
 }
 
 function mistaken(told: string, mistakes: readonly string[]): KitError {
@@ -208,19 +213,25 @@ export function settingsSource(): string {
 
 /** The environment together with the file of settings; the environment takes precedence. */
 function environmentWithFile(): Environment {
-  const { env, cwd, file } = sources();
+  const { env } = sources();
+  // Into the environment itself: handlers read settings of their own from there.
+  for (const [name, value] of Object.entries(variablesOfFile())) env[name] ??= value;
+  return env;
+}
+
+/** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
+function variablesOfFile(): Environment {
+  const { cwd, file } = sources();
   const path = resolve(cwd, file.path);
   if (!existsSync(path)) {
     if (file.isNamed) throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
-    return env;
+    return {};
   }
   try {
-    // Into the environment itself: handlers read settings of their own from there.
-    for (const [name, value] of Object.entries(parseEnv(readFileSync(path, 'utf8')))) env[name] ??= value;
+    return parseEnv(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
-  return env;
 }
 
 /**
@@ -245,7 +256,7 @@ export function loadSettingsOf<S extends z.ZodObject>(schema: S): z.output<S> {
  * @param told where they come from, for errors @throws KitError CONFIG_INVALID naming every mistake
  */
 export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment, told: string): z.output<S> {
-  const given = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, env[name] || undefined]));
+  const given = valuesOf(Object.keys(schema.shape), env);
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   throw mistaken(
@@ -276,11 +287,8 @@ function misspelt(variable: string, env: Environment): string | undefined {
 export function misspeltInFile(
   own: readonly string[],
 ): readonly { readonly name: string; readonly meant: string }[] {
-  const { cwd, file } = sources();
-  const path = resolve(cwd, file.path);
-  if (!existsSync(path)) return [];
   const known: readonly string[] = [...variableNames, ...own];
-  return Object.keys(parseEnv(readFileSync(path, 'utf8'))).flatMap((name) => {
+  return Object.keys(variablesOfFile()).flatMap((name) => {
     const meant = known.includes(name) ? undefined : similarTo(name, known);
     return meant === undefined ? [] : [{ name, meant }];
   });

@@ -33,8 +33,8 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  const { app, findings } = await checkApp(config);
-  for (const { name, meant } of misspeltInFile(Object.keys(app?.settings?.shape ?? {})))
+  const { loaded, findings } = await checkApp(config);
+  for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   yield* findings;
   const found: Finding[] = [];

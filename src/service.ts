@@ -6,7 +6,7 @@ import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
-import { openApp, pagesOf, type ReadyApp } from './dispatch/open-app.ts';
+import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
@@ -63,7 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const opened = await openApp(app, { log, clock });
     ends.defer(() => opened.close()); // after the last handler
-    const pages = await pagesOf(app, { opened, store, log, clock });
+    const pages = await appPages(app, { opened, store, log, clock });
 
     const dispatcher = configuredDispatcher(config, {
       store,

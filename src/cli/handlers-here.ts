@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import { systemClock } from '../base/clock.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
-import { endProcess, ownsProcess } from './terminal.ts';
+import { endProcess, endProcessSoon, ownsProcess } from './terminal.ts';
 
 /** How long timers and promises that handlers left behind may still tell of their errors. */
 const LEFT_BEHIND_MS = 1000;
@@ -24,11 +23,7 @@ export function handlersHere(log: Logger): HandlersHere {
       endProcess();
     },
     [Symbol.dispose]() {
-      if (!guard) return;
-      systemClock.after(LEFT_BEHIND_MS, () => {
-        guard.expectExit();
-        process.exit();
-      });
+      endProcessSoon(LEFT_BEHIND_MS, () => guard?.expectExit());
     },
   };
 }

@@ -6,7 +6,7 @@ import { tryCommand } from './handlers/try.ts';
 /** `hookkit handlers`: lists and tries the handlers. */
 export function handlersCommand(): Command {
   return new Command('handlers')
-    .description('List the kinds that src/handlers/ handles, or try one of its handlers.')
+    .description('List the kinds that your handlers take, check the handlers, or try one of them.')
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(checkCommand())
     .addCommand(tryCommand());

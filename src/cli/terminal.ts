@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { systemClock } from '../base/clock.ts';
 
 /** The streams that a command reads from and writes to. */
 export interface Terminal {
@@ -16,7 +17,8 @@ export interface Terminal {
 interface Run {
   readonly terminal: Terminal;
   exitCode: number;
-  endsProcess: boolean;
+  /** ends the process once the command is done */
+  end: ((exitCode: number) => void) | undefined;
 }
 
 /** The command that is running. Several may run in one process, so each has its own. */
@@ -27,9 +29,9 @@ const runs = new AsyncLocalStorage<Run>();
  * process with it, as `endProcess` asked.
  */
 export async function onTerminal(terminal: Terminal, command: () => Promise<void>): Promise<number> {
-  const run: Run = { terminal, exitCode: 0, endsProcess: false };
+  const run: Run = { terminal, exitCode: 0, end: undefined };
   await runs.run(run, command);
-  if (run.endsProcess) process.exit(run.exitCode);
+  run.end?.(run.exitCode);
   return run.exitCode;
 }
 
@@ -65,7 +67,22 @@ export function setExitCode(code: number): void {
 /** Ends the process once the running command is done, whatever still runs in it; but not a process that it shares. */
 export function endProcess(): void {
   const run = runs.getStore();
-  if (run && ownsProcess()) run.endsProcess = true;
+  if (run && ownsProcess()) run.end = (code) => process.exit(code);
+}
+
+/**
+ * Ends the process so many milliseconds after the running command is done, unless it ends by itself before; but not a process that it
+ * shares, and not later than `endProcess` asked.
+ * @param before called just before the process ends
+ */
+export function endProcessSoon(ms: number, before: () => void): void {
+  const run = runs.getStore();
+  if (!run || !ownsProcess()) return;
+  run.end ??= (code) =>
+    void systemClock.after(ms, () => {
+      before();
+      process.exit(code);
+    });
 }
 
 /** A path that an option gives, as this process opens it. */

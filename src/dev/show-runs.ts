@@ -4,7 +4,8 @@ import { systemClock } from '../base/clock.ts';
 import { codeFrame } from '../base/code-frame.ts';
 import { messagesOf, placeOf } from '../base/thrown.ts';
 import { visibleLine } from '../base/visible.ts';
-import type { Handler, HandlerContext, Handlers } from '../dispatch/handler.ts';
+import { around } from '../dispatch/around.ts';
+import type { HandlerContext, Handlers } from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 /** Where a developer reads. */
@@ -20,11 +21,14 @@ export interface Reader {
  * own files that it comes from.
  */
 export function showingErrors(handlers: Handlers, reader: Reader): Handlers {
-  const showing = Object.entries(handlers).map(([kind, handler]) => [
-    kind,
-    handler && showErrorsOf(handler, reader),
-  ]);
-  return Object.fromEntries(showing) as Handlers;
+  return around(handlers, async ({ ctx, run }) => {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isStopped(ctx)) show(error, reader);
+      throw error;
+    }
+  });
 }
 
 /** The same app. Errors of its start and its pages are shown as well, and what each handler did is told in a line. */
@@ -58,40 +62,19 @@ async function shownIfFailed<T>(reader: Reader, work: () => Promise<T>): Promise
 }
 
 /** The log has a line for what fails. */
-function tellingEnds(handlers: Handlers, reader: Reader): Handlers {
-  const telling = Object.entries(handlers).map(([kind, handler]: [string, Handler<never> | undefined]) => [
-    kind,
-    handler &&
-      (async (event: never, ctx: HandlerContext) => {
-        const began = systemClock.monotonic();
-        const outcome = await handler(event, ctx);
-        const ids = Object.entries(event).flatMap(([name, id]) =>
-          name.endsWith('_id') && !OTHER_IDS.includes(name) ? String(id) : [],
-        );
-        if (outcome === undefined)
-          reader.say(
-            visibleLine(
-              `${kind} ${ids.join(' ')} handled in ${Math.round(systemClock.monotonic() - began)} ms`,
-            ),
-          );
-        return outcome;
-      }),
-  ]);
-  return Object.fromEntries(telling);
+function tellingEnds(handlers: Handlers, { say }: Reader): Handlers {
+  return around(handlers, async ({ kind, event, run }) => {
+    const began = systemClock.monotonic();
+    const outcome = await run();
+    const ms = Math.round(systemClock.monotonic() - began);
+    const own = Object.entries(event).filter(([name]) => name.endsWith('_id') && !OTHER_IDS.includes(name));
+    const ids = own.map(([, id]) => String(id)).join(' ');
+    if (outcome === undefined) say(visibleLine(`${kind} ${ids} handled in ${ms} ms`));
+    return outcome;
+  });
 }
 
 const OTHER_IDS = ['webhook_id', 'site_id'];
-
-function showErrorsOf(handler: Handler<never>, reader: Reader): Handler<never> {
-  return async (event, ctx) => {
-    try {
-      return await handler(event, ctx);
-    } catch (error) {
-      if (!isStopped(ctx)) show(error, reader);
-      throw error;
-    }
-  };
-}
 
 /** Shows the errors that handlers left behind, in a timer or in a promise without await, as long as the process lives. */
 export function showErrorsLeftBehind(reader: Reader): void {

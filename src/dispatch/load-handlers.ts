@@ -44,7 +44,11 @@ export type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Hand
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
 export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyApp> {
-  const { settings, ...app } = await loadDefinition(config);
+  return readApp(await loadDefinition(config));
+}
+
+/** Reads the settings of an app. @throws KitError CONFIG_INVALID naming every mistake in them */
+export function readApp({ settings, ...app }: LoadedApp): ReadyApp {
   return settings ? { ...app, settings: loadSettingsOf(settings) } : app;
 }
 

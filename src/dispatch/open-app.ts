@@ -39,9 +39,8 @@ export async function openApp(
   if (!start) return { value: undefined, async close() {} };
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
-  const { app: value, close } = await failing('start', { log, clock }, async () => {
-    return checkStarted(await start(ctx as StartContext<never>));
-  });
+  const started = await failing('start', { log, clock }, async () => start(ctx as StartContext<never>));
+  const { app: value, close } = checkStarted(started);
   return {
     value,
     async close() {
@@ -87,7 +86,7 @@ interface PagesNeeds {
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
  * @throws KitError APP_FAILED with what its `routes` threw, and where
  */
-export async function pagesOf(
+export async function appPages(
   { routes, settings = {} }: ReadyApp,
   { opened, store, log, clock }: PagesNeeds,
 ): Promise<AppPages | undefined> {
@@ -169,7 +168,6 @@ async function failing<T>(
   try {
     return await loading(work);
   } catch (cause) {
-    if (cause instanceof KitError && cause.code === 'APP_FAILED') throw cause;
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
   } finally {
     told();

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { EventId } from '../store/event-id.ts';
-import type { EventStore, StateChange } from '../store/event-store.ts';
+import { type EventId, eventId } from '../store/event-id.ts';
+import type { EventStore, StateChange, VerifiedNotification } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { type Assignment, type Run, runHandler } from './run-handler.ts';
 import type { RunStore, StepResult } from './run-store.ts';
@@ -37,6 +37,17 @@ export interface Rehearsal {
   /** what the dispatcher would store of `ctx.state` */
   readonly state: readonly StateChange[];
 }
+
+/** An event that nobody ever sent, as it would be received now, with no state of its resource. */
+export function madeUpEvent(
+  verified: VerifiedNotification,
+  circumstances: Pick<Assignment, 'starts' | 'replays' | 'late'> = FIRST,
+): Assignment {
+  const id = eventId(verified.eventTime, verified.digest);
+  return { ...verified, ...circumstances, id, receivedAt: systemClock.now(), state: [] };
+}
+
+const FIRST = { starts: 1, replays: 0, late: false };
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. */
 export async function rehearse(event: Assignment, options: RehearsalOptions): Promise<Rehearsal> {

@@ -63,8 +63,8 @@ export async function runHandler(
   }
   const memory = memoryOf(event, options);
   const ctx = contextOf(event, abort.signal, options, memory);
-  const run = atWorkOn(event, async () =>
-    memory.awaited(await settle(async () => handler(payload.notification, ctx))),
+  const run = atWorkOn(event, () =>
+    settle(async () => memory.awaited(parseReturned(await handler(payload.notification, ctx)))),
   );
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
@@ -161,9 +161,9 @@ export function giveUp(event: Assignment, abort: AbortController, reason: unknow
   atWorkOn(event, () => abort.abort(reason));
 }
 
-async function settle(handler: () => Promise<unknown>): Promise<Run> {
+async function settle(work: () => Promise<Run>): Promise<Run> {
   try {
-    return parseReturned(await handler());
+    return await work();
   } catch (error) {
     return { type: 'error', reason: textOf(error) };
   }

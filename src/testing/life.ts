@@ -5,10 +5,11 @@ import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import { pagePolicy } from '../base/page-policy.ts';
 import type { Config } from '../config.ts';
+import { around } from '../dispatch/around.ts';
 import { configuredDispatcher } from '../dispatch/configured.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Handlers } from '../dispatch/handler.ts';
-import { type OpenApp, openApp, pagesOf, type ReadyApp } from '../dispatch/open-app.ts';
+import { appPages, type OpenApp, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { configuredReceiver } from '../receiver/configured.ts';
 import { Keyring } from '../receiver/keyring.ts';
@@ -98,7 +99,7 @@ export class Life {
     this.#keyring = keyring;
     await keyring.start();
     this.#app = await openApp(app, { log, clock });
-    const pages = await pagesOf(app, { opened: this.#app, store, log, clock });
+    const pages = await appPages(app, { opened: this.#app, store, log, clock });
     if (pages) this.#pages = new LocalServer(adminLike(pages.handler));
     const dispatcher = configuredDispatcher(config, {
       store,
@@ -221,7 +222,7 @@ export class Life {
   }
 
   #handlers(): Handlers {
-    return around(this.#options.app.handlers, async (run) => {
+    return around(this.#options.app.handlers, async ({ run }) => {
       this.#atWork++;
       try {
         return await run();
@@ -232,14 +233,4 @@ export class Life {
       }
     });
   }
-}
-
-/** The same handlers, with something done around each run. */
-export function around(handlers: Handlers, wrap: (run: () => unknown) => Promise<unknown>): Handlers {
-  const given = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
-  const wrapped = given.map(([kind, handler]: [string, (...given: readonly never[]) => unknown]) => [
-    kind,
-    (...args: readonly never[]) => wrap(() => handler(...args)),
-  ]);
-  return Object.fromEntries(wrapped);
 }

@@ -7,6 +7,7 @@ import { durationOf, LONGEST_MS } from '../base/duration.ts';
 import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/visible.ts';
 import type { Config } from '../config.ts';
+import { around } from '../dispatch/around.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -21,7 +22,7 @@ import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { appOf, checkOptions, configOf, type KitOptions } from './kit-options.ts';
 import { KitTime } from './kit-time.ts';
-import { around, Life } from './life.ts';
+import { Life } from './life.ts';
 import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
@@ -479,7 +480,7 @@ export class TestReceiver {
   }
 
   #failing(handlers: Handlers): Handlers {
-    return around(handlers, async (run) => {
+    return around(handlers, async ({ run }) => {
       const returned = await run();
       if (this.#failures === 0) return returned;
       this.#failures--;

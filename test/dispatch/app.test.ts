@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { pagesOf, type ReadyApp } from '../../src/dispatch/open-app.ts';
+import { appPages, type ReadyApp } from '../../src/dispatch/open-app.ts';
 import { defineApp } from '../../src/index.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { notification, PATH } from '../support/genuine.ts';
@@ -232,7 +232,10 @@ test('routes that do not end are told of, as nothing listens meanwhile', async (
   const log = logLines();
   const opened = { value: undefined, async close() {} };
   const store = { state: async () => [], states: async () => ({ values: [], next: undefined }) };
-  void pagesOf({ handlers: {}, routes: () => new Promise(() => {}) }, { opened, store, log: log.log, clock });
+  void appPages(
+    { handlers: {}, routes: () => new Promise(() => {}) },
+    { opened, store, log: log.log, clock },
+  );
   await setImmediate();
   await clock.advance(10_000);
   expect(log.withMessage('the app has not started yet, so nothing listens')).toMatchObject([

@@ -2,9 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { keepHeapSmall } from '../../base/small-heap.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
@@ -47,7 +45,6 @@ interface Flags extends FilterFlags, Reshaping, Expectation {
 
 /** How many events go by between two collections. At 20,000, sending a million events took 152 MB instead of 138. */
 const COLLECT_EVERY_SENT = 2000;
-const COLLECT_EVERY_RUN = 5000;
 
 const FOR_HANDLERS = ['resetSteps', 'run', 'wait', 'failOn', 'expect'] as const;
 /** Beside the reshaping. */
@@ -233,9 +230,10 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
+  const dispatcherHere = run && (await import('./dispatcher-here.ts')).dispatcherHere;
   await interruptible('run it again to replay the rest', async (signal) => {
     const ends = await withReport(reportOf(flags), async (report) => {
-      await using here = run ? await dispatcherHere(config, store) : undefined; // before anything is reset
+      await using here = await dispatcherHere?.(config, store); // before anything is reset
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
@@ -268,49 +266,6 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
   if (!ends)
     return write(`${replayed} events were reset to pending: the server handles them within a second\n`);
   return write(countTable(['status', 'events'], rows));
-}
-
-/**
- * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command: the
- * handler would go on beside a run of the same event in another process, once its lease has run out.
- */
-async function dispatcherHere(
-  config: Config,
-  store: EventStore,
-): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
-  const { loadApp } = await import('../../dispatch/load-handlers.ts');
-  const { openApp } = await import('../../dispatch/open-app.ts');
-  const { configuredDispatcher } = await import('../../dispatch/configured.ts');
-  const { stderrLog } = await import('../stderr-log.ts');
-  const { handlersHere } = await import('../handlers-here.ts');
-  const log = stderrLog(config);
-  await using ends = new AsyncDisposableStack();
-  const here = ends.use(handlersHere(log));
-  const app = await loadApp(config);
-  const opened = await openApp(app, { log, clock: systemClock });
-  ends.defer(() => opened.close());
-  const collect = keepHeapSmall(COLLECT_EVERY_RUN);
-  const dispatcher = configuredDispatcher(config, {
-    store,
-    handlers: app.handlers,
-    app: opened.value,
-    clock: systemClock,
-    log,
-    random: Math.random,
-    observer: { answered() {}, committed() {}, ran: () => collect(1) },
-  });
-  const kept = ends.move();
-  return {
-    dispatcher: {
-      start: () => dispatcher.start(),
-      async stop(graceMs) {
-        const left = await dispatcher.stop(graceMs);
-        if (left > 0) here.endNow();
-        return left;
-      },
-    },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  };
 }
 
 interface Sending extends Matching {

@@ -6,10 +6,9 @@ import { showErrorsLeftBehind, showingErrors } from '../../dev/show-runs.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
 import { loadApp } from '../../dispatch/load-handlers.ts';
 import { openApp } from '../../dispatch/open-app.ts';
-import { type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
+import { madeUpEvent, type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
 import type { Assignment, Run } from '../../dispatch/run-handler.ts';
 import { readBody } from '../../replay/compose.ts';
-import { eventId } from '../../store/event-id.ts';
 import { stateJson } from '../../store/event-json.ts';
 import type { EventStore, StateChange } from '../../store/event-store.ts';
 import { toVerified } from '../../store/verified.ts';
@@ -77,9 +76,7 @@ async function madeUp(flags: Flags): Promise<Assignment> {
   const read = readBody(await bodyOf(flags));
   if (read.problem !== undefined)
     throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
-  const verified = toVerified(read.value, read.text);
-  const id = eventId(verified.eventTime, verified.digest);
-  return { ...verified, ...circumstances(flags), id, receivedAt: systemClock.now(), state: [] };
+  return madeUpEvent(toVerified(read.value, read.text), circumstances(flags));
 }
 
 async function stored(id: string, flags: Flags, store: EventStore): Promise<Assignment> {

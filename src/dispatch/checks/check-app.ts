@@ -1,39 +1,45 @@
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { type Config, loadSettingsOf, settingsSet } from '../../config.ts';
+import { type Config, settingsSet } from '../../config.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import type { Handlers } from '../handler.ts';
-import { type LoadedApp, loadDefinition } from '../load-handlers.ts';
+import { type LoadedApp, loadDefinition, readApp } from '../load-handlers.ts';
+import type { ReadyApp } from '../open-app.ts';
 
-/** What loading found, and the app if it loads. */
+/** What loading found. */
 export interface CheckedApp {
   readonly findings: readonly Finding[];
-  readonly app: LoadedApp | undefined;
+  /** the app, if it loads */
+  readonly loaded?: LoadedApp;
+  /** the app, if its settings have no mistakes either */
+  readonly ready?: ReadyApp;
 }
 
 /** Loads the handlers, and reads the settings of their app: names, never values. */
 export async function checkApp(config: Pick<Config, 'HANDLERS'>): Promise<CheckedApp> {
   const handlers = findingsOf('handlers');
   try {
-    const app = await loadDefinition(config);
-    const kinds = kindNames.filter((kind) => app.handlers[kind]);
-    const loaded = handlers.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
-    return { app, findings: [loaded, ...checkSettings(app)] };
+    const loaded = await loadDefinition(config);
+    const kinds = kindNames.filter((kind) => loaded.handlers[kind]);
+    const finding = handlers.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
+    return checkSettings(loaded, finding);
   } catch (error) {
-    return { app: undefined, findings: [handlers.fail(messageOf(error))] };
+    return { findings: [handlers.fail(messageOf(error))] };
   }
 }
 
-function checkSettings({ settings }: LoadedApp): Finding[] {
-  if (!settings) return [];
+function checkSettings(loaded: LoadedApp, before: Finding): CheckedApp {
+  const { settings } = loaded;
   const finding = findingsOf('settings');
   try {
-    loadSettingsOf(settings);
+    const ready = readApp(loaded);
+    if (!settings) return { findings: [before], loaded, ready };
+    const told = settingsSet(settings).map(({ name, isSet }) => (isSet ? name : `${name} (not set)`));
+    const words = told.length === 0 ? 'the app has none' : `no mistakes in ${told.join(', ')}`;
+    return { findings: [before, finding.ok(words)], loaded, ready };
   } catch (error) {
-    return [finding.fail(messageOf(error))];
+    return { findings: [before, finding.fail(messageOf(error))], loaded };
   }
-  const told = settingsSet(settings).map(({ name, isSet }) => (isSet ? name : `${name} (not set)`));
-  return [finding.ok(told.length === 0 ? 'the app has none' : `no mistakes in ${told.join(', ')}`)];
 }
 
 /**

@@ -4,11 +4,10 @@ import { type Finding, findingsOf } from '../../base/finding.ts';
 import { wholeSeconds } from '../../base/time-text.ts';
 import type { Config } from '../../config.ts';
 import { KINDS, type Kind, kindNames } from '../../notification/kinds.ts';
-import { eventId } from '../../store/event-id.ts';
 import { toVerified } from '../../store/verified.ts';
 import { statusesClientOf } from '../configured.ts';
 import type { Handlers } from '../handler.ts';
-import { rehearse } from '../rehearse.ts';
+import { madeUpEvent, rehearse } from '../rehearse.ts';
 
 interface Rehearsing {
   readonly config: Config;
@@ -60,7 +59,7 @@ async function checkStepsOf(
   );
 }
 
-/** An event of a kind that nobody ever sent. */
+/** An event of a kind. */
 function madeUp(kind: Kind) {
   const ids = Object.fromEntries(KINDS[kind].ids.map((name) => [name, 'rehearsal']));
   const body = {
@@ -70,8 +69,5 @@ function madeUp(kind: Kind) {
     site_id: 'rehearsal',
     event_time: wholeSeconds(systemClock.now()),
   };
-  const verified = toVerified(body, JSON.stringify(body));
-  const id = eventId(verified.eventTime, verified.digest);
-  const at = { receivedAt: systemClock.now(), starts: 1, replays: 0, late: false, state: [] };
-  return { ...verified, ...at, id };
+  return madeUpEvent(toVerified(body, JSON.stringify(body)));
 }

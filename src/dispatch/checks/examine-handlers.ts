@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
 import type { Config } from '../../config.ts';
-import { handlersFile, loadApp } from '../load-handlers.ts';
-import { openApp, pagesOf } from '../open-app.ts';
+import { handlersFile } from '../load-handlers.ts';
+import { appPages, openApp, type ReadyApp } from '../open-app.ts';
 import { checkApp, checkKinds } from './check-app.ts';
 import { checkImports } from './check-imports.ts';
 import { checkSteps } from './check-steps.ts';
@@ -29,30 +29,32 @@ export async function* examineHandlers(
   config: Config,
   { isStrict, rehearsing }: Examination,
 ): AsyncGenerator<Finding, void, undefined> {
-  const { app, findings } = await checkApp(config);
+  const { loaded, ready, findings } = await checkApp(config);
   yield* findings;
-  if (!app) return yield findingsOf('everything else').skipped('it needs handlers that load');
+  if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const file = handlersFile(config);
-  yield checkKinds(app.handlers, isStrict);
+  yield checkKinds(loaded.handlers, isStrict);
   yield await checkTypes(file);
   yield checkImports(file);
   const steps = findingsOf('steps');
-  const isWhole = findings.every(({ result }) => result !== 'FAIL');
   if (!rehearsing) yield steps.skipped('--rehearse runs the handlers, and checks the names of steps');
-  else if (!isWhole) yield steps.skipped('it needs settings without mistakes');
-  else yield* rehearsed(config, rehearsing);
+  else if (!ready) yield steps.skipped('it needs settings without mistakes');
+  else yield* rehearsed(ready, config, rehearsing);
 }
 
 /** Routes are only mounted: nobody asks for a page. */
 const NO_STATE = { state: async () => [], states: async () => ({ values: [], next: undefined }) };
 
-async function* rehearsed(config: Config, { log, signal }: Rehearsing): AsyncGenerator<Finding> {
-  const app = await loadApp(config);
+async function* rehearsed(
+  app: ReadyApp,
+  config: Config,
+  { log, signal }: Rehearsing,
+): AsyncGenerator<Finding> {
   const finding = findingsOf('app');
   const opened = await openApp(app, { log, clock: systemClock }).catch(messageOf);
   if (typeof opened === 'string') return yield finding.fail(opened);
   try {
-    const pages = await pagesOf(app, { opened, store: NO_STATE, log, clock: systemClock }).catch(messageOf);
+    const pages = await appPages(app, { opened, store: NO_STATE, log, clock: systemClock }).catch(messageOf);
     if (typeof pages === 'string') yield finding.fail(pages);
     yield* checkSteps(app.handlers, { config, app: opened.value, log, signal });
   } finally {
