@@ -50,7 +50,7 @@ export interface RoutesContext<Settings = unknown, App = unknown> {
 /** Handlers with settings of their own, with what they share, and with pages. */
 export interface AppDefinition<Schema extends SettingsSchema = SettingsSchema, App = unknown> {
   /**
-   * Your variables of the environment, as a zod schema. They are checked at the start, together with the kit's, and the doctor
+   * Your variables of the environment, as a zod schema. They are checked at the start, right after the kit's, and the doctor
    * lists them. One that is set to nothing counts as not set.
    */
   readonly settings?: Schema | undefined;
