@@ -30,8 +30,14 @@ export default {
   // Node loads and runs what is tested, as it does for users.
   testEnvironment: '<rootDir>/test/jest/environment.ts',
   testRunner: '<rootDir>/test/jest/runner.ts',
+  globalSetup: '<rootDir>/test/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
+  testSequencer: '<rootDir>/test/jest/longest-first.ts',
   transform: {},
-  // More than there are cores: tests wait for processes and timers a third of their time.
-  maxWorkers: 2 * availableParallelism(),
+  // One more than there are cores, as tests wait for processes and timers. A further one takes more from the others than
+  // it adds.
+  maxWorkers: availableParallelism() + 1,
+  // Jest's 500 ms are too short for workers of some hundred MB that all end at once; one that hangs is told of all the same.
+  workerGracefulExitTimeout: 10_000,
   testTimeout: 120_000,
 };

@@ -40,20 +40,28 @@ const SIDE_BY_SIDE = [
   'growth',
   'hostile-handlers',
   'kill',
+  'lost-answers',
+  'move',
   'mutations',
   'own-handlers',
   'package',
+  'pgbouncer',
+  'postgres-failover',
+  'postgres-receivers',
   'rekey-killed',
+  'rolling-restart',
 ];
 
 const sideBySide = SIDE_BY_SIDE.map((name) => `<rootDir>/test/faults/${name}.test.ts`);
-const { testTimeout: _, maxWorkers: __, ...suites } = config;
+const { testTimeout: _, maxWorkers: __, testSequencer, workerGracefulExitTimeout, ...suites } = config;
 
 /** The long ones: attacks, faults and loads at full size. Those that measure run one at a time, apart from all others. */
 export default {
   // At full size a suite waits less than in npm test.
   maxWorkers: availableParallelism() + 1,
   testTimeout: 900_000,
+  testSequencer,
+  workerGracefulExitTimeout,
   // What a failed test has left running must not keep its report from whoever waits for it.
   forceExit: true,
   projects: [

@@ -7,6 +7,7 @@ import { dispatch } from './sections/dispatch.ts';
 import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
 import { loaded } from './sections/loaded.ts';
+import { postgres } from './sections/postgres.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
 import { stored } from './sections/stored.ts';
@@ -23,6 +24,7 @@ const sections: Readonly<Record<string, Section>> = {
   files,
   hostile,
   restart,
+  postgres,
 };
 
 const text = { type: 'string' } as const;

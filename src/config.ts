@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
@@ -33,7 +35,11 @@ const ms = (min: number, max: number, what: string) => whole(min, max, `${what} 
 const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid });
 const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
 const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
-const database = secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/receiver.db');
+const database = secret(
+  /^(sqlite:.+|postgres(ql)?:\/\/.+)$/,
+  'sqlite:PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
+);
+const file = secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/dev.db');
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const DAY_MS = 86_400_000;
@@ -59,12 +65,17 @@ const variables = {
   QUARANTINE_MAX_BYTES: whole(0, 1_099_511_627_776, 'bytes').default(268_435_456),
 
   DATABASE_URL: database.default('sqlite:./data/receiver.db'),
+  DATABASE_POOL: whole(2, 1000, 'connections').default(10),
   SECRETS_KEY: secret(/^[A-Za-z0-9+/]{43}=$/, '32 bytes in base64, as from: openssl rand -base64 32')
     .transform((value) => Buffer.from(value, 'base64'))
     .optional(),
   RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
 
   HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').optional(),
+  INSTANCE_NAME: text(
+    /^[\w.-]{1,100}$/,
+    'at most 100 letters, digits, dots, hyphens and underscores',
+  ).optional(),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(16),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(12),
@@ -87,7 +98,7 @@ const variables = {
   STATUSES_TOKEN: secret(/^\S+$/, 'a user token').optional(),
 
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
-  DEV_DATABASE_URL: database.default('sqlite:./data/dev.db'),
+  DEV_DATABASE_URL: file.default('sqlite:./data/dev.db'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .meta({ valid: 'trace, debug, info, warn, error, fatal or silent' })
@@ -111,6 +122,16 @@ const environment = z
 
 /** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
 export type Config = z.output<typeof environment>;
+
+/** Drawn once, so that a process has one name in all places. */
+const DRAWN_NAME = `${hostname()
+  .replaceAll(/[^\w.-]/g, '-')
+  .slice(0, 80)}-${randomBytes(4).toString('hex')}`;
+
+/** The name of this process among all that run handlers. */
+export function instanceNameOf({ INSTANCE_NAME = DRAWN_NAME }: Pick<Config, 'INSTANCE_NAME'>): string {
+  return INSTANCE_NAME;
+}
 
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames = Object.keys(variables) as Variable[];
@@ -316,6 +337,7 @@ export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<
 function located(config: Config): Config {
   const { cwd } = sources();
   if (cwd === process.cwd()) return config;
-  const at = (url: string) => `sqlite:${resolve(cwd, url.slice('sqlite:'.length))}`;
+  const at = (url: string) =>
+    url.startsWith('sqlite:') ? `sqlite:${resolve(cwd, url.slice('sqlite:'.length))}` : url;
   return { ...config, DATABASE_URL: at(config.DATABASE_URL), DEV_DATABASE_URL: at(config.DEV_DATABASE_URL) };
 }

@@ -71,15 +71,16 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     }
   }
   try {
-    const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
-    const store = await openStore({ url, clock: systemClock, secretsKey, threads: false });
+    const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
+    const store = await openStore({ url, clock: systemClock, secretsKey, connections, threads: false });
     try {
       return yield* checkStore(store, config);
     } finally {
       await store.close();
     }
   } catch (error) {
-    yield findingsOf('secrets').fail(messageOf(error));
+    // What else a SQLite database may suffer from was found above.
+    yield findingsOf(config.DATABASE_URL.startsWith(SQLITE) ? 'secrets' : 'database').fail(messageOf(error));
     return undefined;
   }
 }

@@ -129,6 +129,7 @@ function openConfigured({ config, clock, admin }: ServiceOptions): Promise<Event
     url: config.DATABASE_URL,
     clock,
     secretsKey: config.SECRETS_KEY,
+    connections: config.DATABASE_POOL,
     onCommit: admin && ((ms) => admin.observer.committed(ms)),
   });
 }

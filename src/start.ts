@@ -19,6 +19,7 @@ export async function start(options: Options): Promise<Service> {
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
+    connections: config.DATABASE_POOL,
     threads: options.threads,
     onCommit: (ms) => admin?.observer.committed(ms),
   }).then(async (opened) => {

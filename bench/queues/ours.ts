@@ -9,11 +9,18 @@ import { type QueueOptions, queueOptions, timeQueue } from './queue.ts';
 export interface OurQueueOptions extends QueueOptions {
   /** how many media the events are of */
   readonly resources: number;
+  /** a DATABASE_URL, in place of a new SQLite database */
+  readonly url?: string;
 }
 
 // Events from pending to handled: claimed, handled, their results and attempts on record, one at a time of each media.
-const { directory, jobs, resources } = queueOptions<OurQueueOptions>();
-const store = await openStore({ url: `sqlite:${join(directory, 'receiver.db')}`, clock: systemClock });
+const {
+  directory,
+  jobs,
+  resources,
+  url = `sqlite:${join(directory, 'receiver.db')}`,
+} = queueOptions<OurQueueOptions>();
+const store = await openStore({ url, clock: systemClock, secretsKey: Buffer.alloc(32) });
 
 const now = Date.now();
 async function record(n: number): Promise<void> {

@@ -9,7 +9,10 @@ import { idleHandlers } from './handlers.ts';
 import { serveBenchmark } from './usage.ts';
 
 export interface OursOptions {
-  readonly database: string;
+  /** the file of a SQLite database */
+  readonly database?: string;
+  /** a DATABASE_URL in its place */
+  readonly url?: string;
   /** how long every handler takes, in milliseconds */
   readonly handlersMs?: number;
   /** runs the dearest queries all the time */
@@ -19,12 +22,19 @@ export interface OursOptions {
 }
 
 // The whole service, the admin listener included, as `npm start` runs it.
-const { database, handlersMs, queried, rejectLimit }: OursOptions = JSON.parse(process.argv[2] ?? '{}');
+const {
+  database,
+  url = `sqlite:${database}`,
+  handlersMs,
+  queried,
+  rejectLimit,
+}: OursOptions = JSON.parse(process.argv[2] ?? '{}');
 const config = parseConfig({
   HOST: '127.0.0.1',
   PORT: '0',
   ADMIN_PORT: '0',
-  DATABASE_URL: `sqlite:${database}`,
+  DATABASE_URL: url,
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
   WEBHOOK_SECRET: BENCH_SECRET,
   REJECT_LIMIT: rejectLimit?.toString(),
 });

@@ -2,6 +2,7 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { type LevelWithSilent, type Logger, pino } from 'pino';
 
 import { type Clock, systemClock } from './clock.ts';
+import { standStill } from './stand-still.ts';
 import { visibleLog } from './visible.ts';
 
 /** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
@@ -147,7 +148,6 @@ export class LogDestination {
     this.#isEnding = true;
     if (this.#hasGivenUp) return;
     const giveUpAt = performance.now() + LAST_LINES_MS;
-    const pause = new Int32Array(new SharedArrayBuffer(4));
     // A chunk under way is written by its thread.
     let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, ...this.#waiting.splice(0)]);
     if (!this.#isWriting) this.#chunk = NOTHING;
@@ -157,7 +157,7 @@ export class LogDestination {
         rest = rest.subarray(writeSync(this.#fd, rest));
       } catch (error) {
         if (!isBusy(error)) return;
-        Atomics.wait(pause, 0, 0, SHORTEST_PAUSE_MS);
+        standStill(SHORTEST_PAUSE_MS);
       }
     }
     this.#hasGivenUp = rest.length > 0;

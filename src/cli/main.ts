@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   handlers: async () => (await import('./handlers.ts')).handlersCommand(),
   state: async () => (await import('./state.ts')).stateCommand(),
   secrets: async () => (await import('./secrets.ts')).secretsCommand(),
+  move: async () => (await import('./move.ts')).moveCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   init: async () => (await import('./init.ts')).initCommand(),
 };

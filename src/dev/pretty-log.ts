@@ -30,7 +30,7 @@ async function prettierOf(colorize: boolean): Promise<((line: unknown) => string
     colorize,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
-    ignore: 'pid,hostname',
+    ignore: 'pid,hostname,instance',
     errorLikeObjectKeys: [...TEXTS],
     customPrettifiers: Object.fromEntries(TEXTS.map((name) => [name, (text) => String(text)])),
   });

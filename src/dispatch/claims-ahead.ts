@@ -43,6 +43,10 @@ export class ClaimsAhead {
     return this.#waiting.length;
   }
 
+  get places(): readonly number[] {
+    return this.#waiting.map(({ claim }) => claim.place);
+  }
+
   /** A handler ended. @param ms how long it took */
   ended(ms: number): void {
     if (ms < QUICK_MS) this.#endedQuickly++;
@@ -81,9 +85,9 @@ export class ClaimsAhead {
     return this.#takeOut(({ leasedAt }) => leasedAt <= before);
   }
 
-  /** Leases were renewed. Takes out what the owner no longer holds of what was claimed by then: others have it. */
+  /** Leases were renewed. Takes out what the owner no longer holds of what was claimed before: others have it. */
   renewed(held: ReadonlySet<EventId>, askedAt: number): void {
-    this.#takeOut(({ claim, since }) => since <= askedAt && !held.has(claim.id));
+    this.#takeOut(({ claim, since }) => since < askedAt && !held.has(claim.id));
     for (const one of this.#waiting) if (held.has(one.claim.id)) one.leasedAt = askedAt;
   }
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, instanceNameOf } from '../config.ts';
 import { StatusesClient } from '../provider/index.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 
@@ -13,8 +13,11 @@ type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'o
 
 /** A dispatcher with the settings of the configuration, for every place that runs handlers. */
 export function configuredDispatcher(config: Config, { random, ...needs }: Needs): Dispatcher {
+  const instance = instanceNameOf(config);
   return new Dispatcher({
     ...needs,
+    log: needs.log.child({ instance }),
+    instance,
     concurrency: config.DISPATCH_CONCURRENCY,
     handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
     leaseMs: config.LEASE_MS,

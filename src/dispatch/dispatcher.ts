@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -7,6 +6,7 @@ import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
+import { newOwner } from '../store/owner.ts';
 import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
@@ -19,6 +19,8 @@ export interface DispatcherOptions {
   readonly handlers: Handlers;
   readonly clock: Clock;
   readonly log: Logger;
+  /** the name of this process; each attempt has it in its record */
+  readonly instance: string;
   /** handlers at once */
   readonly concurrency: number;
   readonly handlerTimeoutMs: number;
@@ -64,7 +66,7 @@ function endOfTurn(): Promise<void> {
 /** Claims events and runs their handlers until each has succeeded or is dead. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #owner = randomUUID();
+  readonly #owner: string;
   /** one event may be here twice: in a run whose lease was lost and that goes on, and in a later one */
   readonly #running = new Set<Running>();
   /** how many handlers run */
@@ -85,6 +87,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#owner = newOwner(options.instance);
     this.#takeover = new Takeover(options.clock, options.leaseMs);
     this.#ahead = new ClaimsAhead(options.clock, options);
   }
@@ -174,6 +177,11 @@ export class Dispatcher {
     return Math.floor((this.#claimed + limit) / NEWEST_EVERY) - Math.floor(this.#claimed / NEWEST_EVERY);
   }
 
+  /** The places of all events that it has claimed and that have not ended. */
+  #has(): readonly number[] {
+    return [...this.#running].map(({ claim }) => claim.place).concat(this.#ahead.places);
+  }
+
   #hasRoom(): boolean {
     return !this.#stopped && this.#busy + this.#ahead.size < this.#options.concurrency;
   }
@@ -229,6 +237,7 @@ export class Dispatcher {
         const newest = this.#newestOf(limit);
         const claimed = await store.claim({
           owner: this.#owner,
+          has: this.#has(),
           limit,
           newest,
           leaseMs,
@@ -334,7 +343,7 @@ export class Dispatcher {
     const before = [...this.#running];
     const askedAt = clock.now();
     try {
-      const held = new Set(await store.renew(this.#owner, leaseMs));
+      const held = new Set(await store.renew(this.#owner, leaseMs, this.#has()));
       this.#takeover.reached(askedAt);
       this.#ahead.renewed(held, askedAt);
       for (const running of before) {

@@ -6,6 +6,12 @@ import { SqliteStore } from './sqlite/sqlite-store.ts';
 
 const FULL = 2;
 
+/** A store whose database is on a server that can be checked itself. */
+export interface StoreOnServer {
+  /** Whether the server keeps what it commits, and can go on doing so. */
+  checkServer(): AsyncIterable<Finding>;
+}
+
 /** The webhooks whose notifications can be verified here. */
 export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
@@ -17,7 +23,8 @@ export async function* checkStore(
   store: EventStore,
   config: { readonly WEBHOOK_SECRET?: string | undefined },
 ): AsyncGenerator<Finding, Verifiable> {
-  yield await durability(store);
+  if (isOnServer(store)) yield* store.checkServer();
+  else yield await durability(store);
   const environment = await EnvironmentSecret.read(store, config);
   const stored = await store.secrets();
   const unreadable = await store.unreadableSecrets();
@@ -28,6 +35,10 @@ export async function* checkStore(
     yield secrets(live.size, config.WEBHOOK_SECRET !== undefined, unreadable);
   yield await backlog(store);
   return { has: (webhookId) => live.has(webhookId) || environment.serves(webhookId) };
+}
+
+function isOnServer(store: EventStore): store is EventStore & StoreOnServer {
+  return 'checkServer' in store;
 }
 
 async function durability(store: EventStore): Promise<Finding> {

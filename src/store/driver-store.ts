@@ -27,6 +27,7 @@ import type {
   Settlement,
 } from './event-store.ts';
 import type { StoreLink } from './link.ts';
+import { refuseMarked } from './semantics/marks.ts';
 import type { TableOperations } from './semantics/operations.ts';
 import type { quarantineQueries } from './semantics/quarantine.ts';
 import { type ReplayQuery, replayAll } from './semantics/replay-all.ts';
@@ -128,8 +129,8 @@ export abstract class DriverStore implements EventStore {
     return this.#write.request('claim', { ...request, now: this.#clock.now() });
   }
 
-  renew(owner: string, leaseMs: number) {
-    return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs });
+  renew(owner: string, leaseMs: number, among?: readonly number[]) {
+    return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs, among });
   }
 
   settle(claim: Claim, owner: string, settlement: Settlement) {
@@ -317,6 +318,15 @@ export abstract class DriverStore implements EventStore {
   }
 }
 
+/**
+ * The vault of the secrets behind a link, in a database that programs may use.
+ * @throws KitError STORE_UNUSABLE if the database is one side of a move, or the key does not fit
+ */
+export async function openStoreVault(write: StoreLink<TableOperations>, source: KeySource): Promise<Vault> {
+  refuseMarked(await write.request('mark', undefined));
+  return openVault(write, source);
+}
+
 /** The vault of the secrets behind a link. */
 export function openVault(write: StoreLink<TableOperations>, source: KeySource): Promise<Vault> {
   const operations = {
@@ -326,6 +336,7 @@ export function openVault(write: StoreLink<TableOperations>, source: KeySource):
     retireSecret: (input) => write.request('retireSecret', input),
     dropSecrets: (input) => write.request('dropSecrets', input),
     rekey: (input) => write.request('rekey', input),
+    replaceSecrets: (input) => write.request('replaceSecrets', input),
     bindToRows: (input) => write.request('bindToRows', input),
   } satisfies SecretOperations;
   return Vault.open(operations, source);

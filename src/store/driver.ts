@@ -59,6 +59,7 @@ export interface WorkChange extends Progress {
 
 /** The lease of a resource, and the event that runs under it. */
 export interface Lease extends WorkRow {
+  readonly owner: string;
   readonly startedAt: number;
 }
 
@@ -109,14 +110,8 @@ export type ReadyEvent = WorkRow &
   Pick<StoredEvent, 'id' | 'digest' | 'webhookId' | 'siteId' | 'body'> &
   Pick<StoredEvent, 'receivedAt' | 'deliveries' | 'lastDeliveryAt'>;
 
-/**
- * The tables of events, within one transaction. They keep rows and know nothing of what may become of an event: that is
- * written once, in semantics/, for all databases. Each call takes and gives many rows, so that it is one statement where the
- * database is far away. Times are milliseconds since the epoch.
- */
-export interface EventTables {
-  // The ledger.
-
+/** The ledger. See `EventTables`. */
+export interface LedgerTables {
   /** Appends what is not there yet. @returns for each entry the place of its event, and whether it is new */
   append(
     entries: readonly Entry[],
@@ -131,9 +126,12 @@ export interface EventTables {
   markTaken(rows: readonly LedgerRow[]): Awaitable<void>;
   /** The places of events by their ids, in the same order; undefined where there is none. */
   placesOf(ids: readonly EventId[]): Awaitable<readonly (number | undefined)[]>;
+  /** The last place of the ledger; 0 if it is empty. */
+  lastPlace(): Awaitable<number>;
+}
 
-  // The working set.
-
+/** The working set. See `EventTables`. */
+export interface WorkTables {
   addWork(rows: readonly WorkRow[]): Awaitable<void>;
   changeWork(changes: readonly WorkChange[]): Awaitable<void>;
   /** Counts a start of each event; what its handler is told is as given. */
@@ -147,9 +145,12 @@ export interface EventTables {
   oldestReady(resources: readonly string[]): Awaitable<readonly (ReadyEvent | undefined)[]>;
   /** When the next event falls due or the next lease runs out; undefined if nothing waits. */
   nextDue(now: number): Awaitable<number | undefined>;
+  /** Waiting events that were never started, by when they fall due and by their last error. */
+  waitingWith(note: string, from: number, until: number): Awaitable<readonly WorkRow[]>;
+}
 
-  // The lanes: a row for each resource that has something ready or running.
-
+/** The lanes: a row for each resource that has something ready or running. See `EventTables`. */
+export interface LaneTables {
   /** Tells the lanes that events became ready. */
   openLanes(events: readonly Queued[]): Awaitable<void>;
   /** The resources that have something ready and nothing running, by the event time of their oldest ready event. */
@@ -161,15 +162,16 @@ export interface EventTables {
   leases(
     asked: readonly { readonly resource: string; readonly owner: string }[],
   ): Awaitable<readonly (Lease | undefined)[]>;
-  /** Extends all leases of an owner. @returns their events */
-  extendLeases(owner: string, until: number): Awaitable<readonly EventId[]>;
+  /** Extends the leases of an owner, only those of some events if given. @returns their events */
+  extendLeases(owner: string, until: number, among?: readonly number[]): Awaitable<readonly EventId[]>;
   /** Ends leases at a time that would end later although they began in the future: the clock was set back since. */
   shortenLeases(owner: string, now: number, until: number): Awaitable<void>;
-  /** Leases of other owners that have run out, oldest event first. */
-  lostLeases(owner: string, now: number): Awaitable<readonly Lease[]>;
+  /** Leases that have run out, oldest event first: of other owners, and of this one those of events that it does not have. */
+  lostLeases(owner: string, now: number, has?: readonly number[]): Awaitable<readonly Lease[]>;
+}
 
-  // The history.
-
+/** The history. See `EventTables`. */
+export interface HistoryTables {
   addAttempts(attempts: readonly AttemptRow[]): Awaitable<void>;
   addResults(results: readonly ResultRow[]): Awaitable<void>;
   removeResults(events: readonly Queued[]): Awaitable<void>;
@@ -179,9 +181,10 @@ export interface EventTables {
   addTallies(changes: readonly TallyChange[]): Awaitable<void>;
   channels(resources: readonly string[]): Awaitable<readonly (ChannelRow | undefined)[]>;
   setChannels(channels: readonly ChannelRow[]): Awaitable<void>;
+}
 
-  // Steps of `ctx.once`, and the state of resources.
-
+/** Steps of `ctx.once`, and the state of resources. See `EventTables`. */
+export interface StepAndStateTables {
   steps(
     asked: readonly { readonly event: number; readonly name: string }[],
   ): Awaitable<readonly ({ readonly result: string | null } | undefined)[]>;
@@ -199,20 +202,30 @@ export interface EventTables {
   ): Awaitable<void>;
   /** @returns how many names it had */
   removeState(resource: string): Awaitable<number>;
+}
 
-  // Replays and retention.
-
+/** What replays and retention ask. See `EventTables`. */
+export interface ResetTables {
   /** Events that are finished or wait, and have their body, oldest event time first. */
   replayable(filter: Pick<EventFilter, 'ids' | 'status'>): Awaitable<readonly Replayable[]>;
-  /** Waiting events that were never started, by when they fall due and by their last error. */
-  waitingWith(note: string, from: number, until: number): Awaitable<readonly WorkRow[]>;
-  /** The last place of the ledger; 0 if it is empty. */
-  lastPlace(): Awaitable<number>;
   /** Events that ended handled or skipped before a time and have their body, in the order of their ends. */
   prunable(endedBefore: number, limit: number, among?: readonly string[]): Awaitable<readonly number[]>;
   /** Removes bodies, last errors, attempts and steps. */
   empty(events: readonly number[]): Awaitable<void>;
 }
+
+/**
+ * The tables of events, within one transaction. They keep rows and know nothing of what may become of an event: that is
+ * written once, in semantics/, for all databases. Each call takes and gives many rows, so that it is one statement where the
+ * database is far away. Times are milliseconds since the epoch.
+ */
+export interface EventTables
+  extends LedgerTables,
+    WorkTables,
+    LaneTables,
+    HistoryTables,
+    StepAndStateTables,
+    ResetTables {}
 
 /** The part of the quarantine that one network sent for one webhook. */
 export interface Share {
@@ -313,4 +326,7 @@ export interface Tables extends EventTables, QuarantineTables, SecretTables {
   ping(): Awaitable<void>;
   /** The newest time at which an event was received or ended; undefined in an empty database. */
   newestTime(): Awaitable<number | undefined>;
+  /** What a move of the whole database wrote about it; see semantics/marks.ts. */
+  mark(): Awaitable<Uint8Array | undefined>;
+  setMark(mark: Uint8Array | undefined): Awaitable<void>;
 }

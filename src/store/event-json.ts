@@ -37,6 +37,7 @@ export function attemptJson(attempt: Attempt) {
     duration_ms: attempt.durationMs,
     outcome: attempt.outcome,
     error: attempt.error ?? null,
+    instance: attempt.instance ?? null,
   };
 }
 

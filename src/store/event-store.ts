@@ -36,7 +36,7 @@ export interface Claim extends StoredEvent {
 }
 
 export interface ClaimRequest {
-  /** the id of the claiming dispatcher, unique to it */
+  /** the claiming dispatcher, as `newOwner` names it */
   readonly owner: string;
   readonly limit: number;
   /** so many of the limit, the last ones, go to the resources whose oldest ready event is the newest; 0 without it */
@@ -44,6 +44,11 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** an event whose lease expires in its last attempt becomes `dead` */
   readonly maxAttempts: number;
+  /**
+   * the places of the events that the owner has; without it, all that it ever claimed. Others may be leased to it all the same:
+   * the answer to a claim was lost, or a crash of the database undid a result
+   */
+  readonly has?: readonly number[] | undefined;
   /** leaves expired leases to their owners, which may have had no chance to renew them */
   readonly spareLost?: boolean | undefined;
 }
@@ -148,11 +153,14 @@ export interface EventStore extends EventSearch {
 
   /**
    * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
-   * owners; events that were lost together become ready one after the other, over the length of a lease.
+   * owners, and of events that the owner does not have; events that were lost together become ready one after the other, over the length of a lease.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
-  /** Renews all leases of an owner. @returns the events that it still holds */
-  renew(owner: string, leaseMs: number): Promise<readonly EventId[]>;
+  /**
+   * Renews the leases of an owner. @returns the events that it still holds
+   * @param among only those of the events at these places, if given
+   */
+  renew(owner: string, leaseMs: number, among?: readonly number[]): Promise<readonly EventId[]>;
   /** Ends a claim and records its start. False if the owner had lost the lease: then nothing is changed. */
   settle(claim: Claim, owner: string, settlement: Settlement): Promise<boolean>;
 
@@ -234,7 +242,8 @@ export interface EventStore extends EventSearch {
   admit(token: string): Promise<Recorded | undefined>;
 
   /**
-   * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time.
+   * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time, and of more where
+   * their bodies went as a whole month.
    * Their digests stay, so that a repeat is recognised. @returns how many
    * @param among only these events, if given
    */

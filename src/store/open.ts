@@ -1,25 +1,55 @@
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
+import type { Side } from './transfer/side.ts';
 
 export interface StoreOptions {
-  /** `sqlite:PATH` */
+  /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE` */
   readonly url: string;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   /** 32 bytes */
   readonly secretsKey?: Buffer | undefined;
-  /** false: no threads of its own; for commands that have nothing else to do meanwhile */
+  /** of PostgreSQL: how many connections at most */
+  readonly connections?: number | undefined;
+  /** false: no threads of its own, and no care of the tables beside the work; for commands */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
+}
+
+/** How a database is opened, by the scheme of its URL. */
+const drivers: Readonly<Record<string, (options: StoreOptions) => Promise<EventStore>>> = {
+  sqlite: ({ url, ...options }) => SqliteStore.open({ path: url.slice('sqlite:'.length), ...options }),
+  postgres: async (options) => (await import('./postgres/postgres-store.ts')).openPostgres(options),
+};
+
+/** How a database is opened as one side of a transfer. */
+const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
+  sqlite: async (url) =>
+    (await import('./sqlite/sqlite-side.ts')).openSqliteSide(url.slice('sqlite:'.length)),
+  postgres: async (url) => (await import('./postgres/postgres-side.ts')).openPostgresSide(url),
+};
+
+/**
+ * Opens a database as one side of a transfer, and brings its schema up to date.
+ * @throws KitError STORE_UNUSABLE with what to do about it
+ */
+export function openSide(url: string): Promise<Side> {
+  return openBy(sides, url)(url);
 }
 
 /**
  * Opens the store that a DATABASE_URL names.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export function openStore({ url, ...options }: StoreOptions): Promise<EventStore> {
-  if (url.startsWith('sqlite:')) return SqliteStore.open({ path: url.slice('sqlite:'.length), ...options });
-  throw new KitError('STORE_UNUSABLE', 'DATABASE_URL must begin with sqlite:');
+export async function openStore(options: StoreOptions): Promise<EventStore> {
+  return openBy(drivers, options.url)(options);
+}
+
+function openBy<O>(ways: Readonly<Record<string, O>>, url: string): O {
+  const scheme = url.slice(0, url.indexOf(':')).replace('postgresql', 'postgres');
+  const way = Object.hasOwn(ways, scheme) ? ways[scheme] : undefined;
+  if (way) return way;
+  throw new KitError('STORE_UNUSABLE', `DATABASE_URL must begin with ${Object.keys(ways).join(': or ')}:`);
 }

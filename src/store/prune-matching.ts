@@ -59,9 +59,9 @@ export async function pruneMatching(
     for await (const page of pagesOf(store, filter)) {
       const ids = page.filter(isPrunable(handledBefore)).map(({ id }) => id);
       if (signal.aborted) break;
-      if (ids.length > 0) while (!signal.aborted && (await step(ids)) === STEP);
+      if (ids.length > 0) while (!signal.aborted && (await step(ids)) >= STEP);
     }
-  } else while (!signal.aborted && (await step()) === STEP);
+  } else while (!signal.aborted && (await step()) >= STEP);
   return pruned;
 }
 

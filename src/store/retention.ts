@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { repeat } from '../base/repeat.ts';
 import type { EventStore } from './event-store.ts';
 import { pruningLimit } from './pruning-limit.ts';
 
@@ -22,9 +23,8 @@ const PAUSE_MS = 50;
  * @returns a function that stops it
  */
 export function keepFor({ store, clock, log, days }: RetentionOptions): () => void {
-  let cancel = () => {};
   let total = 0;
-  const step = async (): Promise<void> => {
+  return repeat(clock, 0, async () => {
     let pruned = 0;
     try {
       pruned = await store.prune(await pruningLimit(store, clock, days * DAY_MS), STEP);
@@ -35,15 +35,6 @@ export function keepFor({ store, clock, log, days }: RetentionOptions): () => vo
     const finished = pruned < STEP;
     if (finished && total > 0) log.info({ pruned: total, days }, 'old events pruned');
     if (finished) total = 0;
-    schedule(finished ? ROUND_MS : PAUSE_MS);
-  };
-  let stopped = false;
-  const schedule = (ms: number): void => {
-    if (!stopped) cancel = clock.after(ms, step);
-  };
-  schedule(0);
-  return () => {
-    stopped = true;
-    cancel();
-  };
+    return finished ? ROUND_MS : PAUSE_MS;
+  });
 }

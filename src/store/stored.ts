@@ -61,6 +61,8 @@ export interface Attempt {
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
   readonly error: string | undefined;
+  /** the name of the process that ran it; undefined where a former version did */
+  readonly instance: string | undefined;
 }
 
 /** A value that events of a resource left (`ctx.state`). */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { repeat } from '../base/repeat.ts';
 import type { EventStore } from './event-store.ts';
 
 export interface SecretsWatch {
@@ -17,8 +18,6 @@ const UNREADABLE = 'a stored secret does not open and counts as absent: its row 
 
 /** Logs which webhooks have a secret that does not open, now and at each change. @returns a function that stops it */
 export function watchSecrets({ store, clock, log }: SecretsWatch): () => void {
-  let cancel = () => {};
-  let isStopped = false;
   let said = '';
   let saidAt = Number.NEGATIVE_INFINITY;
   const sayOnce = (details: object, message: string): void => {
@@ -34,15 +33,10 @@ export function watchSecrets({ store, clock, log }: SecretsWatch): () => void {
     if (webhooks.length === 0) said = '';
     else sayOnce({ webhooks: webhooks.slice(0, MOST_NAMED), count: webhooks.length }, UNREADABLE);
   };
-  const round = (): Promise<void> =>
-    look()
-      .catch((error) => sayOnce({ error: messageOf(error) }, 'cannot read the stored secrets; trying again'))
-      .then(() => {
-        if (!isStopped) cancel = clock.after(ROUND_MS, round);
-      });
-  cancel = clock.after(0, round);
-  return () => {
-    isStopped = true;
-    cancel();
-  };
+  return repeat(clock, 0, async () => {
+    await look().catch((error) =>
+      sayOnce({ error: messageOf(error) }, 'cannot read the stored secrets; trying again'),
+    );
+    return ROUND_MS;
+  });
 }

@@ -102,6 +102,32 @@ export class Vault {
     });
   }
 
+  /**
+   * All secrets, retired ones too, oldest first.
+   * @throws KitError STORE_UNUSABLE if a row does not open
+   */
+  async all(): Promise<WebhookSecret[]> {
+    const { rows, sealer } = await this.#rows();
+    refuseUnreadable(rows.filter(isClosedTo(sealer)).map(({ webhookId }) => String(webhookId)));
+    return rows.map((row) => ({
+      webhookId: row.webhookId,
+      secret: sealer.openRow(row) ?? '',
+      createdAt: row.createdAt,
+      retireAt: row.retireAt ?? undefined,
+    }));
+  }
+
+  /** Seals these in place of all secrets. */
+  async replaceAll(secrets: readonly WebhookSecret[]): Promise<void> {
+    await this.#withKey(({ sealer, keyCheck }) => {
+      const rows = secrets.map(({ webhookId, secret, createdAt, retireAt = null }) => ({
+        ...sealer.sealRow(secret, webhookId, retireAt),
+        createdAt,
+      }));
+      return this.#operations.replaceSecrets({ rows, keyCheck });
+    });
+  }
+
   /** The webhooks of rows that were changed since they were sealed, retired ones too. */
   async unreadable(): Promise<string[]> {
     const { rows, sealer } = await this.#rows();
@@ -126,13 +152,7 @@ export class Vault {
     if ((given !== undefined) !== this.#source.isGiven) {
       throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
     }
-    const unreadable = await this.unreadable();
-    if (unreadable.length > 0) {
-      throw new KitError(
-        'STORE_UNUSABLE',
-        `a secret of ${unreadable.join(', ')} does not open, so it cannot be sealed again: remove it with --drop-unreadable, or restore a backup`,
-      );
-    }
+    refuseUnreadable(await this.unreadable());
     const next = this.#source.next(given);
     const { secrets, keyCheck } = await this.#withKey(({ key: oldKey, keyCheck }) =>
       this.#operations.rekey({ oldKey, newKey: next.key, keyCheck }),
@@ -161,6 +181,15 @@ export class Vault {
     }
     throw unavailable('other processes keep sealing the secrets under other keys');
   }
+}
+
+/** @param unreadable the webhooks of secrets that do not open */
+function refuseUnreadable(unreadable: readonly string[]): void {
+  if (unreadable.length === 0) return;
+  throw new KitError(
+    'STORE_UNUSABLE',
+    `a secret of ${[...new Set(unreadable)].join(', ')} does not open, so it cannot be sealed again: remove it with npx hookkit secrets rekey --drop-unreadable, or restore a backup`,
+  );
 }
 
 function isClosedTo(sealer: Sealer): (row: SealedRow) => boolean {

@@ -24,6 +24,8 @@ export interface KitOptions {
 }
 
 const TOLD = 'settings of testReceiver';
+/** The same in every test: what is recorded with it can be compared. */
+const INSTANCE = 'test-receiver';
 
 /** @throws TypeError on options that the compiler would refuse */
 export function checkOptions(options: KitOptions): void {
@@ -76,5 +78,5 @@ function checkHandlers(made: unknown): void {
 
 /** @throws KitError CONFIG_INVALID on a value that is not valid */
 export function configOf({ settings = {} }: KitOptions): Config {
-  return parseConfig(settings, TOLD);
+  return parseConfig({ INSTANCE_NAME: INSTANCE, ...settings }, TOLD);
 }

@@ -39,12 +39,12 @@ const states = [
   ['a module that is not there', "import './nowhere.ts';\n", /nowhere\.ts' imported from .*tracks\.ts/],
 ] as const;
 
-describe.each(some(1, states))('when a file of src/handlers/ has %s', (_state, text, told) => {
+describe.each(some(1, states))('when a file of src/handlers/ has %s', (state, text, told) => {
   // Each state has a program of its own: Node does not load a module again once it has failed.
   let copy: string;
   let program: Program;
   beforeAll(async () => {
-    copy = copyProgram();
+    copy = copyProgram({ name: state.replaceAll(' ', '-') });
     writeFileSync(join(copy, 'src/handlers/tracks.ts'), text);
     program = (await import(pathToFileURL(join(copy, 'src/cli/main.ts')).href)).run;
   });

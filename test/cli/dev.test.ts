@@ -69,12 +69,13 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   writeHandlers('first', 'media_available');
   const ports = [await freePort(), await freePort(), await freePort()] as const;
   const [PORT, ADMIN_PORT, MOCK_PORT] = ports;
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env; // the program has another: see jest.config.js
   running = spawn('npm', ['run', 'dev'], {
     cwd: copy,
     detached: true, // a group of its own, as a terminal gives it
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...process.env,
+      ...env,
       HOST: '0.0.0.0',
       PORT: `${PORT}`,
       ADMIN_PORT: `${ADMIN_PORT}`,

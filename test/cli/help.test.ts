@@ -16,6 +16,7 @@ test.each([
   'state show',
   'state delete',
   'doctor',
+  'move',
 ])('tells its options and an example that begins like it, when %s is asked for help', async (command) => {
   const { code, stdout, stderr } = await runCli([...command.split(' '), '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   here = await install({ LOG_LEVEL: 'trace' });
   const service = await here.serveApart({ WEBHOOK_SECRET: FALLBACK });
   noteArguments(service.child.pid);
-  /** For each way in which a secret comes, and what logs. */
+  /** As somebody could see it on the machine: with a secret on stdin. */
   const spawn = (args: readonly string[], options: CliOptions = {}) =>
     here.spawnCli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
   const run = size<typeof spawn>({
@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
   const file = join(here.directory, 'secret.txt');
   writeFileSync(file, secret);
-  await spawn(['webhooks', 'import', '--id', foreign, '--secret-file', file, '--replace']);
+  await run(['webhooks', 'import', '--id', foreign, '--secret-file', file, '--replace']);
   await run(['webhooks', 'import', '--id', foreign], { stdin: `${secret} and more` });
   await run(['webhooks', 'update', id, '--name', 'other']);
   await run(['webhooks', 'rotate', id, '--grace', '1m']);
@@ -62,7 +62,7 @@ beforeAll(async () => {
   await run(['doctor'], { env: { PROVIDER_API_SECRET: badApiSecret } });
   const badKey = Buffer.alloc(32, 5).toString('base64');
   await run(['doctor', '--offline'], { env: { SECRETS_KEY: badKey } });
-  await spawn(['serve'], { env: { SECRETS_KEY: 'not-a-key-at-all-0123456789' } });
+  await run(['serve'], { env: { SECRETS_KEY: 'not-a-key-at-all-0123456789' } });
   service.child.kill('SIGTERM');
   await service.exited;
   here.outputs.push(service.output());

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { endAfterSuite } from '../jest/left-behind.ts';
+import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { programEnv } from '../support/sample-handlers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -85,7 +86,7 @@ test('npm run dev says what it could not end, when the database is gone at its s
   while (logged('notification recorded').length === 0)
     await new Promise((resolve) => setTimeout(resolve, 20));
   const { id } = logged('notification recorded')[0] as { id: string };
-  while ((await statusOf(id)) !== 'running');
+  await eventually('it runs', async () => (await statusOf(id)) === 'running');
   renameSync(join(directory, 'dev.db'), join(directory, 'away.db'));
   expect(await stop()).toBe(1);
   const error = expect.stringContaining('dev.db was moved, deleted or replaced');

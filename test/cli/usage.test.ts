@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runCli, spawnCli } from '../support/run-cli.ts';
+import { programEnv } from '../support/sample-handlers.ts';
 
 test('tells its commands, when asked for help, and ends with 0', async () => {
   const { code, stdout } = await runCli(['--help']);
@@ -53,7 +54,9 @@ if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start
     const byNpx = await spawnCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
     expect(byNpx.stderr).toMatch(/: npm has found \S+ first; use (\S+) (\S+)\n$/);
     const [, node = '', program = ''] = /; use (\S+) (\S+)\n$/.exec(byNpx.stderr) ?? [];
-    expect(execFileSync(node, [program, '--help'], { encoding: 'utf8' })).toContain('hookkit');
+    expect(execFileSync(node, [program, '--help'], { encoding: 'utf8', env: programEnv })).toContain(
+      'hookkit',
+    );
 
     const production = mkdtempSync(join(tmpdir(), 'hookkit-production-'));
     for (const name of ['bin', 'package.json', 'src/cli/main.ts'])

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { appPages, type ReadyApp } from '../../src/dispatch/open-app.ts';
 import { defineApp } from '../../src/index.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
+import { eventually } from '../support/eventually.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -61,7 +62,7 @@ test('handlers share what start opened, and it is closed after the last of them,
   });
   const { deliver, service, log } = await serve({ ...app, settings: { CRM_URL: 'https://crm.test' } });
   expect((await deliver(notification())).status).toBe(200);
-  while (told.length === 0) await setImmediate();
+  await eventually('the handler runs', () => told.length > 0);
   await service.stop();
   expect(told).toEqual([
     'UUhbHm6C to https://crm.test',

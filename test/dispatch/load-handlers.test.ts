@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { spawnCli } from '../support/run-cli.ts';
-import { some } from '../support/sizes.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
+import { size, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -120,7 +120,8 @@ test.each(
     ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
   ]),
 )('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
-  const run = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
+  const call = size({ small: runCli, full: spawnCli });
+  const run = await call(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);
 });

@@ -57,6 +57,21 @@ describe('a store that cannot commit', () => {
     expect(logged('cannot claim events; trying again')).toHaveLength(4);
   });
 
+  test('gives an event again to the same process, when the answer to its claim was lost, also while that process runs others', async () => {
+    const { record, start, pass, event } = stage();
+    const other = await record({ media_id: 'other' });
+    const held = new HeldHandler();
+    const { loseAnswer } = await start({ media_available: held.handle }, { handlerTimeoutMs: 10 * LEASE_MS });
+    loseAnswer('claim');
+    const id = await record({ media_id: 'lost' });
+    await pass(LEASE_MS + 5000);
+    expect(held.runs.map(({ ctx }) => [ctx.id, ctx.attempt])).toEqual([
+      [other, 1],
+      [id, 2],
+    ]);
+    expect(await event(other)).toMatchObject({ status: 'running', attempts: 1 });
+  });
+
   test('does not abort handlers, when it fails once while leases are renewed', async () => {
     const { record, start, pass, quiet, event } = stage();
     const id = await record();

@@ -9,7 +9,7 @@ import { copyProgram } from '../support/program-copy.ts';
 /** The project, to be changed. */
 let copy: string;
 beforeAll(() => {
-  copy = copyProgram('test', 'jest.config.js');
+  copy = copyProgram({ more: ['test', 'jest.config.js'] });
 });
 afterAll(() => rmSync(copy, { recursive: true }));
 

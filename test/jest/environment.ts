@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
@@ -39,6 +40,8 @@ export default class ProcessEnvironment implements JestEnvironment {
     process.exit = this.#exit;
     process.exitCode = this.#exitCode;
     for (const flag of CHANGED_FLAGS) setFlagsFromString(flag);
+    // Node itself writes it when the process ends. Processes and threads of the suites to come take it from there.
+    flushCompileCache();
   }
 
   getVmContext() {

@@ -1,5 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
@@ -7,6 +6,7 @@ import fc from 'fast-check';
 import { textOf } from '../../src/base/thrown.ts';
 import { portable } from '../../src/replay/portable-reason.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
+import { placeForCopy } from '../support/place-for-copy.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runs } from '../support/sizes.ts';
@@ -186,7 +186,7 @@ describe('two reports', () => {
   /** A checkout of its own, of a path of its own length, with handlers that fail. */
   function checkout(name: string, changed = handlers): string {
     const copy = copyProgram();
-    const parent = mkdtempSync(join(tmpdir(), 'hookkit-checkout-'));
+    const parent = placeForCopy(`checkout-${made.length}`);
     const directory = join(parent, name);
     made.push(parent);
     mkdirSync(join(directory, '..'), { recursive: true });

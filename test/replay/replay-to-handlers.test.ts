@@ -43,6 +43,7 @@ function dispatcherOf(handlers: Handlers): Dispatcher {
     handlers,
     clock: systemClock,
     log: logLines().log,
+    instance: 'test',
     concurrency: 4,
     handlerTimeoutMs: 1000,
     leaseMs: 30_000,

@@ -68,7 +68,7 @@ describe('the error of a handler', () => {
     const { stdout } = await runCli(['events', 'show', id], { env });
     expect(stdout).toContain(reason.split('\n').join('\n  '));
     expect(stdout).toMatch(
-      new RegExp(` error +Error: no page for it .*ECONNREFUSED 127\\.0\\.0\\.1:${port}`),
+      new RegExp(` error +\\S+ +Error: no page for it .*ECONNREFUSED 127\\.0\\.0\\.1:${port}`),
     );
     expect((await runCli(['events', 'list'], { env })).stdout).toContain('caused by: TypeError');
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
@@ -32,7 +33,7 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   const service = await startProcess(env, slow);
   const acknowledged: string[] = [];
   const clients = Array.from({ length: 16 }, () => sendUntilRefused(service.url, acknowledged));
-  while (acknowledged.length < ACKNOWLEDGED) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('enough is acknowledged', () => acknowledged.length >= ACKNOWLEDGED);
   service.child.kill('SIGTERM');
   expect(await Promise.all(clients)).toEqual(Array(16).fill(503));
   expect(await service.exited).toBe(0);
@@ -59,7 +60,8 @@ test('answers a request that is under way, when SIGTERM comes in the middle of i
   );
   await fetch(`${service.url}/healthz`); // by then the first half was read
   service.child.kill('SIGTERM');
-  while (!service.output().includes('stopping') && (await fetch(`${service.url}/readyz`)).status === 200);
+  const isReady = async () => (await fetch(`${service.url}/readyz`)).status === 200;
+  await eventually('it stops', async () => service.output().includes('stopping') || !(await isReady()));
   socket.write(body.slice(half));
   const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
   expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);

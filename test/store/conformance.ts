@@ -65,6 +65,21 @@ const WITH_THREADS = [
   describeWatching,
 ];
 
+/** What processes do to each other: where each commit costs, npm test runs these alone, beside the model. */
+const AMONG_PROCESSES = [
+  describeRecording,
+  describeClaiming,
+  describeLeases,
+  describeSettling,
+  describeSecrets,
+  describeWatching,
+];
+
+/** The same of a store on a server, whose rules are tested with other drivers. */
+export function describeStoreOnServer(name: string, factory: StoreFactory): void {
+  describeEventStore(name, factory, size({ small: AMONG_PROCESSES, full: SECTIONS }));
+}
+
 /** The same of a store whose twin without threads is tested whole. */
 export function describeThreadedStore(name: string, factory: StoreFactory): void {
   describeEventStore(name, factory, size({ small: WITH_THREADS, full: SECTIONS }));

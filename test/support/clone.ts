@@ -1,19 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { placeForCopy } from './place-for-copy.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -33,7 +25,7 @@ export interface Clone {
 }
 
 export function cloneWithOwnHandlers(): Clone {
-  const parent = mkdtempSync(join(tmpdir(), 'hookkit-clone-'));
+  const parent = placeForCopy('clone');
   const directory = join(parent, 'clone');
   const trace = join(parent, 'trace');
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, directory]);
@@ -55,7 +47,8 @@ export function cloneWithOwnHandlers(): Clone {
   return {
     trace: () => (existsSync(trace) ? readFileSync(trace, 'utf8') : ''),
     async run(program, ...args) {
-      const { TEST_SIZE: _, ...env } = process.env; // what npm test runs there is what it runs here
+      // What npm test runs there is what it runs here; and the program has a cache of its own, as jest.config.js says.
+      const { TEST_SIZE: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
       const child = spawn(program, args, { cwd: directory, env: { ...env, ADMIN_PORT: '0' } });
       const exited = once(child, 'exit');
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -13,6 +13,9 @@ import { DriverFaults } from './driver-faults.ts';
 import { present } from './only.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
+/** The rows of each table. */
+export type Contents = Readonly<Record<string, readonly unknown[]>>;
+
 /** A database whose driver fails, and whose processes crash, when a test says so. */
 export interface CrashStage {
   readonly clock: VirtualClock;
@@ -21,7 +24,11 @@ export interface CrashStage {
   /** Ends all processes without a word: what is open by then has no part in the database any more. */
   crash(): Promise<void>;
   /** Every row that is committed. */
-  contents(): Readonly<Record<string, readonly unknown[]>>;
+  contents(): Contents | Promise<Contents>;
+  /** Whether a claim takes what is new in the ledger in a commit of its own. */
+  readonly takesApart?: boolean;
+  /** what a rekey takes, where keys are given and not made */
+  readonly newKey?: Buffer;
   cleanUp(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export const CAP_MS = 10_000;
 export const MAX_ATTEMPTS = 5;
 
 /** A dispatcher under test, and the hold that a test has on its store. */
-export interface StartedDispatcher extends Pick<WatchedStore, 'intercept'> {
+export interface StartedDispatcher extends Pick<WatchedStore, 'intercept' | 'loseAnswer'> {
   readonly dispatcher: Dispatcher;
 }
 
@@ -73,6 +73,7 @@ function createStage(fixture: StoreFixture): DispatchStage {
       handlers,
       clock,
       log,
+      instance: 'test',
       concurrency: 16,
       handlerTimeoutMs: TIMEOUT_MS,
       leaseMs: LEASE_MS,
@@ -83,7 +84,7 @@ function createStage(fixture: StoreFixture): DispatchStage {
     dispatchers.push(dispatcher);
     dispatcher.start();
     await quiet();
-    return { dispatcher, intercept: mine.intercept };
+    return { dispatcher, intercept: mine.intercept, loseAnswer: mine.loseAnswer };
   };
 
   const cleanUp = async (): Promise<void> => {

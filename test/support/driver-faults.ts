@@ -1,6 +1,8 @@
 import type { EventTables } from '../../src/store/driver.ts';
 
 const MESSAGE = 'this call of the driver fails in a test';
+/** Of PostgreSQL, for what is the fault neither of the statement nor of the connection: its disk fails. */
+const IO_ERROR = '58030';
 
 /** Has a call of a driver fail, before it did anything or after it was done. */
 export class DriverFaults {
@@ -11,15 +13,31 @@ export class DriverFaults {
   /** Puts itself before all calls of these tables. */
   watch(tables: EventTables): void {
     for (const [name, call] of Object.entries(tables)) {
-      const watched = (...input: readonly unknown[]): unknown => {
-        const isMeant = this.#callsLeft > 0 && --this.#callsLeft === 0;
-        if (isMeant && this.#when === 'before') this.#strike();
-        const output: unknown = Reflect.apply(call, tables, input);
-        if (isMeant) this.#strike();
-        return output;
-      };
+      const watched = (...input: readonly unknown[]): unknown =>
+        this.through(() => Reflect.apply(call, tables, input));
       Reflect.set(tables, name, watched);
     }
+  }
+
+  /** Makes a call, unless it is the one that fails before it; it fails after it, if it is the one that fails then. */
+  through<T>(call: () => T): T {
+    const isMeant = this.#callsLeft > 0 && --this.#callsLeft === 0;
+    if (isMeant && this.#when === 'before') this.#strike();
+    const output = call();
+    if (isMeant) this.#strike();
+    return output;
+  }
+
+  /** The same of a call of a server, which answers later. */
+  async throughServer<T>(
+    call: () => Promise<T>,
+    { canFailAfter }: { readonly canFailAfter: boolean },
+  ): Promise<T> {
+    const isMeant = this.#callsLeft > 0 && --this.#callsLeft === 0;
+    if (isMeant && (this.#when === 'before' || !canFailAfter)) this.#strike();
+    const output = await call();
+    if (isMeant) this.#strike();
+    return output;
   }
 
   arm({ call, when }: Fault): void {
@@ -36,7 +54,7 @@ export class DriverFaults {
 
   #strike(): never {
     this.#hasStruck = true;
-    throw new Error(MESSAGE);
+    throw Object.assign(new Error(MESSAGE), { code: IO_ERROR });
   }
 }
 
@@ -50,7 +68,7 @@ export interface Fault {
 export function isOfFault(error: unknown): boolean {
   return (
     error instanceof Error &&
-    error.message.endsWith(MESSAGE) &&
+    error.message.includes(MESSAGE) &&
     Reflect.get(error, 'code') === 'STORE_UNAVAILABLE'
   );
 }

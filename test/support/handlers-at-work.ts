@@ -55,6 +55,7 @@ async function build() {
         handlers,
         clock,
         log: log.log,
+        instance: 'test',
         concurrency: 4,
         handlerTimeoutMs: 1000,
         leaseMs: 30_000,

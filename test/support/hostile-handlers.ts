@@ -163,6 +163,7 @@ const dispatcher = new Dispatcher({
   handlers: { media_available: (event, ctx) => play(scripts.get(event.media_id), ctx) } satisfies Handlers,
   clock,
   log,
+  instance: 'test',
   concurrency: 16,
   handlerTimeoutMs: 1000,
   leaseMs: 30_000,

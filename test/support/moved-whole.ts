@@ -2,10 +2,14 @@ import Database from 'better-sqlite3';
 
 const EVENTS = `seq, event_time, digest, kind, webhook_id, site_id, resource, received_at, deliveries, last_delivery_at, status,
   attempts, replays, next_attempt_at, handled_at, last_error, body, interrupted, late`;
-const SAME =
-  'attempts steps state channels secrets own_secrets quarantine quarantine_sums quarantine_repeats';
+const ATTEMPTS = 'event, replay, attempt, started_at, duration_ms, outcome, error';
+const SAME = 'steps state channels secrets own_secrets quarantine quarantine_sums quarantine_repeats';
 /** What tells the two apart, by table: nothing where all rows are the same. */
-const COLUMNS = new Map([['events', EVENTS], ...SAME.split(' ').map((table) => [table, '*'] as const)]);
+const COLUMNS = new Map([
+  ['events', EVENTS],
+  ['attempts', ATTEMPTS],
+  ...SAME.split(' ').map((table) => [table, '*'] as const),
+]);
 
 /** How many rows a moved database does not have as its backup has them, or has in addition, by table. */
 export function differences(path: string, backup: string): Record<string, number> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { eventually } from './eventually.ts';
 
 /** A connection on which a test writes every byte itself. */
 export interface RawConnection {
@@ -40,6 +41,15 @@ export async function exchange(server: Server, request: string | Uint8Array): Pr
   const connection = await rawConnection((server.address() as AddressInfo).port);
   connection.write(request);
   return connection.closed;
+}
+
+/** The same, until the head of the first answer has come: some connections stay open for seconds after that. */
+export async function firstAnswer(server: Server, request: string | Uint8Array): Promise<string> {
+  const connection = await rawConnection((server.address() as AddressInfo).port);
+  connection.write(request);
+  await eventually('the head of an answer has come', () => connection.received().includes('\r\n\r\n'));
+  connection.destroy();
+  return connection.received();
 }
 
 /** The status of a raw answer. */

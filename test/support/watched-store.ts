@@ -1,3 +1,4 @@
+import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 
 type Method = Exclude<keyof EventStore, 'close'>;
@@ -9,10 +10,13 @@ export interface WatchedStore {
   isIdle(): boolean;
   /** From now on, awaits `before` ahead of each call of a method; if that throws, the call fails in this way. */
   intercept(method: Method, before: () => Promise<void> | void): void;
+  /** The next call of a method does what it does, and fails: its answer is lost. */
+  loseAnswer(method: Method): void;
 }
 
 export function watch(watched: EventStore): WatchedStore {
   const before = new Map<PropertyKey, () => Promise<void> | void>();
+  const losing = new Set<PropertyKey>();
   let underWay = 0;
   const store = new Proxy(watched, {
     get(target, name) {
@@ -22,7 +26,9 @@ export function watch(watched: EventStore): WatchedStore {
         underWay++;
         try {
           await before.get(name)?.();
-          return await Reflect.apply(method, target, given);
+          const answer: unknown = await Reflect.apply(method, target, given);
+          if (losing.delete(name)) throw new KitError('STORE_UNAVAILABLE', 'the connection was lost');
+          return answer;
         } finally {
           underWay--;
         }
@@ -33,5 +39,6 @@ export function watch(watched: EventStore): WatchedStore {
     store,
     isIdle: () => underWay === 0,
     intercept: (method, first) => void before.set(method, first),
+    loseAnswer: (method) => void losing.add(method),
   };
 }

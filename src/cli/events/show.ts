@@ -76,13 +76,14 @@ function stateLines(resource: string, state: readonly StateValue[]): string[] {
 
 function history(attempts: readonly Attempt[]): string {
   if (attempts.length === 0) return 'no attempts\n';
-  const head = ['life', 'attempt', 'started', 'took', 'outcome', 'error'];
-  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, error }) => [
+  const head = ['life', 'attempt', 'started', 'took', 'outcome', 'instance', 'error'];
+  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, instance, error }) => [
     replay === 0 ? 'first' : `replay ${replay}`,
     String(attempt),
     iso(startedAt),
     `${durationMs} ms`,
     outcome,
+    line(instance ?? ''),
     line(headlineOf(error ?? '').slice(0, LONGEST_ERROR)),
   ]);
   return table(head, rows);

@@ -3,7 +3,7 @@ import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
-import { readSecret } from '../read-secret.ts';
+import { readKey } from '../read-key.ts';
 import { whatIsLeft } from './scrub.ts';
 
 interface Flags {
@@ -20,8 +20,6 @@ Then it removes all secrets that the old key opens from the files. If that is no
 Examples:
   npx hookkit secrets rekey
   openssl rand -base64 32 > new-key.txt && npx hookkit secrets rekey --secret-file new-key.txt`;
-
-const KEY = /^[A-Za-z0-9+/]{43}=$/;
 
 export function rekeyCommand(): Command {
   return new Command('rekey')
@@ -44,7 +42,7 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
       'the key is in a file beside the database, and a new one is made there',
     );
   }
-  const newKey = oldKey && (await readKey(secretFile, oldKey));
+  const newKey = oldKey && (await readNewKey(secretFile, oldKey));
   await withStore(
     config,
     async (store) => {
@@ -62,15 +60,8 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
   );
 }
 
-async function readKey(file: string | undefined, oldKey: Buffer): Promise<Buffer> {
-  const text = await readSecret(file);
-  const key = Buffer.from(text, 'base64');
-  if (!KEY.test(text)) {
-    throw new KitError(
-      'INPUT_INVALID',
-      'the new key must be 32 bytes in base64, as from: openssl rand -base64 32',
-    );
-  }
+async function readNewKey(file: string | undefined, oldKey: Buffer): Promise<Buffer> {
+  const key = await readKey(file, 'the new key');
   if (key.equals(oldKey)) throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
   return key;
 }

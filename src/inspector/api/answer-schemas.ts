@@ -35,6 +35,10 @@ export const attemptAnswer = z.object({
   duration_ms: number,
   outcome: z.enum(['handled', 'skipped', 'failed', 'retry', 'error', 'timeout', 'interrupted', 'lost']),
   error: z.string().nullable(),
+  instance: z
+    .string()
+    .nullable()
+    .describe('the process that ran it (INSTANCE_NAME); null where a former version did'),
 });
 
 export const eventsAnswer = z.object({
@@ -137,6 +141,7 @@ const values = z.array(number);
 const gaps = z.array(number.nullable());
 
 export const statsAnswer = z.object({
+  instance: z.string().describe('the name of this process (INSTANCE_NAME)'),
   started_at: time,
   events: z.object(
     Object.fromEntries(statuses.map((status) => [status, count])) as Record<

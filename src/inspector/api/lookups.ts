@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
@@ -95,7 +96,12 @@ export async function channels(
 const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
 
-export async function stats({ store, watch, clock }: Inspected): Promise<z.input<typeof statsAnswer>> {
+export async function stats({
+  store,
+  watch,
+  clock,
+  config,
+}: Inspected): Promise<z.input<typeof statsAnswer>> {
   const [overview, secrets, canRecord] = await Promise.all([
     store.overview(),
     store.secrets(),
@@ -108,6 +114,7 @@ export async function stats({ store, watch, clock }: Inspected): Promise<z.input
   const sums = statuses.map((status) => [status, countOf(overview, status)] as const);
   const recent = (counter: Parameters<typeof rates.recent>[0]) => rates.recent(counter, RECENT_MS, now);
   return {
+    instance: instanceNameOf(config),
     started_at: iso(watch.startedAt),
     events: Object.fromEntries(sums) as Record<(typeof statuses)[number], number>,
     kinds: [...kinds].map(([kind, tallies]) => ({

@@ -1,10 +1,13 @@
 import type { EventTables, NewLease, Progress, Tables, WorkRow } from '../driver.ts';
 import { eventId } from '../event-id.ts';
+import { MARK } from '../semantics/marks.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import { byIdentity, byText, byTime, type Rows } from './rows.ts';
 
 /** The tables of events in memory. */
-export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'newestTime'> {
+export function eventTables(
+  rows: Rows,
+): EventTables & Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
   const changeWork = (event: number, change: Partial<WorkRow>): void => {
     const row = rows.work.get(event);
     if (row) rows.work.set(event, { ...row, ...change });
@@ -28,9 +31,9 @@ export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'ne
       if (lane) rows.lanes.set(lease.resource, { ...lane, lease });
     }
   };
-  const leaseOf = ({ event, startedAt }: NewLease) => {
+  const leaseOf = ({ event, owner, startedAt }: NewLease) => {
     const row = rows.work.get(event);
-    return row && { ...row, startedAt };
+    return row && { ...row, owner, startedAt };
   };
   return {
     append: (entries) =>
@@ -137,8 +140,10 @@ export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'ne
         const lease = rows.lanes.get(resource)?.lease;
         return lease?.owner === owner ? leaseOf(lease) : undefined;
       }),
-    extendLeases(owner, until) {
-      const mine = leased().filter((lease) => lease.owner === owner);
+    extendLeases(owner, until, among) {
+      const mine = leased().filter(
+        (lease) => lease.owner === owner && (among?.includes(lease.event) ?? true),
+      );
       setLeases(mine.map((lease) => ({ ...lease, until })));
       return mine.flatMap(({ event }) => rows.ledger.get(event)?.id ?? []);
     },
@@ -146,9 +151,10 @@ export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'ne
       const ahead = leased().filter((lease) => lease.until > until && lease.startedAt > now);
       setLeases(ahead.filter((lease) => lease.owner !== owner).map((lease) => ({ ...lease, until })));
     },
-    lostLeases: (owner, now) =>
+    lostLeases: (owner, now, has) =>
       leased()
-        .filter((lease) => lease.owner !== owner && lease.until <= now)
+        .filter((lease) => lease.owner !== owner || (has && !has.includes(lease.event)))
+        .filter((lease) => lease.until <= now)
         .flatMap((lease) => leaseOf(lease) ?? [])
         .sort(byTime),
 
@@ -239,6 +245,8 @@ export function eventTables(rows: Rows): EventTables & Pick<Tables, 'ping' | 'ne
         .map(({ place }) => place);
     },
     ping: () => {},
+    mark: () => rows.meta.get(MARK),
+    setMark: (mark) => (mark ? rows.meta.set(MARK, mark) : rows.meta.delete(MARK)),
     newestTime() {
       const received = rows.ledger.get(rows.ledger.size)?.receivedAt;
       const kept = rows.events().filter(({ stored }) => stored.body !== undefined);

@@ -1,6 +1,7 @@
-import type { EventTables, ReadyEvent } from '../driver.ts';
+import type { EventTables, Lease, Queued, ReadyEvent } from '../driver.ts';
 import type { Claim, Claimed, ClaimRequest } from '../event-store.ts';
 import { endStarts } from './ending.ts';
+import { inOrder } from './in-order.ts';
 import { take } from './recording.ts';
 
 type Request = ClaimRequest & { readonly now: number };
@@ -8,53 +9,66 @@ type Request = ClaimRequest & { readonly now: number };
 /** How many waiting events become ready in one step, so that a large wave does not stall acks. */
 const WAVE = 1000;
 
-/**
- * Leases ready events to an owner: of each free lane the oldest, lanes in the order of their oldest events but for the
- * `newest` last ones. Takes in what is new in the ledger first, ends leases that ran out, and wakes what waited until now.
- */
+/** Takes in what is new in the ledger, and leases ready events to an owner. */
 export async function claim(tables: EventTables, request: Request): Promise<Claimed> {
-  const { owner, limit, newest = 0, leaseMs, spareLost, now } = request;
   await take(tables);
-  if (!spareLost) await recoverLost(tables, request);
-  await wake(tables, now);
-  const lanes = async (order: 'oldest' | 'newest', places: number): Promise<Claim[]> => {
-    if (places === 0) return [];
-    const resources = await tables.freeLanes(order, places);
-    const found = resources.length > 0 ? await tables.oldestReady(resources) : [];
-    const ready = found.filter((event) => event !== undefined);
-    // The database was changed by hand: a lane with nothing in it goes away.
-    const empty = resources.filter((_, index) => !found[index]);
-    if (empty.length > 0) await tables.freeOrClose(empty);
-    return ready.length > 0 ? start(tables, ready, { owner, until: now + leaseMs, startedAt: now }) : [];
-  };
-  const oldest = await lanes('oldest', limit - newest);
-  const claims = oldest.concat(await lanes('newest', newest)); // those that are still free
-  const due = await tables.nextDue(now);
-  return { claims, dueInMs: due === undefined ? undefined : Math.max(0, due - now) };
+  return claimTaken(tables, request);
 }
 
-/** Leases events that are ready, and counts their starts. */
-async function start(
+/**
+ * Leases ready events to an owner: of each free lane the oldest, lanes in the order of their oldest events but for the
+ * `newest` last ones. Ends leases that ran out first, and wakes what waited until now.
+ */
+export async function claimTaken(tables: EventTables, request: Request): Promise<Claimed> {
+  const { owner, limit, newest = 0, leaseMs, spareLost, now } = request;
+  const freeLanes = () =>
+    inOrder(
+      limit > newest ? tables.freeLanes('oldest', limit - newest) : [],
+      newest > 0 ? tables.freeLanes('newest', newest) : [],
+    );
+  const [lost, due, free] = await inOrder(
+    spareLost ? [] : lostLeases(tables, request),
+    tables.due(now, WAVE),
+    freeLanes(),
+  );
+  if (lost.length > 0) await recover(tables, lost, request);
+  if (due.length > 0) await wake(tables, due);
+  // Where fewer lanes are free than are asked for, both ends have the same ones.
+  const resources = [...new Set((lost.length + due.length > 0 ? await freeLanes() : free).flat())];
+  const claims = await lease(tables, resources, { owner, until: now + leaseMs, startedAt: now });
+  const next = await tables.nextDue(now);
+  return { claims, dueInMs: next === undefined ? undefined : Math.max(0, next - now) };
+}
+
+/** Leases the oldest ready event of each of these lanes, which are free, and counts its start. */
+async function lease(
   tables: EventTables,
-  ready: readonly ReadyEvent[],
+  resources: readonly string[],
   lease: { readonly owner: string; readonly until: number; readonly startedAt: number },
 ): Promise<Claim[]> {
-  const first = ready.filter(({ late }) => late === undefined);
+  if (resources.length === 0) return [];
+  const [found, states] = await inOrder(tables.oldestReady(resources), tables.states(resources));
+  const ready = found.flatMap((event, index) => (event ? { event, state: states[index] ?? [] } : []));
+  // The database was changed by hand: a lane with nothing in it goes away.
+  const empty = resources.filter((_, index) => !found[index]);
+  if (empty.length > 0) await tables.freeOrClose(empty);
+  if (ready.length === 0) return [];
+  const first = ready.flatMap(({ event }) => (event.late === undefined ? event : []));
   const answers = first.length > 0 ? await tables.newerHandled(first) : [];
   const late = new Map(first.map(({ event }, index) => [event, answers[index] ?? false]));
-  const states = await tables.states(ready.map(({ resource }) => resource));
-  const claims = ready.map(({ kind: _, ...row }, index) => {
-    const attempts = row.attempts + 1;
-    return {
-      row: { ...row, attempts, late: row.late ?? late.get(row.event) ?? false },
-      state: states[index] ?? [],
+  const claims = ready.map(({ event, state }) => {
+    const row = {
+      ...event,
+      attempts: event.attempts + 1,
+      late: event.late ?? late.get(event.event) ?? false,
     };
+    return { row, claim: claimOf(row, lease.startedAt, state) };
   });
-  await tables.countStarts(claims.map(({ row }) => row));
-  await tables.lease(ready.map(({ event, resource }) => ({ event, resource, ...lease })));
-  return claims.map(({ row, state }, index) =>
-    claimOf({ ...row, kind: ready[index]?.kind ?? '' }, lease.startedAt, state),
+  await inOrder(
+    tables.countStarts(claims.map(({ row }) => row)),
+    tables.lease(claims.map(({ row: { event, resource } }) => ({ event, resource, ...lease }))),
   );
+  return claims.map(({ claim }) => claim);
 }
 
 function claimOf(row: ReadyEvent, startedAt: number, state: Claim['state']): Claim {
@@ -74,19 +88,29 @@ function claimOf(row: ReadyEvent, startedAt: number, state: Claim['state']): Cla
 
 const LOST = 'its process crashed, or did not renew its lease in time';
 
-/**
- * Ends the leases that other owners no longer renew; the owner that asks is alive, and its events still run. A crash
- * uses an attempt up, so an event that crashes its process ends as dead. Events that were lost together become ready one
- * after the other, over the length of a lease: the one that ended its process does not take the others along again.
- */
-async function recoverLost(
+/** The leases that other owners no longer renew, and of the owner that asks those of events that it does not have. */
+async function lostLeases(
   tables: EventTables,
-  { owner, leaseMs, maxAttempts, now }: Request,
+  { owner, has, leaseMs, now }: Request,
+): Promise<readonly Lease[]> {
+  const [, lost] = await inOrder(
+    // A lease that began in the future is from before the clock was set back, and would last for as long.
+    tables.shortenLeases(owner, now, now + leaseMs),
+    tables.lostLeases(owner, now, has),
+  );
+  return lost;
+}
+
+/**
+ * Ends leases that were lost. A crash uses an attempt up, so an event that crashes its process ends as dead. Events that were
+ * lost together become ready one after the other, over the length of a lease: the one that ended its process does not take
+ * the others along again.
+ */
+async function recover(
+  tables: EventTables,
+  lost: readonly Lease[],
+  { leaseMs, maxAttempts, now }: Request,
 ): Promise<void> {
-  // A lease that began in the future is from before the clock was set back, and would last for as long.
-  await tables.shortenLeases(owner, now, now + leaseMs);
-  const lost = await tables.lostLeases(owner, now);
-  if (lost.length === 0) return;
   await endStarts(
     tables,
     lost.map((lease, index) => {
@@ -99,9 +123,6 @@ async function recoverLost(
 }
 
 /** Makes the events ready whose next attempt is due. */
-async function wake(tables: EventTables, now: number): Promise<void> {
-  const due = await tables.due(now, WAVE);
-  if (due.length === 0) return;
-  await tables.makeReady(due.map(({ event }) => event));
-  await tables.openLanes(due);
+async function wake(tables: EventTables, due: readonly Queued[]): Promise<void> {
+  await inOrder(tables.makeReady(due.map(({ event }) => event)), tables.openLanes(due));
 }

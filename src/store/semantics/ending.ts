@@ -1,5 +1,7 @@
 import type { AttemptRow, EventTables, Lease, ResultRow, WorkChange } from '../driver.ts';
 import type { Settlement } from '../event-store.ts';
+import { instanceOf } from '../owner.ts';
+import { inOrder } from './in-order.ts';
 import { tally } from './tallying.ts';
 
 /** The end of a start. */
@@ -11,27 +13,27 @@ export interface End {
 
 /** Records the ends of starts, and gives their lanes free. The leases are of different resources. */
 export async function endStarts(tables: EventTables, ends: readonly End[]): Promise<void> {
-  await tables.addAttempts(ends.filter(({ settlement }) => !settlement.isUnstarted).map(attemptOf));
+  if (ends.length === 0) return;
   const results = ends.flatMap((end) => resultOf(end) ?? []);
-  if (results.length > 0) {
-    await tables.addResults(results);
-    await tables.removeWork(results.map(({ event }) => event));
-    await tables.addTallies(
-      tally(
-        results.flatMap(({ kind, status }) => [
-          { kind, status: 'pending', by: -1 },
-          { kind, status, by: 1 },
-        ]),
-      ),
-    );
-  }
   const again = ends.filter(({ settlement: { status } }) => status === 'pending');
-  if (again.length > 0) await tables.changeWork(again.map(workAfter));
   const states = ends.flatMap(({ lease: { resource }, settlement: { state = [] } }) =>
     state.length > 0 ? [{ resource, changes: state }] : [],
   );
-  if (states.length > 0) await tables.changeState(states);
-  await tables.freeOrClose(ends.map(({ lease }) => lease.resource));
+  const tallies = tally(
+    results.flatMap(({ kind, status }) => [
+      { kind, status: 'pending', by: -1 },
+      { kind, status, by: 1 },
+    ]),
+  );
+  await inOrder(
+    tables.addAttempts(ends.filter(({ settlement }) => !settlement.isUnstarted).map(attemptOf)),
+    results.length > 0 && tables.addResults(results),
+    results.length > 0 && tables.removeWork(results.map(({ event }) => event)),
+    results.length > 0 && tables.addTallies(tallies),
+    again.length > 0 && tables.changeWork(again.map(workAfter)),
+    states.length > 0 && tables.changeState(states),
+    tables.freeOrClose(ends.map(({ lease }) => lease.resource)),
+  );
 }
 
 function attemptOf({ lease, settlement, now }: End): AttemptRow {
@@ -45,6 +47,7 @@ function attemptOf({ lease, settlement, now }: End): AttemptRow {
     durationMs: ranMs ?? Math.max(0, now - startedAt),
     outcome,
     error,
+    instance: instanceOf(lease.owner),
   };
 }
 

@@ -1,19 +1,34 @@
 import type { Awaitable, Entry, Tables } from '../driver.ts';
 import { claim } from './claiming.ts';
+import { mark } from './marks.ts';
 import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine.ts';
 import { record, take } from './recording.ts';
 import { makeReady, resetEvents } from './replaying.ts';
-import { addSecret, bindToRows, dropSecrets, keyCheckOr, rekey, retireSecret, secrets } from './secrets.ts';
+import {
+  addSecret,
+  bindToRows,
+  dropSecrets,
+  keyCheckOr,
+  rekey,
+  replaceSecrets,
+  retireSecret,
+  secrets,
+} from './secrets.ts';
 import { holds, type Settling, saveStep, settle, step } from './settling.ts';
+
+interface Renewal {
+  readonly owner: string;
+  readonly until: number;
+  readonly among: readonly number[] | undefined;
+}
 
 /** What a store does to its tables. Each operation is in one transaction. */
 export const operations = {
   record: (tables: Tables, entry: Entry) => onlyOf(record(tables, [entry])),
   take,
   claim,
-  renew: (tables: Tables, { owner, until }: { readonly owner: string; readonly until: number }) =>
-    tables.extendLeases(owner, until),
+  renew: (tables: Tables, { owner, until, among }: Renewal) => tables.extendLeases(owner, until, among),
   settle: (tables: Tables, settling: Settling) => onlyOf(settle(tables, [settling])),
   step,
   holds,
@@ -28,6 +43,7 @@ export const operations = {
   secrets,
   dropSecrets,
   rekey,
+  replaceSecrets,
   bindToRows,
   keyCheckOr,
   ownSecrets: (tables: Tables) => tables.ownSecrets(),
@@ -36,6 +52,7 @@ export const operations = {
   admit,
   newestTime: (tables: Tables) => tables.newestTime(),
   ping: (tables: Tables) => tables.ping(),
+  mark: (tables: Tables) => mark(tables),
 } satisfies Readonly<Record<string, (tables: Tables, input: never) => Awaitable<unknown>>>;
 
 /** The operations of one database. */

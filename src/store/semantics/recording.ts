@@ -1,6 +1,7 @@
 import type { Entry, EventTables, LedgerRow } from '../driver.ts';
 import { eventId } from '../event-id.ts';
 import type { Recorded } from '../event-store.ts';
+import { inOrder } from './in-order.ts';
 import { tally } from './tallying.ts';
 
 /** How many events of the ledger one step takes. */
@@ -47,20 +48,21 @@ export async function take(tables: EventTables): Promise<boolean> {
 }
 
 async function takeIn(tables: EventTables, rows: readonly LedgerRow[]): Promise<void> {
-  await tables.addWork(
-    rows.map(({ event, kind, resource, eventTime }) => ({
-      ...{ event, kind, resource, eventTime },
-      ...FRESH,
-      replays: 0,
-      nextAttemptAt: undefined,
-      lastError: undefined,
-    })),
+  const work = rows.map(({ event, kind, resource, eventTime }) => ({
+    ...{ event, kind, resource, eventTime },
+    ...FRESH,
+    replays: 0,
+    nextAttemptAt: undefined,
+    lastError: undefined,
+  }));
+  await inOrder(
+    tables.addWork(work),
+    tables.openLanes(rows),
+    tables.addKinds(rows),
+    tables.addTallies(tally(rows.map(({ kind }) => ({ kind, status: 'pending', by: 1 })))),
+    tables.markTaken(rows),
+    moveChannels(tables, rows),
   );
-  await tables.openLanes(rows);
-  await tables.addKinds(rows);
-  await tables.addTallies(tally(rows.map(({ kind }) => ({ kind, status: 'pending', by: 1 }))));
-  await moveChannels(tables, rows);
-  await tables.markTaken(rows);
 }
 
 /** An event that was not started yet. */

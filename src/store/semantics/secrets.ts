@@ -71,6 +71,17 @@ export function dropSecrets(
   });
 }
 
+/** Writes these in place of all secrets. @returns how many */
+export function replaceSecrets(
+  tables: SecretTables,
+  { keyCheck, rows }: Keyed & { readonly rows: readonly SealedSecret[] },
+): Promise<number | undefined> {
+  return ifCurrent(tables, { keyCheck }, async () => {
+    await tables.replaceSecrets(rows);
+    return rows.length;
+  });
+}
+
 /** The keys of a change of keys, of 32 bytes each. */
 interface Rekeying extends Keyed {
   readonly oldKey: Uint8Array;

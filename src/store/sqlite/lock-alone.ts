@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { standStill } from '../../base/stand-still.ts';
 import { identityOf, versionOf } from './database-facts.ts';
 
 /** How long other programs may take to end, and how long each try waits for them. */
@@ -23,16 +24,29 @@ export function lockAlone(
   file: string,
   isWanted: (version: number) => boolean,
 ): Database.Database | undefined {
-  const end = systemClock.monotonic() + WAIT_MS;
+  try {
+    return lockWithin(WAIT_MS, file, isWanted);
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    throw isBeingMoved(file) ? movedByAnother(file) : inUse(file);
+  }
+}
+
+/** The same for other programs that end within so many milliseconds. @throws SQLite's error, see `isBusy`, if they do not */
+export function lockWithin(
+  waitMs: number,
+  file: string,
+  isWanted: (version: number) => boolean,
+): Database.Database | undefined {
+  const end = systemClock.monotonic() + waitMs;
   for (;;) {
     try {
       return lockIf(file, isWanted);
     } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (systemClock.monotonic() >= end) throw isBeingMoved(file) ? movedByAnother(file) : inUse(file);
+      if (!isBusy(error) || systemClock.monotonic() >= end) throw error;
     }
     // Two that start at once keep each other out while both try, so their pauses differ.
-    pause(PAUSE_MS * (1 + Math.random()));
+    standStill(PAUSE_MS * (1 + Math.random()));
   }
 }
 
@@ -92,8 +106,4 @@ function inUse(file: string): KitError {
     'STORE_UNUSABLE',
     `${file} has the schema of a former version, and other programs have it open: end them (fuser ${file} lists them), and start again`,
   );
-}
-
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { SCHEMA_VERSION } from './schema.ts';
+import { MOVED_VERSION } from './schema.ts';
 
 // Copies the rows of a database of version 8, `main`, into the new file, `moved`. Each step is a commit. Tables are filled in
 // the order of their keys, so that their last row says where the next step begins.
@@ -19,13 +19,13 @@ export function copyRows(db: Database, onStep: OnStep): void {
   }
   db.transaction(() => {
     for (const sql of REST) db.exec(sql);
-    db.pragma(`moved.user_version = ${SCHEMA_VERSION}`);
+    db.pragma(`moved.user_version = ${MOVED_VERSION}`);
   })();
 }
 
 /** Whether all rows are in the new file. */
 export function isCopied(db: Database): boolean {
-  return db.pragma('moved.user_version', { simple: true }) === SCHEMA_VERSION;
+  return db.pragma('moved.user_version', { simple: true }) === MOVED_VERSION;
 }
 
 /** Before all events, and after all: SQLite sorts bytes behind numbers. Records without an event are copied too. */

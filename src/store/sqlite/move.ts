@@ -20,8 +20,8 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
-import { visible } from '../../base/visible.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
+import { say } from '../say.ts';
 import { bytesOf, identityOf, versionOf } from './database-facts.ts';
 import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
@@ -222,11 +222,6 @@ function sayNowAndThen(events: number): (moved: number) => void {
         : `moved all ${events} events, now the lists of them`,
     );
   };
-}
-
-/** Where to log is not known yet when a store is opened. */
-function say(text: string): void {
-  process.stderr.write(visible(`${text}\n`));
 }
 
 /** The name, or the same with a number if another backup has it. */

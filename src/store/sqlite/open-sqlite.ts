@@ -4,7 +4,7 @@ import { KitError } from '../../base/errors.ts';
 import { identityOf, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
-import { SCHEMA_VERSION, schema } from './schema.ts';
+import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
 import { markZeroed } from './upkeep.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
@@ -28,6 +28,13 @@ export function openWriter(path: string): Database.Database {
   finishMove(path); // before an empty file takes its place
   closeToOthers(path);
   const db = connect(path);
+  setUp(db);
+  migrate(db, path);
+  return db;
+}
+
+/** Makes a connection one that writes. */
+export function setUp(db: Database.Database): void {
   // Before the first write, so that deleted content is overwritten; for secrets, tables/secrets.ts does more.
   db.pragma('secure_delete = FAST');
   db.pragma('journal_mode = WAL');
@@ -38,8 +45,6 @@ export function openWriter(path: string): Database.Database {
   db.pragma('checkpoint_fullfsync = ON');
   db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
   db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
-  migrate(db, path);
-  return db;
 }
 
 /** Connects to a database; moves a former one before. */
@@ -93,7 +98,7 @@ function tighten(path: string): void {
   }
 }
 
-/** Makes the schema in a new database. */
+/** Makes the schema in a new database, and extends that of an older one. */
 function migrate(db: Database.Database, path: string): void {
   db.transaction(() => {
     const version = versionOf(db);
@@ -104,8 +109,11 @@ function migrate(db: Database.Database, path: string): void {
       );
     }
     if (version === SCHEMA_VERSION) return;
-    db.exec(schema);
-    markZeroed(db)();
+    if (version === 0) {
+      db.exec(schema);
+      markZeroed(db)();
+    }
+    for (const sql of extensions.slice(Math.max(0, version - MOVED_VERSION))) db.exec(sql);
     db.pragma(`user_version = ${SCHEMA_VERSION}`);
   }).immediate();
 }

@@ -1,5 +1,5 @@
 /**
- * The schema of version 9, which later entries may extend. Databases of former versions are moved into it: see move.ts.
+ * The schema of version 9, which `extensions` extend. Databases of former versions are moved into it: see move.ts.
  *
  * - **Ledger**: `ledger` has what was received, and is only appended to. An ack writes this table and its one index, which
  *   is led by time, so that inserts stay local however large it is. `repeats` counts the deliveries beyond the first.
@@ -206,5 +206,17 @@ export const schema = `
   END;
 `;
 
-/** The version of a database with this schema. */
-export const SCHEMA_VERSION = 9;
+/** The version of a database with this schema alone, into which former databases are moved. */
+export const MOVED_VERSION = 9;
+
+/**
+ * What makes each later version from the one before it, in place and at once. Once released, an entry never changes. Programs
+ * of the version before that are running go on beside it.
+ */
+export const extensions: readonly string[] = [
+  // The process that ran a start. Records from before have none.
+  'ALTER TABLE attempts ADD COLUMN instance TEXT',
+];
+
+/** The present version. */
+export const SCHEMA_VERSION = MOVED_VERSION + extensions.length;

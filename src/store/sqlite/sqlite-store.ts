@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { DriverStore, type DriverStoreParts, openVault, type Reads } from '../driver-store.ts';
+import { DriverStore, type DriverStoreParts, openStoreVault, type Reads } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
 import { keyFile } from '../key-file.ts';
 import type { Operations, StoreLink } from '../link.ts';
@@ -74,7 +74,7 @@ export class SqliteStore extends DriverStore {
         path: log,
         reset: () => write.request('resetLog', undefined),
       });
-      const vault = await openVault(write, secretsKey ? givenKey(secretsKey) : keyFile(`${path}.key`));
+      const vault = await openStoreVault(write, secretsKey ? givenKey(secretsKey) : keyFile(`${path}.key`));
       const ofLog = () => statSync(log).mtimeMs;
       const times = { clock, timeOfCommit: timeOfCommit ?? ofLog };
       return new SqliteStore({ write, read, vault: async () => vault, path, ...times });
@@ -109,7 +109,7 @@ export class SqliteStore extends DriverStore {
   }
 }
 
-function makeDirectory(path: string): void {
+export function makeDirectory(path: string): void {
   try {
     makeWithParents(path);
   } catch (cause) {

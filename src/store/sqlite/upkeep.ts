@@ -1,4 +1,6 @@
 import type { Database } from 'better-sqlite3';
+import { systemClock } from '../../base/clock.ts';
+import { standStill } from '../../base/stand-still.ts';
 import { bytesOf } from './database-facts.ts';
 
 // What concerns the file and its log, and no table.
@@ -18,12 +20,17 @@ export function resetLog(db: Database): () => boolean {
   };
 }
 
-/** @param tryMs how long it waits for the queries and writes of other connections */
+/** @param tryMs how long it waits for the queries, writes and checkpoints of other connections; up to twice that in all */
 function checkpoint(db: Database, mode: 'RESTART' | 'TRUNCATE', tryMs: number): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }));
   db.pragma(`busy_timeout = ${tryMs}`);
   try {
-    return db.pragma(`wal_checkpoint(${mode})`, { simple: true }) === 0;
+    const end = systemClock.monotonic() + tryMs;
+    while (db.pragma(`wal_checkpoint(${mode})`, { simple: true }) !== 0) {
+      if (systemClock.monotonic() > end) return false;
+      standStill(1); // SQLite does not wait for a checkpoint of another program, which comes after each of its commits
+    }
+    return true;
   } finally {
     db.pragma(`busy_timeout = ${before}`);
   }

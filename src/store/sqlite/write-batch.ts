@@ -38,7 +38,7 @@ export function batchWriter(
 }
 
 /** A transaction around work that may wait for promises. The connection does one batch at a time, so nothing comes between. */
-function transactionOf(db: Database): <T>(work: () => Promise<T>) => Promise<T> {
+export function transactionOf(db: Database): <T>(work: () => Promise<T>) => Promise<T> {
   const [begin, commit, rollback] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => db.prepare(sql));
   return async (work) => {
     begin?.run();

@@ -7,6 +7,7 @@ import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
+import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -57,15 +58,18 @@ test('leaves out pruned events, when bodies are gone, and says how many', async 
   expect(ndjson(stdout)).toHaveLength(1);
 });
 
-test('ends quietly, when its reader stops before the end, without an error', async () => {
-  await desk().fill(1200);
-  const command = `("${process.execPath}" "${cli}" events export; echo "ended with $?" >&2) | head -1`;
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
-    env: { ...programEnv, ...desk().env },
-    cwd: desk().directory,
+// In npm test, test/cli/closed-pipe does the same.
+if (size({ small: false, full: true })) {
+  test('ends quietly, when its reader stops before the end, without an error', async () => {
+    await desk().fill(1200);
+    const command = `("${process.execPath}" "${cli}" events export; echo "ended with $?" >&2) | head -1`;
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
+      env: { ...programEnv, ...desk().env },
+      cwd: desk().directory,
+    });
+    expect({ lines: ndjson(stdout).length, stderr }).toEqual({ lines: 1, stderr: 'ended with 0\n' });
   });
-  expect({ lines: ndjson(stdout).length, stderr }).toEqual({ lines: 1, stderr: 'ended with 0\n' });
-});
+}
 
 /** Exports to a file while the database is too large to be done soon; resolves when it has begun to write. */
 async function exportUntilBegun(file: string) {

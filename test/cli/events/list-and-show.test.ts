@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { settleAll } from '../../support/claiming.ts';
+import { newOwner } from '../../../src/store/owner.ts';
+import { claimOne, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
@@ -72,18 +73,20 @@ test.each([
 test('shows one event, when its id is given, with its attempts and its payload', async () => {
   const store = await desk().store();
   const { id } = await store.record(verified());
-  await settleAll(store, { status: 'skipped', outcome: 'skipped', error: 'not for us' });
+  const owner = newOwner('receiver-1');
+  const claim = await claimOne(store, { owner });
+  await store.settle(claim, owner, { status: 'skipped', outcome: 'skipped', error: 'not for us' });
   const { stdout } = await desk().events(['show', id]);
   expect(stdout).toMatch(/^status +skipped$/m);
   expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);
-  expect(stdout).toMatch(/^first +1 +\S+ +\d+ ms +skipped +not for us$/m);
+  expect(stdout).toMatch(/^first +1 +\S+ +\d+ ms +skipped +receiver-1 +not for us$/m);
   const json = await desk().events(['show', id, '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({
     id,
     status: 'skipped',
     body: verified().body,
     last_error: 'not for us',
-    history: [{ replay: 0, attempt: 1, outcome: 'skipped' }],
+    history: [{ replay: 0, attempt: 1, outcome: 'skipped', instance: 'receiver-1' }],
   });
 });
 

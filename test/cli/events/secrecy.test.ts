@@ -19,7 +19,7 @@ async function doEverything({ events, spawnEvents, write, path, serveApart }: Ev
   const to = ['--to', `${service.url}/webhooks/media`];
   const secretFile = write('given.txt', GIVEN);
   const env = { WEBHOOK_SECRET: FALLBACK, LOG_LEVEL: 'trace' };
-  /** For each way in which a secret comes, and what logs. */
+  /** As somebody could see it on the machine: with a secret on stdin. */
   const spawn = (args: readonly string[], options: CliOptions = {}) =>
     spawnEvents(args, {
       env,
@@ -48,9 +48,9 @@ async function doEverything({ events, spawnEvents, write, path, serveApart }: Ev
   ]);
   await run(['replay', ...to, '--from', recording, '--report', path('report.ndjson')]);
   await run(['replay', ...to, '--from', path('redacted.ndjson')]);
-  await spawn(['replay', ...to, '--from', recording, '--as-new', '--secret-file', secretFile]);
+  await run(['replay', ...to, '--from', recording, '--as-new', '--secret-file', secretFile]);
   await spawn(['replay', ...to, '--all', '--secret-file', '-'], { stdin: `${GIVEN} and more` });
-  await spawn(['replay', '--all', '--run', '--report', path('handled.ndjson')]);
+  await run(['replay', '--all', '--run', '--report', path('handled.ndjson')]);
   for (const fault of [
     [],
     ['--fault', 'forged'],

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { eventually } from '../../support/eventually.ts';
 import { createCommand, type Installation, install } from '../../support/installation.ts';
 
 let here: Installation;
@@ -55,15 +56,18 @@ test('registers nothing, when the database cannot be used', async () => {
 
 test('stores the secret first, when interrupted between the creation and the storing', async () => {
   let interrupt = (): boolean => false;
+  let said = '';
   here.provider.intercept = async (_asked, forward) => {
     const answer = await forward();
     interrupt();
-    // The command has nothing else to do than to take the signal, long before this is answered.
-    for (let count = 0; count < 5; count++) await fetch(here.mock.url);
+    await eventually('the command has taken the signal', () => said.includes('half-done'));
     return answer;
   };
   const { code, stderr } = await here.spawnCli([...CREATE, '--json'], {
     onSpawn: (child) => {
+      child.stderr?.on('data', (chunk) => {
+        said += chunk;
+      });
       interrupt = () => child.kill('SIGINT');
     },
   });

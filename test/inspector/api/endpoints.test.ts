@@ -154,6 +154,10 @@ describe('one event', () => {
       'error',
     ]);
     expect(event.last_error).toContain('it never works');
+    const { instance } = await ask('GET', '/api/stats', '/api/stats');
+    for (const attempt of event.history) expect(attempt).toMatchObject({ instance });
+    const { body: page } = await inspected.raw(`/events/${event.id}`);
+    expect(page.match(new RegExp(`on <span class="id">${instance}</span>`, 'g'))).toHaveLength(3);
   });
 
   test('comes with its deliveries and steps, when it came twice and did one', async () => {

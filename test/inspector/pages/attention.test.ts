@@ -19,6 +19,7 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
     ...{ ack_p50: [], ack_p99: [], handler_p50: [], handler_p99: [] },
   };
   return {
+    instance: 'test',
     started_at: '2026-01-01T00:00:00.000Z',
     events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 0 },
     kinds: [],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { newOwner } from '../../../src/store/owner.ts';
 import { claimOne, claims, HANDLED, LEASE_MS, request } from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
@@ -17,7 +18,7 @@ export function describeLeases(fixture: CurrentFixture): void {
       const { store, open, clock } = fixture();
       const { id } = await store.record(verified());
       const startedAt = clock.now();
-      await claimOne(store);
+      await claimOne(store, { owner: newOwner('receiver-1') });
       await clock.advance(LEASE_MS);
       const other = await open();
       expect(await claimOne(other, { owner: 'two' })).toMatchObject({ id, attempts: 2 });
@@ -29,8 +30,20 @@ export function describeLeases(fixture: CurrentFixture): void {
           durationMs: LEASE_MS,
           outcome: 'lost',
           error: expect.stringMatching(/crash|lease/),
+          instance: 'receiver-1',
         },
       ]);
+    });
+
+    test('is another one, when its instance crashed and starts again under the same name', async () => {
+      const { store, open, clock } = fixture();
+      await store.record(verified());
+      const [before, since] = [newOwner('receiver-1'), newOwner('receiver-1')];
+      await claimOne(store, { owner: before });
+      const again = await open();
+      expect(await again.renew(since, LEASE_MS)).toEqual([]);
+      await clock.advance(LEASE_MS);
+      expect(await claimOne(again, { owner: since })).toMatchObject({ attempts: 2 });
     });
 
     test('ends its event as dead, when that was the last attempt, with the reason', async () => {
@@ -96,6 +109,29 @@ export function describeLeases(fixture: CurrentFixture): void {
     });
   });
 
+  describe('an owner that does not know of its lease', () => {
+    test('gets the event again, when the lease has run out, as one that was lost', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      await claimOne(store);
+      await clock.advance(LEASE_MS - 1);
+      expect(await claims(store, { has: [] })).toEqual([]);
+      await clock.advance(1);
+      expect(await claims(store, { has: [], spareLost: true })).toEqual([]);
+      expect(await claims(store, { has: [] })).toMatchObject([{ id, attempts: 2 }]);
+      expect(await store.attempts(id)).toMatchObject([{ attempt: 1, outcome: 'lost' }]);
+    });
+
+    test('does not get it, when the event is among those that it has, however long ago its lease ran out', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified());
+      const { place } = await claimOne(store);
+      await clock.advance(2 * LEASE_MS);
+      expect(await claims(store, { has: [place] })).toEqual([]);
+      expect(await claims(store)).toEqual([]);
+    });
+  });
+
   describe('renew', () => {
     test('keeps an event, when it is renewed in time, however long it runs', async () => {
       const { store, open, clock } = fixture();
@@ -120,6 +156,20 @@ export function describeLeases(fixture: CurrentFixture): void {
       expect((await claimOne(store, { owner: 'two' })).id).toBe(slow.id);
       expect(await store.renew('one', LEASE_MS)).toEqual([quick.id]);
       expect(await store.renew('two', LEASE_MS)).toEqual([slow.id]);
+    });
+
+    test('keeps only the events that are named, when some are, and lets the others run out', async () => {
+      const { store, clock } = fixture();
+      const [kept, left] = [verified({ media_id: 'kept' }), verified({ media_id: 'left' })];
+      for (const one of [kept, left]) await store.record(one);
+      const [first, second] = await claims(store, { limit: 2 });
+      await clock.advance(LEASE_MS - 1);
+      expect(await store.renew('one', LEASE_MS, [])).toEqual([]);
+      expect(await store.renew('one', LEASE_MS, [first?.place ?? 0])).toEqual([first?.id]);
+      await clock.advance(1);
+      expect(await claims(store, { owner: 'two', limit: 2 })).toMatchObject([
+        { id: second?.id, attempts: 2 },
+      ]);
     });
 
     test('returns nothing, when the owner holds nothing or its events have ended', async () => {

@@ -7,7 +7,7 @@ import { runs } from '../../support/sizes.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
-const KINDS = ['media_available', 'media_deleted', 'new_kind'];
+const KINDS = ['media_available', 'media_deleted', 'new_kind', ''];
 const TITLES = ['50% off', 'under_score', 'Ünïcode \u{1f3ac}', "it's", 'plain'];
 const ENDS = [HANDLED, SKIPPED, DEAD, waiting(10 ** 12)];
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { newOwner } from '../../../src/store/owner.ts';
 import {
   claimOne,
   claims,
@@ -37,6 +38,15 @@ export function describeSettling(fixture: CurrentFixture): void {
           error: undefined,
         },
       ]);
+    });
+
+    test('records which instance ran the handler, when its owner names one', async () => {
+      const { store } = fixture();
+      const { id } = await store.record(verified());
+      const owner = newOwner('receiver-1');
+      await store.settle(await claimOne(store, { owner }), owner, waiting());
+      await store.settle(await claimOne(store), 'one', HANDLED);
+      expect((await store.attempts(id)).map(({ instance }) => instance)).toEqual(['receiver-1', undefined]);
     });
 
     test('records when the handler began and how long it ran, when that is not the time since the claim', async () => {
@@ -132,6 +142,20 @@ export function describeSettling(fixture: CurrentFixture): void {
       expect(await store.settle(lost, 'one', HANDLED)).toBe(false);
       expect(await store.event(id)).toMatchObject({ status: 'running', attempts: 3 });
       expect(await store.settle(current, 'one', DEAD)).toBe(true);
+    });
+
+    test('refuses a release that comes twice, when the owner has claimed the event again between, and leaves it the lease', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      const before = await claimOne(store);
+      const unstarted = { ...waiting(), isUnstarted: true };
+      expect(await store.settle(before, 'one', unstarted)).toBe(true);
+      await clock.advance(1);
+      const again = await claimOne(store);
+      expect(again.starts).toBe(before.starts);
+      expect(await store.settle(before, 'one', unstarted)).toBe(false);
+      expect(await store.event(id)).toMatchObject({ status: 'running' });
+      expect(await store.settle(again, 'one', HANDLED)).toBe(true);
     });
 
     test('refuses a result, when the claim was released, and leaves the event pending', async () => {

@@ -64,14 +64,15 @@ describe('the log', () => {
       };
       const loops = [loop(), loop(), loop()];
       // However slow the machine is: the queries of a loop never stop, and each sees only a little written.
-      const longest = await write(size({ small: 2.1, full: 4 }) * LONGEST_LOG, () => {
+      const longest = await write(size({ small: 2.1, full: 6 }) * LONGEST_LOG, () => {
         const before = queries;
         return eventually('another query has ended', () => queries > before);
       });
       isOver = true;
       await Promise.all(loops);
       if (reading !== store) await reading.close();
-      expect(longest).toBeLessThan(2 * LONGEST_LOG);
+      // Beside a busy machine the log may find a free moment later; it never grows with all that is written.
+      expect(longest).toBeLessThan(size({ small: 2, full: 3 }) * LONGEST_LOG);
     },
     60_000,
   );

@@ -17,7 +17,7 @@ import { verified } from '../../support/verified-notification.ts';
 import { type Extent, unpackVersion8 } from '../../support/version-8.ts';
 
 const program = fileURLToPath(new URL('../../support/move-database.ts', import.meta.url));
-const KILLS = size({ small: 4, full: 20 });
+const KILLS = size({ small: 2, full: 20 });
 /** What is moved again and again, once for each kill between two calls. */
 const EXTENT = size<Extent>({ small: 'part', full: 'whole' });
 /** How often the fixture has 10,000 events: a million at full size. */

@@ -11,7 +11,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { versionOf } from '../../../src/store/sqlite/database-facts.ts';
 import { lockAlone, movingOf } from '../../../src/store/sqlite/lock-alone.ts';
 import { backupsOf, isFormer } from '../../../src/store/sqlite/move.ts';
-import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
+import { MOVED_VERSION, SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../../support/first-version.ts';
 import { size } from '../../support/sizes.ts';
@@ -52,7 +52,7 @@ const MOVER = `
 `;
 
 test('the file that another process has just moved is not moved again, when its lock was waited for', async () => {
-  makeEmpty(path, SCHEMA_VERSION - 1);
+  makeEmpty(path, MOVED_VERSION - 1);
   makeEmpty(movingOf(path), SCHEMA_VERSION);
   const steps = new Int32Array(new SharedArrayBuffer(8));
   const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
@@ -73,7 +73,7 @@ test('the file that another process has just moved is not moved again, when its 
     return isFormer(version);
   });
   expect(locked).toBeUndefined();
-  expect(asked[0]).toBe(SCHEMA_VERSION - 1);
+  expect(asked[0]).toBe(MOVED_VERSION - 1);
   expect(await ended).toBe(0);
   const db = new Database(path, { readonly: true });
   expect(versionOf(db)).toBe(SCHEMA_VERSION);

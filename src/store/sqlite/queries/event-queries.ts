@@ -21,6 +21,7 @@ interface AttemptRow {
   duration_ms: number;
   outcome: AttemptOutcome;
   error: string | Buffer | null;
+  instance: string | null;
 }
 
 export function attempts(db: Database): (id: string) => Attempt[] {
@@ -36,6 +37,7 @@ export function attempts(db: Database): (id: string) => Attempt[] {
       durationMs: row.duration_ms,
       outcome: row.outcome,
       error: row.error?.toString(),
+      instance: row.instance ?? undefined,
     }));
 }
 

@@ -1,25 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { ChannelRow, EventTables } from '../../driver.ts';
+import type { ChannelRow, HistoryTables } from '../../driver.ts';
 import { flag } from './rows.ts';
 
-type History = Pick<
-  EventTables,
-  | 'addAttempts'
-  | 'addResults'
-  | 'removeResults'
-  | 'newerHandled'
-  | 'addKinds'
-  | 'addTallies'
-  | 'channels'
-  | 'setChannels'
->;
-
-export function historyTables(db: Database): History {
+export function historyTables(db: Database): HistoryTables {
   // No two starts have the same number, unless a program of a former version worked on the database: it gave the number of
   // a released start out again.
   const attempt = db.prepare(
-    `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO attempts (event, replay, attempt, started_at, duration_ms, outcome, error, instance)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const result = db.prepare(
     `INSERT INTO results (event, status, attempts, interrupted, replays, late, handled_at, last_error)
@@ -50,8 +38,10 @@ export function historyTables(db: Database): History {
   );
   return {
     addAttempts(attempts) {
-      for (const { event, replay, attempt: number, startedAt, durationMs, outcome, error } of attempts)
-        attempt.run(event, replay, number, startedAt, durationMs, outcome, error ?? null);
+      for (const { event, replay, attempt: number, startedAt, durationMs, ...end } of attempts) {
+        const { outcome, error = null, instance = null } = end;
+        attempt.run(event, replay, number, startedAt, durationMs, outcome, error, instance);
+      }
     },
     addResults(results) {
       for (const row of results) {

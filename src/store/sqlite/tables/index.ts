@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Tables } from '../../driver.ts';
+import { MARK } from '../../semantics/marks.ts';
 import { compiledWhenUsed } from '../compiled-when-used.ts';
 import { historyTables } from './history.ts';
 import { laneTables } from './lanes.ts';
@@ -37,7 +38,7 @@ function tablesWith(db: Database): Tables {
   };
 }
 
-function probes(db: Database): Pick<Tables, 'ping' | 'newestTime'> {
+function probes(db: Database): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
   // Another value each time: SQLite writes no page for a row that gets the value that it has.
   const write = db.prepare(
     "INSERT INTO meta VALUES ('ping', randomblob(16)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -48,8 +49,13 @@ function probes(db: Database): Pick<Tables, 'ping' | 'newestTime'> {
       'SELECT max(handled_at) FROM results WHERE handled_at IS NOT NULL AND has_body = 1',
     )
     .pluck();
+  const mark = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck();
+  const setMark = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
+  const removeMark = db.prepare('DELETE FROM meta WHERE name = ?');
   return {
     ping: () => void write.run(),
+    mark: () => mark.get(MARK),
+    setMark: (given) => void (given ? setMark.run(MARK, given) : removeMark.run(MARK)),
     newestTime() {
       const times = [received.get(), ended.get()].filter((time) => typeof time === 'number');
       return times.length > 0 ? Math.max(...times) : undefined;

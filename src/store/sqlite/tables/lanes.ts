@@ -1,22 +1,16 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables, Lease } from '../../driver.ts';
+import type { LaneTables, Lease } from '../../driver.ts';
 import { idOf, type WorkColumns, workOf } from './rows.ts';
 
-type Lanes = Pick<
-  EventTables,
-  | 'openLanes'
-  | 'freeLanes'
-  | 'lease'
-  | 'freeOrClose'
-  | 'leases'
-  | 'extendLeases'
-  | 'shortenLeases'
-  | 'lostLeases'
->;
+type LeaseColumns = WorkColumns & { owner: string; started_at: number };
 
-type LeaseColumns = WorkColumns & { started_at: number };
+/** Leases of an owner, and some events as JSON. */
+interface Asked {
+  readonly owner: string;
+  readonly events: string | null;
+}
 
-export function laneTables(db: Database): Lanes {
+export function laneTables(db: Database): LaneTables {
   const open = db.prepare(
     `INSERT INTO lanes (resource, head) VALUES (?, ?)
      ON CONFLICT (resource) DO UPDATE SET head = excluded.head WHERE excluded.head < head`,
@@ -42,20 +36,27 @@ export function laneTables(db: Database): Lanes {
     'UPDATE lanes SET head = ?, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL WHERE resource = ?',
   );
   const held = db.prepare<[string, string], LeaseColumns>(
-    `SELECT work.*, lanes.started_at FROM lanes JOIN work ON work.event = lanes.event
+    `SELECT work.*, lanes.owner, lanes.started_at FROM lanes JOIN work ON work.event = lanes.event
      WHERE lanes.resource = +? AND lanes.owner = +?`,
   );
-  const extend = db.prepare('UPDATE lanes SET lease_until = ? WHERE owner = ? AND event IS NOT NULL');
-  const eventsOf = db.prepare<[string], { event_time: number; digest: Buffer }>(
-    `SELECT ledger.event_time, ledger.digest FROM lanes JOIN ledger ON ledger.seq = lanes.event WHERE lanes.owner = ?`,
+  const extend = db
+    .prepare<[Asked & { readonly until: number }], number>(
+      `UPDATE lanes SET lease_until = :until
+       WHERE owner = :owner AND event IS NOT NULL AND (:events IS NULL OR event IN (SELECT value FROM json_each(:events)))
+       RETURNING event`,
+    )
+    .pluck();
+  const idOfEvent = db.prepare<[number], { event_time: number; digest: Buffer }>(
+    'SELECT event_time, digest FROM ledger WHERE seq = ?',
   );
   const shorten = db.prepare(
     `UPDATE lanes SET lease_until = :until
      WHERE event IS NOT NULL AND lease_until > +:until AND started_at > +:now AND owner <> :owner`,
   );
-  const lost = db.prepare<[number, string], LeaseColumns>(
-    `SELECT work.*, lanes.started_at FROM lanes JOIN work ON work.event = lanes.event
-     WHERE lanes.event IS NOT NULL AND lanes.lease_until <= +? AND lanes.owner <> ?
+  const lost = db.prepare<[Asked & { readonly now: number }], LeaseColumns>(
+    `SELECT work.*, lanes.owner, lanes.started_at FROM lanes JOIN work ON work.event = lanes.event
+     WHERE lanes.event IS NOT NULL AND lanes.lease_until <= +:now
+       AND (lanes.owner <> :owner OR lanes.event NOT IN (SELECT value FROM json_each(:events)) AND :events IS NOT NULL)
      ORDER BY work.event_time, work.event`,
   );
   // The database was changed by hand: what ran is gone.
@@ -70,7 +71,11 @@ export function laneTables(db: Database): Lanes {
     if (head === undefined) close.run(resource);
     else end.run(head, resource);
   };
-  const leaseOf = (row: LeaseColumns): Lease => ({ ...workOf(row), startedAt: row.started_at });
+  const leaseOf = (row: LeaseColumns): Lease => ({
+    ...workOf(row),
+    owner: row.owner,
+    startedAt: row.started_at,
+  });
   return {
     openLanes: (events) => events.forEach(({ resource, eventTime }) => void open.run(resource, eventTime)),
     freeLanes: (order, limit) => free[order].all(limit),
@@ -84,14 +89,19 @@ export function laneTables(db: Database): Lanes {
         const row = held.get(resource, owner);
         return row && leaseOf(row);
       }),
-    extendLeases(owner, until) {
-      extend.run(until, owner);
-      return eventsOf.all(owner).map(idOf);
-    },
+    extendLeases: (owner, until, among) =>
+      extend
+        .all({ until, owner, events: jsonOf(among) })
+        .flatMap((event) => idOfEvent.all(event))
+        .map(idOf),
     shortenLeases: (owner, now, until) => void shorten.run({ owner, now, until }),
-    lostLeases(owner, now) {
+    lostLeases(owner, now, has) {
       empty.all(now).forEach(freeOrClose);
-      return lost.all(now, owner).map(leaseOf);
+      return lost.all({ now, owner, events: jsonOf(has) }).map(leaseOf);
     },
   };
+}
+
+function jsonOf(events: readonly number[] | undefined): string | null {
+  return events ? JSON.stringify(events) : null;
 }

@@ -1,10 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables, LedgerRow } from '../../driver.ts';
+import type { LedgerRow, LedgerTables } from '../../driver.ts';
 import { placeFinder, TAKEN } from './events-view.ts';
 
-type Ledger = Pick<EventTables, 'append' | 'addRepeats' | 'untaken' | 'markTaken' | 'placesOf' | 'lastPlace'>;
-
-export function ledgerTables(db: Database): Ledger {
+export function ledgerTables(db: Database): LedgerTables {
   const insert = db.prepare(
     `INSERT INTO ledger (event_time, digest, kind, webhook_id, site_id, resource, received_at, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,

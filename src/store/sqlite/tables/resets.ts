@@ -1,14 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables, Replayable } from '../../driver.ts';
+import type { Replayable, ResetTables } from '../../driver.ts';
 import { conditionOf } from './filter-sql.ts';
 import { idOf, type WorkColumns, workOf } from './rows.ts';
-
-type Resets = Pick<EventTables, 'replayable' | 'prunable' | 'empty'>;
 
 /** The events that a replay resets: finished or waiting for a later attempt, and not pruned. */
 export const REPLAYABLE = `body IS NOT NULL AND (status IN ('handled', 'skipped', 'dead') OR next_attempt_at IS NOT NULL)`;
 
-export function resetTables(db: Database): Resets {
+export function resetTables(db: Database): ResetTables {
   const oldest = db
     .prepare<[number, number], number>(
       `SELECT event FROM results WHERE handled_at < ? AND handled_at IS NOT NULL AND has_body = 1

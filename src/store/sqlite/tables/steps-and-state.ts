@@ -1,14 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables } from '../../driver.ts';
+import type { StepAndStateTables } from '../../driver.ts';
 import type { DoneStep, StatePlace, States, StatesQuery } from '../../event-search.ts';
 import type { StateValue } from '../../event-store.ts';
 
-type StepsAndState = Pick<
-  EventTables,
-  'steps' | 'addStep' | 'removeSteps' | 'states' | 'changeState' | 'removeState'
->;
-
-export function stepAndStateTables(db: Database): StepsAndState {
+export function stepAndStateTables(db: Database): StepAndStateTables {
   const step = db.prepare<[number, string], Pick<DoneStep, 'result'>>(
     'SELECT result FROM steps WHERE event = ? AND name = ?',
   );

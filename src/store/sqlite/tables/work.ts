@@ -1,19 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { EventTables, Queued, ReadyEvent } from '../../driver.ts';
+import type { Queued, ReadyEvent, WorkTables } from '../../driver.ts';
 import { flag, idOf, type WorkColumns, workOf } from './rows.ts';
-
-type Work = Pick<
-  EventTables,
-  | 'addWork'
-  | 'changeWork'
-  | 'countStarts'
-  | 'removeWork'
-  | 'due'
-  | 'makeReady'
-  | 'oldestReady'
-  | 'nextDue'
-  | 'waitingWith'
->;
 
 /** What the ledger has of a ready event. */
 interface LedgerColumns {
@@ -40,7 +27,7 @@ function readyEvent(row: WorkColumns, event: LedgerColumns): ReadyEvent {
   };
 }
 
-export function workTables(db: Database): Work {
+export function workTables(db: Database): WorkTables {
   const add = db.prepare(
     `INSERT INTO work
        (event, kind, resource, event_time, attempts, interrupted, replays, late, next_attempt_at, last_error)

@@ -1,0 +1,348 @@
+import type { Clock } from '../../base/clock.ts';
+import { type Finding, findingsOf } from '../../base/finding.ts';
+import type { Database } from './database.ts';
+import { TIME_THERE } from './database-clock.ts';
+import { OLDEST_SERVER, TAKES_NO_WRITES, WAIT_FOR_DISK } from './migrations.ts';
+import { partitionsOf } from './partitions.ts';
+import type { Session } from './session.ts';
+
+// The doctor's checks of a PostgreSQL server: first all facts, in one transaction that only reads, then what they mean.
+
+/** Further apart, times in the log and in tokens no longer fit together. */
+const MOST_APART_MS = 1000;
+/** While a snapshot is held, vacuum removes nothing that is newer. */
+const LONG_SNAPSHOT_S = 300;
+const MANY_DEAD = 100_000;
+const LONG_LAG_S = 10;
+const LARGE_LAG_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+
+/** What a server says of itself. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly versionNumber: number;
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  readonly synchronousCommit: string;
+  /** empty: commits wait for no standby */
+  readonly synchronousStandbys: string;
+  readonly autovacuum: string;
+  readonly trackCounts: string;
+  /** whether it is a standby, which takes no writes */
+  readonly isStandby: boolean;
+  /** whether the role may see what other roles do */
+  readonly seesAll: boolean;
+  readonly maxConnections: number;
+  readonly reservedConnections: number;
+  readonly connected: number;
+  /** of the role or the database, the smaller one; undefined if neither has one */
+  readonly connectionLimit: number | undefined;
+  /** milliseconds since the Unix epoch, by the server */
+  readonly now: number;
+  readonly standbys: readonly Standby[];
+  /** tables whose autovacuum was turned off */
+  readonly notVacuumed: readonly string[];
+  readonly partitions: readonly string[];
+  /** partitions of all other months that have rows */
+  readonly strays: readonly string[];
+  /** the transaction that keeps vacuum from removing most */
+  readonly oldest: { readonly who: string; readonly end: string; readonly seconds: number } | undefined;
+  readonly hotTables: readonly { readonly name: string; readonly dead: number; readonly live: number }[];
+}
+
+interface Standby {
+  readonly name: string | null;
+  /** null if the role may not see it */
+  readonly state: string | null;
+  readonly sync: string | null;
+  /** null while nothing is written */
+  readonly lagSeconds: number | null;
+  readonly lagBytes: number | null;
+}
+
+/** How this process stands to the server. */
+export interface Here {
+  /** milliseconds since the Unix epoch, by this machine at the time of `ServerFacts.now` */
+  readonly now: number;
+  /** how many milliseconds that may be wrong */
+  readonly uncertainty: number;
+  /** DATABASE_POOL */
+  readonly connections: number;
+}
+
+/**
+ * Checks whether the server keeps what it commits, and whether it can go on doing so.
+ * @param connections how many each receiver makes at most
+ */
+export async function* checkServer(
+  database: Database,
+  { clock, connections }: { readonly clock: Clock; readonly connections: number },
+): AsyncGenerator<Finding, void, undefined> {
+  const { facts, asked, answered } = await database.transaction((session) => readFacts(session, clock), {
+    isReadOnly: true,
+  });
+  const here = { now: (asked + answered) / 2, uncertainty: (answered - asked) / 2, connections };
+  yield* judge(facts, here);
+}
+
+/** What the facts mean, and what to do. */
+export function judge(facts: ServerFacts, here: Here): readonly Finding[] {
+  return [
+    server(facts),
+    durability(facts),
+    replication(facts),
+    room(facts, here),
+    time(facts, here),
+    partitions(facts),
+    vacuum(facts),
+    snapshots(facts),
+    bloat(facts),
+  ];
+}
+
+function server({ version, versionNumber, isStandby }: ServerFacts): Finding {
+  const { ok, fail } = findingsOf('server');
+  const text = `PostgreSQL ${version}`;
+  if (versionNumber < OLDEST_SERVER) return fail(`${text}: upgrade it to 14 or newer`);
+  if (isStandby) {
+    return fail(`${text}, a standby, ${TAKES_NO_WRITES}`);
+  }
+  return ok(text);
+}
+
+function durability(facts: ServerFacts): Finding {
+  const { ok, warn, fail } = findingsOf('durability');
+  const { fsync, fullPageWrites, synchronousCommit: commit, synchronousStandbys } = facts;
+  const text = `fsync ${fsync}, full_page_writes ${fullPageWrites}, synchronous_commit ${commit}`;
+  if (fsync !== 'on') {
+    return fail(`${text}: a power cut can destroy the database; set fsync = on in postgresql.conf`);
+  }
+  if (commit === 'off') {
+    return fail(`${text}: an acknowledged event can be lost; ${WAIT_FOR_DISK}`);
+  }
+  if (fullPageWrites !== 'on') {
+    return warn(`${text}: set full_page_writes = on, unless the disk writes pages of 8 KiB whole`);
+  }
+  if (synchronousStandbys !== '' && (commit === 'local' || commit === 'remote_write')) {
+    return warn(
+      `${text}: a commit is not on the standby's disk when it returns; set synchronous_commit = on`,
+    );
+  }
+  return ok(`${text}: a commit is on disk when it returns`);
+}
+
+function replication({ isStandby, standbys, synchronousStandbys, seesAll }: ServerFacts): Finding {
+  const { ok, warn, fail, skipped } = findingsOf('replication');
+  if (isStandby) return skipped('this server is a standby: ask the primary');
+  if (standbys.length > 0 && (!seesAll || standbys.some(({ state }) => state === null))) {
+    return warn(
+      `${standbys.length} connected, and this role may not read their lag: GRANT pg_read_all_stats to it`,
+    );
+  }
+  const isWaitedFor = ({ sync }: Standby) => sync === 'sync' || sync === 'quorum';
+  if (synchronousStandbys !== '' && !standbys.some(isWaitedFor)) {
+    return fail(
+      'synchronous_standby_names names standbys and none of them is connected, so no commit returns: start one, or change the setting',
+    );
+  }
+  if (standbys.length === 0)
+    return ok('no standby is connected: this server is the only copy beside backups');
+  const text = standbys.map(textOf).join('; ');
+  const isLate = standbys.some(
+    ({ lagSeconds, lagBytes }) => (lagSeconds ?? 0) > LONG_LAG_S || (lagBytes ?? 0) > LARGE_LAG_BYTES,
+  );
+  if (isLate)
+    return warn(`${text}: look at the network and the standby's disk; a failover would lose the lag`);
+  return ok(
+    standbys.some(isWaitedFor)
+      ? text
+      : `${text}; commits wait for none, so a failover loses what was not sent`,
+  );
+}
+
+function textOf({ name, state, sync, lagSeconds, lagBytes }: Standby): string {
+  const lag = `${(lagSeconds ?? 0).toFixed(1)} s and ${((lagBytes ?? 0) / MIB).toFixed(1)} MiB behind`;
+  return `${name || 'a standby'} ${state}, ${sync}, ${lag}`;
+}
+
+function room(facts: ServerFacts, { connections }: Here): Finding {
+  const { ok, warn, fail } = findingsOf('connections');
+  const { maxConnections, reservedConnections, connectionLimit = maxConnections, connected } = facts;
+  const usable = Math.min(maxConnections - reservedConnections, connectionLimit);
+  const limits = [
+    `max_connections ${maxConnections}, ${reservedConnections} of them reserved`,
+    connectionLimit < maxConnections && `a limit of ${connectionLimit} for this role or database`,
+    `${connected} connected`,
+  ];
+  const text = `DATABASE_POOL ${connections}; ${limits.filter(Boolean).join(', ')}`;
+  const advice = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
+  if (connections > usable) return fail(`${text}: one process may ask for more than there are; ${advice}`);
+  const processes = Math.floor(Math.max(0, usable - connected) / connections);
+  if (processes === 0) return warn(`${text}: no room for one more process; ${advice}`);
+  return ok(`${text}: room for ${processes} more of these processes`);
+}
+
+function time({ now }: ServerFacts, here: Here): Finding {
+  const { ok, warn } = findingsOf('time');
+  const apart = here.now - now;
+  const text = `this machine's clock is ${Math.abs(apart / 1000).toFixed(1)} s ${apart < 0 ? 'behind' : 'ahead of'} the server's`;
+  if (Math.abs(apart) > MOST_APART_MS + here.uncertainty)
+    return warn(`${text}: let both follow a time server (NTP)`);
+  return ok(text);
+}
+
+function partitions({ now, partitions: there, strays }: ServerFacts): Finding {
+  const { ok, warn } = findingsOf('partitions');
+  const missing = partitionsOf(now, 1).filter((name) => !there.includes(name));
+  if (missing.length > 0) {
+    return warn(
+      `${missing.join(', ')} not there: a server makes them when it starts and every hour, unless its role may not, or a long query is in the way`,
+    );
+  }
+  if (strays.length > 0) {
+    return warn(
+      `${strays.join(', ')} has rows of months that had no partition when they came: nothing is lost; docs/scaling.md says how to move them`,
+    );
+  }
+  return ok('those of this month and the next are there');
+}
+
+function vacuum({ autovacuum, trackCounts, notVacuumed }: ServerFacts): Finding {
+  const { ok, fail } = findingsOf('vacuum');
+  if (autovacuum !== 'on' || trackCounts !== 'on') {
+    return fail(
+      `autovacuum ${autovacuum}, track_counts ${trackCounts}: claims become slower with each event; set both on in postgresql.conf`,
+    );
+  }
+  if (notVacuumed.length > 0) {
+    return fail(
+      `autovacuum is off for ${notVacuumed.join(', ')}: ALTER TABLE hookkit.… RESET (autovacuum_enabled)`,
+    );
+  }
+  return ok('autovacuum on');
+}
+
+function snapshots({ oldest, seesAll }: ServerFacts): Finding {
+  const { ok, warn } = findingsOf('snapshots');
+  if (oldest && oldest.seconds > LONG_SNAPSHOT_S) {
+    return warn(
+      `${oldest.who} is open for ${Math.round(oldest.seconds)} s, and vacuum removes nothing newer: end that program, or ${oldest.end}`,
+    );
+  }
+  if (!seesAll) return warn("this role may not see other roles' transactions: GRANT pg_read_all_stats to it");
+  return ok(oldest ? `the oldest is ${Math.round(oldest.seconds)} s old, of ${oldest.who}` : 'none is open');
+}
+
+function bloat({ hotTables }: ServerFacts): Finding {
+  const { ok, warn } = findingsOf('bloat');
+  const text = hotTables.map(({ name, dead, live }) => `${name} ${live} rows and ${dead} dead`).join(', ');
+  if (hotTables.some(({ dead }) => dead > MANY_DEAD)) {
+    return warn(
+      `${text}: autovacuum does not keep up; end long transactions (see snapshots), and then: VACUUM hookkit.work, hookkit.lanes`,
+    );
+  }
+  return ok(text);
+}
+
+/** Reads all facts, and the time here before and after the server's was asked for. */
+export async function readFacts(session: Session, clock: Clock) {
+  const asked = clock.now();
+  const now = await session.rows<Pick<ServerFacts, 'now'>>(TIME_THERE);
+  const answered = clock.now();
+  const settings = await session.rows<Settings>(SETTINGS);
+  const partitions = await session.rows<{ name: string }>(PARTITIONS);
+  const strays = await session.rows<{ name: string }>(STRAYS);
+  const notVacuumed = await session.rows<{ name: string }>(NOT_VACUUMED);
+  const [oldest] = await session.rows<NonNullable<ServerFacts['oldest']>>(OLDEST);
+  const { connectionLimit, ...others } = theRow(settings);
+  const facts: ServerFacts = {
+    ...others,
+    ...theRow(now),
+    connectionLimit: connectionLimit ?? undefined,
+    standbys: await session.rows<Standby>(STANDBYS),
+    notVacuumed: notVacuumed.map(({ name }) => name),
+    partitions: partitions.map(({ name }) => name),
+    strays: strays.map(({ name }) => name),
+    oldest,
+    hotTables: await session.rows(HOT_TABLES),
+  };
+  return { facts, asked, answered };
+}
+
+function theRow<R>([row]: readonly R[]): R {
+  if (row === undefined) throw new Error('the server gave no answer');
+  return row;
+}
+
+interface Settings
+  extends Omit<
+    ServerFacts,
+    'now' | 'connectionLimit' | 'standbys' | 'notVacuumed' | 'partitions' | 'strays' | 'oldest' | 'hotTables'
+  > {
+  readonly connectionLimit: number | null;
+}
+
+/** pg_stat_database counts the connections of all roles for everybody; reserved_connections is one of PostgreSQL 16. */
+const SETTINGS = `
+  SELECT current_setting('server_version') AS version,
+    current_setting('server_version_num')::integer AS "versionNumber",
+    current_setting('fsync') AS fsync,
+    current_setting('full_page_writes') AS "fullPageWrites",
+    current_setting('synchronous_commit') AS "synchronousCommit",
+    current_setting('synchronous_standby_names') AS "synchronousStandbys",
+    current_setting('autovacuum') AS autovacuum,
+    current_setting('track_counts') AS "trackCounts",
+    pg_is_in_recovery() AS "isStandby",
+    pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS "seesAll",
+    current_setting('max_connections')::integer AS "maxConnections",
+    current_setting('superuser_reserved_connections')::integer
+      + coalesce(current_setting('reserved_connections', true)::integer, 0) AS "reservedConnections",
+    (SELECT coalesce(sum(numbackends), 0)::integer FROM pg_stat_database) AS connected,
+    (SELECT least(
+       (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()),
+       (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user))) AS "connectionLimit"`;
+
+/** A backup that is under way looks like a standby. */
+const STANDBYS = `
+  SELECT application_name AS name, state, sync_state AS sync,
+    extract(epoch FROM flush_lag)::float8 AS "lagSeconds",
+    pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END,
+      flush_lsn)::float8 AS "lagBytes"
+  FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY application_name`;
+
+const NOT_VACUUMED = `
+  SELECT relname AS name FROM pg_class
+  WHERE relnamespace = 'hookkit'::regnamespace
+    AND reloptions && ARRAY['autovacuum_enabled=false', 'autovacuum_enabled=off', 'autovacuum_enabled=no', 'autovacuum_enabled=0']
+  ORDER BY relname`;
+
+/** Names written out: the role hookkit has the schema hookkit in its search path, so regclass would leave it away. */
+const PARTITIONS = `
+  SELECT 'hookkit.' || relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+  WHERE inhparent IN ('hookkit.bodies'::regclass, 'hookkit.attempts'::regclass)`;
+
+const STRAYS = `
+  SELECT 'hookkit.bodies_other' AS name WHERE EXISTS (SELECT FROM hookkit.bodies_other)
+  UNION ALL SELECT 'hookkit.attempts_other' WHERE EXISTS (SELECT FROM hookkit.attempts_other)`;
+
+/**
+ * Vacuum keeps what a snapshot or an unfinished write of this database may still see. It does not wait for another vacuum.
+ * What was prepared for a commit in two phases stays so until somebody ends it.
+ */
+const OLDEST = `
+  SELECT who, "end", seconds FROM (
+    SELECT 'the transaction of pid ' || pid AS who, 'SELECT pg_terminate_backend(' || pid || ')' AS "end",
+      extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds,
+      greatest(age(backend_xmin), age(backend_xid)) AS age
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+      AND backend_type <> 'autovacuum worker'
+    UNION ALL
+    SELECT 'the prepared transaction ' || gid, 'ROLLBACK PREPARED ' || quote_literal(gid),
+      extract(epoch FROM clock_timestamp() - prepared)::float8, age(transaction)
+    FROM pg_prepared_xacts WHERE database = current_database()) AS open
+  WHERE age IS NOT NULL ORDER BY age DESC, seconds DESC LIMIT 1`;
+
+const HOT_TABLES = `
+  SELECT relname AS name, n_dead_tup AS dead, n_live_tup AS live FROM pg_stat_user_tables
+  WHERE schemaname = 'hookkit' AND relname IN ('lanes', 'work') ORDER BY relname`;

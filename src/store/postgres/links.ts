@@ -1,0 +1,190 @@
+import type { MonotonicClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import type { Tables } from '../driver.ts';
+import type { Reads } from '../driver-store.ts';
+import type { InputOf, OutputOf, StoreLink } from '../link.ts';
+import { copyOf, unavailable } from '../refusals.ts';
+import { claimTaken } from '../semantics/claiming.ts';
+import { endStarts } from '../semantics/ending.ts';
+import { inOrder } from '../semantics/in-order.ts';
+import { operations, type TableOperations } from '../semantics/operations.ts';
+import { type PruningStep, prune } from '../semantics/pruning.ts';
+import { quarantineQueries } from '../semantics/quarantine.ts';
+import { record, take } from '../semantics/recording.ts';
+import { endsOf, settle } from '../semantics/settling.ts';
+import { type Database, reasonOf } from './database.ts';
+import { Frontier, type FrontierSession } from './frontier.ts';
+import { Gathering } from './gathering.ts';
+import { OldMonths } from './old-months.ts';
+import { queriesOf } from './queries/index.ts';
+import { tablesOf } from './tables/index.ts';
+import { hasUntaken } from './tables/ledger.ts';
+import { quarantineReads } from './tables/quarantine.ts';
+
+type Entry = InputOf<TableOperations, 'record'>;
+type Recorded = OutputOf<TableOperations, 'record'>;
+type Settling = InputOf<TableOperations, 'settle'>;
+type ClaimRequest = InputOf<TableOperations, 'claim'>;
+type Claimed = OutputOf<TableOperations, 'claim'>;
+
+/**
+ * What a crash of the database server may undo: an event that was settled then runs again, and can tell. A claim and its renewal
+ * are on disk before anything runs under them: if one were undone, another process would run the event beside this one.
+ */
+const RELAXED: ReadonlySet<string> = new Set(['settle', 'take', 'holds', 'step']);
+
+/** What comes all the time. */
+const FREQUENT: ReadonlySet<string> = new Set([
+  'claim',
+  'renew',
+  'settle',
+  'take',
+  'holds',
+  'step',
+  'saveStep',
+]);
+
+/** How many batches of notifications are under way at once: the next one is sent while the disk writes the one before. */
+const ACKS_UNDER_WAY = 2;
+
+/** The operations of a store: acks as single statements of many rows, all else in transactions. */
+export class WriteLink implements StoreLink<TableOperations> {
+  readonly #database: Database;
+  readonly #records: Gathering<Entry, Recorded>;
+  readonly #settles: Gathering<Settling, boolean>;
+  readonly #oldMonths: OldMonths;
+  readonly #frontier: Frontier;
+  readonly #underWay = new UnderWay();
+
+  /** @param timed measures how long each commit of acks takes */
+  constructor(database: Database, clock: MonotonicClock, timed: <T>(work: () => Promise<T>) => Promise<T>) {
+    this.#database = database;
+    this.#frontier = new Frontier(clock);
+    this.#oldMonths = new OldMonths(database);
+    this.#records = new Gathering<Entry, Recorded>(
+      (entries) => timed(() => record(tablesOf(database.frequent), entries)),
+      ACKS_UNDER_WAY,
+    );
+    this.#settles = new Gathering<Settling, boolean>((settlings) =>
+      this.#transaction('settle', (tables) => settle(tables, settlings)),
+    );
+  }
+
+  request<N extends keyof TableOperations & string>(
+    name: N,
+    input: InputOf<TableOperations, N>,
+  ): Promise<OutputOf<TableOperations, N>> {
+    return this.#underWay.of(async () => {
+      const copy = name === 'record' ? input : copyOf(name, input);
+      return (await this.#do(name, copy)) as OutputOf<TableOperations, N>;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#underWay.end();
+  }
+
+  async #do(name: string, input: unknown): Promise<unknown> {
+    if (name === 'record') return this.#records.request(input as Entry);
+    if (name === 'settle') return this.#settles.request(input as Settling);
+    if (name === 'claim') return this.#claim(input as ClaimRequest);
+    if (name === 'prune') return this.#prune(input as PruningStep);
+    const operate = operations[name as keyof typeof operations] as (
+      tables: Tables,
+      input: unknown,
+    ) => unknown;
+    return this.#transaction(name, async (tables) => operate(tables, input));
+  }
+
+  /** Ends what has just ended in the same transaction: a claim that overtook it would find its lanes taken. */
+  async #claim(request: ClaimRequest): Promise<Claimed> {
+    return this.#settles.with(async (settlings) => {
+      // Taking holds up other processes that take, and leasing waits for nobody: so they are apart.
+      if (await hasUntaken(this.#database.frequent)) await this.#transaction('take', take);
+      return this.#transaction('claim', async (tables) => {
+        const { isHeld, ends } = await endsOf(tables, settlings);
+        const [, done] = await inOrder(endStarts(tables, ends), claimTaken(tables, request));
+        return { outputs: isHeld, done };
+      });
+    });
+  }
+
+  #prune(step: PruningStep): Promise<number> {
+    return this.#oldMonths.prune(step, (one) => this.#transaction('prune', (tables) => prune(tables, one)));
+  }
+
+  async #transaction<T>(name: string, work: (tables: Tables) => Promise<T>): Promise<T> {
+    const tries: FrontierSession[] = [];
+    const done = await this.#database
+      .transaction(
+        (session) => {
+          const frontier = this.#frontier.begin();
+          tries.push(frontier);
+          return work(tablesOf(session, frontier));
+        },
+        { isDurable: !RELAXED.has(name), isFrequent: FREQUENT.has(name) },
+      )
+      .catch((error) => {
+        for (const frontier of tries) frontier.end(false);
+        throw error;
+      });
+    tries.forEach((frontier, index) => void frontier.end(index === tries.length - 1));
+    return done;
+  }
+}
+
+/** The queries of readers, on connections of their own, so that they never keep an ack waiting. */
+export class ReadLink implements StoreLink<Reads> {
+  readonly #database: Database;
+  readonly #underWay = new UnderWay();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  request<N extends keyof Reads & string>(name: N, input: InputOf<Reads, N>): Promise<OutputOf<Reads, N>> {
+    return this.#underWay.of(() =>
+      this.#database.transaction(
+        async (session) => {
+          if (Object.hasOwn(quarantineQueries, name)) {
+            const query = quarantineQueries[name as keyof typeof quarantineQueries] as Query;
+            return (await query(quarantineReads(session), input)) as OutputOf<Reads, N>;
+          }
+          const queries = queriesOf(session) as Readonly<Record<string, (input: unknown) => unknown>>;
+          return (await queries[name]?.(input)) as OutputOf<Reads, N>;
+        },
+        { isReadOnly: true },
+      ),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#underWay.end();
+  }
+}
+
+type Query = (tables: ReturnType<typeof quarantineReads>, input: unknown) => Promise<unknown>;
+
+/** The requests under way, which are waited for at the end. */
+class UnderWay {
+  readonly #all = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  async of<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw unavailable('the store is closed');
+    const done = work();
+    this.#all.add(done);
+    try {
+      return await done;
+    } catch (error) {
+      throw error instanceof KitError ? error : unavailable(reasonOf(error));
+    } finally {
+      this.#all.delete(done);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#all.size > 0) await Promise.allSettled(this.#all);
+  }
+}

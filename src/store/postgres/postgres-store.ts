@@ -1,0 +1,143 @@
+import type { Clock, MonotonicClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import type { Finding } from '../../base/finding.ts';
+import type { StoreOnServer } from '../check-store.ts';
+import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-store.ts';
+import type { Scrubbed } from '../event-store.ts';
+import { givenKey } from '../vault.ts';
+import { Database, reasonOf } from './database.ts';
+import { DatabaseClock } from './database-clock.ts';
+import { ReadLink, WriteLink } from './links.ts';
+import { migrate } from './migrations.ts';
+import { Tidying } from './tidying.ts';
+
+export interface PostgresOptions {
+  /** see `DatabaseOptions` */
+  readonly url: string;
+  readonly clock: MonotonicClock;
+  /** gives the time in place of the server's clock, for tests */
+  readonly timeOfDatabase?: Clock | undefined;
+  /** 32 bytes; needed */
+  readonly secretsKey?: Buffer | undefined;
+  /** how many connections this process makes at most, 2 at least */
+  readonly connections?: number | undefined;
+  /** false: a command, which leaves the care of the tables to servers */
+  readonly tidies?: boolean | undefined;
+  /** told how many milliseconds each commit took */
+  readonly onCommit?: ((ms: number) => void) | undefined;
+  /** shown by the server for each connection */
+  readonly name?: string | undefined;
+}
+
+const NO_KEY =
+  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: make one with "openssl rand -base64 32"';
+
+/** Of the connections so many are for readers: a third, one at least. */
+const FOR_READERS = 1 / 3;
+
+interface PostgresParts extends DriverStoreParts {
+  readonly databases: readonly Database[];
+  readonly writer: Database;
+  /** the clock of this machine */
+  readonly localClock: Clock;
+  readonly connections: number;
+  readonly stop: () => void;
+}
+
+/** The EventStore on a PostgreSQL database, which any number of processes may work on. */
+export class PostgresStore extends DriverStore implements StoreOnServer {
+  readonly #databases: readonly Database[];
+  readonly #writer: Database;
+  readonly #localClock: Clock;
+  readonly #connections: number;
+  readonly #stop: () => void;
+
+  private constructor({ databases, writer, localClock, connections, stop, ...parts }: PostgresParts) {
+    super(parts);
+    this.#databases = databases;
+    this.#writer = writer;
+    this.#localClock = localClock;
+    this.#connections = connections;
+    this.#stop = stop;
+  }
+
+  /** @throws KitError STORE_UNUSABLE if the server cannot be reached, the database cannot be used, or the key does not fit */
+  static async open({
+    url,
+    clock,
+    timeOfDatabase,
+    secretsKey,
+    connections = 10,
+    tidies = true,
+    onCommit,
+    name = 'hookkit',
+  }: PostgresOptions): Promise<PostgresStore> {
+    if (!secretsKey) throw new KitError('STORE_UNUSABLE', NO_KEY);
+    const forReaders = Math.max(1, Math.floor(connections * FOR_READERS));
+    const writer = new Database({ url, connections: Math.max(1, connections - forReaders), name });
+    const reader = new Database({ url, connections: forReaders, name });
+    const databases = [reader, writer];
+    try {
+      await migrate(writer, clock);
+      const time = timeOfDatabase ?? (await DatabaseClock.of(clock, writer.statements));
+      const tidying = tidies ? new Tidying(writer, time) : undefined;
+      const timed = async <T>(work: () => Promise<T>): Promise<T> => {
+        const began = clock.monotonic();
+        const done = await work();
+        onCommit?.(clock.monotonic() - began);
+        return done;
+      };
+      const write = new WriteLink(writer, clock, timed);
+      const vault = await openStoreVault(write, givenKey(secretsKey));
+      await tidying?.start();
+      const stop = () => {
+        tidying?.stop();
+        if (time instanceof DatabaseClock) time.stop();
+      };
+      const links = { write, read: new ReadLink(reader), vault: async () => vault };
+      return new PostgresStore({
+        clock: time,
+        ...links,
+        timeOfCommit: () => time.now(),
+        databases,
+        writer,
+        localClock: clock,
+        connections,
+        stop,
+      });
+    } catch (error) {
+      await Promise.all(databases.map((database) => database.close()));
+      if (error instanceof KitError) throw error;
+      throw new KitError(
+        'STORE_UNUSABLE',
+        `cannot open the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
+      );
+    }
+  }
+
+  /** Secrets leave their table's file; logs and backups of the server keep them as long as they are kept. */
+  async scrub(): Promise<Scrubbed> {
+    await this.#writer.statements.rows('VACUUM FULL hookkit.secrets');
+    await this.#writer.statements.rows('VACUUM FULL hookkit.meta');
+    return { toRewrite: 0, isLogInUse: false, backups: [] };
+  }
+
+  async *checkServer(): AsyncGenerator<Finding, void, undefined> {
+    const { checkServer } = await import('./check-server.ts');
+    yield* checkServer(this.#writer, { clock: this.#localClock, connections: this.#connections });
+  }
+
+  override async close(): Promise<void> {
+    this.#stop();
+    await super.close();
+    await Promise.all(this.#databases.map((database) => database.close()));
+  }
+}
+
+/** @param threads false: for a command */
+export function openPostgres({
+  threads,
+  ...options
+}: PostgresOptions & { readonly threads?: boolean | undefined }): Promise<PostgresStore> {
+  return PostgresStore.open({ ...options, tidies: threads });
+}

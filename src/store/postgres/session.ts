@@ -1,0 +1,54 @@
+/** Where statements are executed: a transaction, or single statements that are each committed at once. */
+export interface Session {
+  /** The rows of one statement. Integers come as numbers, binary values as Buffers. */
+  rows<R>(sql: string, params?: readonly unknown[]): Promise<R[]>;
+  /** Several statements without parameters. */
+  script(sql: string): Promise<void>;
+}
+
+/**
+ * A text as PostgreSQL can keep it: NUL, which it takes in no text, and U+0001 become two characters each, so that nothing
+ * else changes, the order of texts included.
+ */
+export function toText(text: string): string {
+  return UNSTORABLE.test(text)
+    ? text.replace(EACH_UNSTORABLE, (one) => `\u0001${one === '\0' ? '\u0001' : '\u0002'}`)
+    : text;
+}
+
+/** The text of which `toText` made this. */
+export function fromText(stored: string): string {
+  return stored.includes('\u0001')
+    ? stored.replace(ESCAPED, (_, one) => (one === '\u0001' ? '\0' : '\u0001'))
+    : stored;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const UNSTORABLE = /[\u0000\u0001]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const EACH_UNSTORABLE = /[\u0000\u0001]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const ESCAPED = /\u0001([\u0001\u0002])/g;
+
+/** The same of a text that may be missing. */
+export function toTextOrNull(text: string | undefined | null): string | null {
+  return text === undefined || text === null ? null : toText(text);
+}
+
+export function fromTextOrNull(stored: string | null): string | undefined {
+  return stored === null ? undefined : fromText(stored);
+}
+
+/** The same row with its texts as they came in. */
+export function decoded<R extends object>(row: R): R {
+  const members = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? fromText(value) : value,
+  ]);
+  return Object.fromEntries(members) as R;
+}
+
+/** The values of each column, as `unnest` takes them: one array a column. */
+export function columns<R>(rows: readonly R[], ...of: readonly ((row: R) => unknown)[]): unknown[][] {
+  return of.map((value) => rows.map(value));
+}

@@ -1,0 +1,190 @@
+import type { LaneTables, Lease, NewLease } from '../../driver.ts';
+import { inOrder } from '../../semantics/in-order.ts';
+import type { FrontierSession } from '../frontier.ts';
+import { columns, fromText, type Session, toText } from '../session.ts';
+import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
+
+interface FreeColumns {
+  resource: string;
+  head: number;
+}
+
+interface LeasedColumns {
+  resource: string;
+  event: number;
+  owner: string;
+  started_at: number;
+}
+
+/**
+ * Whoever changes what runs of a resource has locked its lane before, and reads its work in a later statement: that one sees
+ * what was committed until the lock was given, which the statement that waited for the lock does not. Several lanes are
+ * locked in the order of their names, so that two processes do not wait for each other.
+ *
+ * A plan that is kept may be from a time when the table was empty, and then begin with all of it. So each statement of those that
+ * are prepared (see links.ts) names the keys of every table itself, or looks one up for each row (`OFFSET 0` keeps the two apart).
+ */
+export function laneTables(session: Session, frontier: FrontierSession): LaneTables {
+  const freeOrClose = async (resources: readonly string[]) => {
+    frontier.freed(resources);
+    const free = await session.rows<{ head: number }>(
+      `WITH heads AS MATERIALIZED (
+         SELECT resource, (SELECT work.event_time FROM hookkit.work
+           WHERE work.resource = asked.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1) AS head
+         FROM unnest($1::text[]) AS asked (resource)
+       ), closed AS (
+         DELETE FROM hookkit.lanes USING heads
+         WHERE lanes.resource = ANY($1) AND lanes.resource = heads.resource AND heads.head IS NULL
+       )
+       UPDATE hookkit.lanes SET head = heads.head, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
+       FROM heads WHERE lanes.resource = ANY($1) AND lanes.resource = heads.resource AND heads.head IS NOT NULL
+       RETURNING lanes.head`,
+      [resources.map(toText)],
+    );
+    for (const { head } of free) frontier.opened(head);
+  };
+  /** The leases of lanes that are locked, in any order. */
+  const leasesOf = (lanes: readonly LeasedColumns[], works: readonly WorkColumns[]) => {
+    const byEvent = new Map(works.map((row) => [row.event, row]));
+    return lanes.map((lane): Lease | undefined => {
+      const work = byEvent.get(lane.event);
+      return work && { ...workOf(work), owner: fromText(lane.owner), startedAt: lane.started_at };
+    });
+  };
+  return {
+    async openLanes(events) {
+      const heads = new Map<string, number>();
+      for (const { resource, eventTime } of events)
+        heads.set(resource, Math.min(eventTime, heads.get(resource) ?? eventTime));
+      for (const head of heads.values()) frontier.opened(head);
+      await session.rows(
+        `INSERT INTO hookkit.lanes (resource, head)
+         SELECT resource, head FROM unnest($1::text[], $2::bigint[]) AS opened (resource, head) ORDER BY resource
+         ON CONFLICT (resource) DO UPDATE SET head = excluded.head WHERE excluded.head < lanes.head`,
+        columns(
+          [...heads],
+          ([resource]) => toText(resource),
+          ([, head]) => head,
+        ),
+      );
+    },
+    async freeLanes(order, limit) {
+      const direction = order === 'oldest' ? 'ASC' : 'DESC';
+      const look = frontier.lookForFree();
+      const [above, below] = await inOrder(
+        session.rows<FreeColumns>(
+          `SELECT resource, head FROM hookkit.lanes WHERE event IS NULL AND head >= $2
+           ORDER BY head ${direction}, resource ${direction} LIMIT $1 FOR UPDATE SKIP LOCKED`,
+          [limit, look ? placeOf(look.from) : LOWEST],
+        ),
+        look && look.freed.length > 0
+          ? session.rows<FreeColumns>(
+              `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND event IS NULL AND head < $2
+               ORDER BY resource FOR UPDATE SKIP LOCKED`,
+              [look.freed.map(toText), placeOf(look.from)],
+            )
+          : [],
+      );
+      const free = inOrderOfHeads([...above, ...below], order).slice(0, limit);
+      if (order === 'oldest')
+        frontier.foundFree(free.length < limit ? Number.POSITIVE_INFINITY : (free.at(-1)?.head ?? 0));
+      return free.map(({ resource }) => fromText(resource));
+    },
+    async lease(leases) {
+      await session.rows(
+        `UPDATE hookkit.lanes SET event = new.event, owner = new.owner, lease_until = new.until, started_at = new.started_at
+         FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
+           AS new (resource, event, owner, until, started_at)
+         WHERE lanes.resource = ANY($1) AND lanes.resource = new.resource`,
+        columns<NewLease>(
+          leases,
+          ({ resource }) => toText(resource),
+          ({ event }) => event,
+          ({ owner }) => toText(owner),
+          ({ until }) => until,
+          ({ startedAt }) => startedAt,
+        ),
+      );
+    },
+    freeOrClose,
+    async leases(asked) {
+      const resources = asked.map(({ resource }) => toText(resource));
+      const [lanes, works] = await inOrder(
+        session.rows<LeasedColumns>(
+          `SELECT resource, event, owner, started_at FROM hookkit.lanes
+           WHERE resource = ANY($1) AND event IS NOT NULL ORDER BY resource FOR UPDATE`,
+          [resources],
+        ),
+        session.rows<WorkColumns>(
+          `SELECT * FROM hookkit.work WHERE event = ANY (ARRAY (
+             SELECT event FROM hookkit.lanes WHERE resource = ANY($1) AND event IS NOT NULL))`,
+          [resources],
+        ),
+      );
+      const leases = leasesOf(lanes, works);
+      const byResource = new Map(lanes.map((lane, index) => [lane.resource, { lane, lease: leases[index] }]));
+      return asked.map(({ resource, owner }) => {
+        const held = byResource.get(toText(resource));
+        return held?.lane.owner === toText(owner) ? held.lease : undefined;
+      });
+    },
+    async extendLeases(owner, until, among) {
+      const rows = await session.rows<Identity>(
+        `WITH held AS MATERIALIZED (
+           SELECT resource FROM hookkit.lanes WHERE event IS NOT NULL AND owner = $1
+             AND ($3::bigint[] IS NULL OR event = ANY($3)) ORDER BY resource FOR UPDATE
+         ), extended AS (
+           UPDATE hookkit.lanes SET lease_until = $2
+           WHERE resource = ANY (ARRAY (SELECT resource FROM held)) AND event IS NOT NULL AND owner = $1 RETURNING event
+         )
+         SELECT event_time, digest FROM hookkit.ledger WHERE event = ANY (ARRAY (SELECT event FROM extended))`,
+        [toText(owner), until, among],
+      );
+      return rows.map(idOf);
+    },
+    async shortenLeases(owner, now, until) {
+      await session.rows(
+        `UPDATE hookkit.lanes SET lease_until = $3 WHERE resource = ANY (ARRAY (
+           SELECT resource FROM hookkit.lanes
+           WHERE event IS NOT NULL AND lease_until > $3 AND started_at > $2 AND owner <> $1
+           ORDER BY resource FOR UPDATE SKIP LOCKED))`,
+        [toText(owner), now, until],
+      );
+    },
+    async lostLeases(owner, now, has) {
+      const from = placeOf(frontier.lookForLost(now));
+      const lanes = await session.rows<LeasedColumns>(
+        `SELECT resource, event, owner, started_at FROM hookkit.lanes
+         WHERE event IS NOT NULL AND lease_until <= $2 AND lease_until > $4 AND (owner <> $1 OR event <> ALL($3::bigint[]))
+         ORDER BY resource FOR UPDATE SKIP LOCKED`,
+        [toText(owner), now, has, from],
+      );
+      if (lanes.length === 0) return [];
+      const works = await session.rows<WorkColumns>('SELECT * FROM hookkit.work WHERE event = ANY($1)', [
+        lanes.map(({ event }) => event),
+      ]);
+      const leases = leasesOf(lanes, works);
+      // The database was changed by hand: what ran is gone.
+      const empty = lanes.filter((_, index) => !leases[index]);
+      if (empty.length > 0) await freeOrClose(empty.map(({ resource }) => fromText(resource)));
+      return leases
+        .filter((lease) => lease !== undefined)
+        .sort((one, other) => one.eventTime - other.eventTime || one.event - other.event);
+    },
+  };
+}
+
+/** Below and above all heads and times. */
+const LOWEST = -Number.MAX_SAFE_INTEGER;
+
+/** A place as a bigint has it. */
+function placeOf(place: number): number {
+  return Math.max(LOWEST, Math.min(place, Number.MAX_SAFE_INTEGER));
+}
+
+function inOrderOfHeads(lanes: readonly FreeColumns[], order: 'oldest' | 'newest'): FreeColumns[] {
+  const sign = order === 'oldest' ? 1 : -1;
+  return lanes.toSorted(
+    (one, other) => sign * (one.head - other.head || (one.resource < other.resource ? -1 : 1)),
+  );
+}

@@ -1,0 +1,147 @@
+import type { ReadyEvent, WorkChange, WorkRow, WorkTables } from '../../driver.ts';
+import { REPLAY_ALONE } from '../locks.ts';
+import { columns, fromText, fromTextOrNull, type Session, toText, toTextOrNull } from '../session.ts';
+import { idOf, progress, type WorkColumns, workOf } from './rows.ts';
+
+type ReadyColumns = WorkColumns & {
+  readonly webhook_id: string;
+  readonly site_id: string;
+  readonly digest: Buffer;
+  readonly received_at: number;
+  readonly body: string | null;
+  readonly repeats: number | null;
+  readonly last_at: number | null;
+};
+
+const OLDEST_READY = `
+  SELECT work.*, ledger.webhook_id, ledger.site_id, ledger.digest, ledger.received_at, bodies.body,
+    repeats.repeats, repeats.last_at
+  FROM unnest($1::text[]) AS asked (resource)
+  CROSS JOIN LATERAL (
+    SELECT * FROM hookkit.work WHERE work.resource = asked.resource AND next_attempt_at IS NULL
+    ORDER BY event_time, event LIMIT 1) AS work
+  CROSS JOIN LATERAL (SELECT * FROM hookkit.ledger WHERE ledger.event = work.event OFFSET 0) AS ledger
+  LEFT JOIN LATERAL (
+    SELECT body FROM hookkit.bodies
+    WHERE bodies.event = ledger.event AND bodies.received_at = ledger.received_at OFFSET 0) AS bodies ON true
+  LEFT JOIN LATERAL (
+    SELECT repeats, last_at FROM hookkit.repeats WHERE repeats.event = ledger.event OFFSET 0) AS repeats ON true`;
+
+function readyEvent(row: ReadyColumns): ReadyEvent {
+  return {
+    ...workOf(row),
+    id: idOf(row),
+    digest: row.digest.toString('hex'),
+    webhookId: fromText(row.webhook_id),
+    siteId: fromText(row.site_id),
+    body: fromTextOrNull(row.body),
+    receivedAt: row.received_at,
+    deliveries: 1 + (row.repeats ?? 0),
+    lastDeliveryAt: Math.max(row.received_at, row.last_at ?? 0),
+  };
+}
+
+export function workTables(session: Session): WorkTables {
+  return {
+    async addWork(rows) {
+      await session.rows(
+        `INSERT INTO hookkit.work (event, kind, resource, event_time, attempts, interrupted, replays, late,
+           next_attempt_at, last_error)
+         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::integer[],
+           $7::integer[], $8::boolean[], $9::bigint[], $10::text[])`,
+        columns<WorkRow>(
+          rows,
+          ({ event }) => event,
+          ({ kind }) => toText(kind),
+          ({ resource }) => toText(resource),
+          ({ eventTime }) => eventTime,
+          ...progress,
+          ({ nextAttemptAt }) => nextAttemptAt,
+          ({ lastError }) => toTextOrNull(lastError),
+        ),
+      );
+    },
+    async changeWork(changes) {
+      await session.rows(
+        `UPDATE hookkit.work SET attempts = new.attempts, interrupted = new.interrupted, replays = new.replays,
+           late = new.late, next_attempt_at = new.next_attempt_at, last_error = new.last_error
+         FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::boolean[], $6::bigint[], $7::text[])
+           AS new (event, attempts, interrupted, replays, late, next_attempt_at, last_error)
+         WHERE work.event = ANY($1) AND work.event = new.event`,
+        columns<WorkChange>(
+          changes,
+          ({ event }) => event,
+          ...progress,
+          ({ nextAttemptAt }) => nextAttemptAt,
+          ({ lastError }) => toTextOrNull(lastError),
+        ),
+      );
+    },
+    async countStarts(starts) {
+      await session.rows(
+        `UPDATE hookkit.work SET attempts = work.attempts + 1, late = started.late
+         FROM unnest($1::bigint[], $2::boolean[]) AS started (event, late)
+         WHERE work.event = ANY($1) AND work.event = started.event`,
+        columns(
+          starts,
+          ({ event }) => event,
+          ({ late }) => late,
+        ),
+      );
+    },
+    async removeWork(events) {
+      await session.rows('DELETE FROM hookkit.work WHERE event = ANY($1)', [events]);
+    },
+    // Another process that wakes the same ones, or resets them for a replay, keeps them.
+    async due(now, limit) {
+      const rows = await session.rows<WorkColumns>(
+        `SELECT * FROM hookkit.work WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT $2
+         FOR UPDATE SKIP LOCKED`,
+        [now, limit],
+      );
+      return rows.map(workOf);
+    },
+    async makeReady(events) {
+      await session.rows('UPDATE hookkit.work SET next_attempt_at = NULL WHERE event = ANY($1)', [events]);
+    },
+    async oldestReady(resources) {
+      const asked = resources.map(toText);
+      const rows = await session.rows<ReadyColumns>(OLDEST_READY, [asked]);
+      const ready = new Map(rows.map((row) => [row.resource, readyEvent(row)]));
+      const missing = asked.filter((resource) => !ready.has(resource));
+      // The database was changed by hand: what is not in the ledger cannot be handled any more.
+      if (missing.length > 0) {
+        await session.rows(
+          `DELETE FROM hookkit.work WHERE resource = ANY($1) AND next_attempt_at IS NULL
+           AND NOT EXISTS (SELECT FROM hookkit.ledger WHERE ledger.event = work.event)`,
+          [missing],
+        );
+      }
+      return asked.map((resource) => ready.get(resource));
+    },
+    async nextDue(now) {
+      const [row] = await session.rows<{ due: number | null; gaps: boolean }>(
+        `SELECT least((SELECT min(next_attempt_at) FROM hookkit.work WHERE next_attempt_at IS NOT NULL),
+           (SELECT min(lease_until) FROM hookkit.lanes WHERE event IS NOT NULL AND lease_until > $1)) AS due,
+           EXISTS (SELECT FROM hookkit.gaps) AS gaps`,
+        [now],
+      );
+      const due = row?.due ?? undefined;
+      // Of what is committed late nobody tells.
+      return row?.gaps ? Math.min(due ?? Infinity, now + LATE_MS) : due;
+    },
+    async waitingWith(note, from, until) {
+      await session.rows(REPLAY_ALONE);
+      const rows = await session.rows<WorkColumns>(
+        `SELECT * FROM hookkit.work
+         WHERE next_attempt_at >= $1 AND next_attempt_at < $2 AND last_error = $3 AND attempts = 0
+         ORDER BY next_attempt_at FOR UPDATE`,
+        [from, until, toText(note)],
+      );
+      return rows.map(workOf);
+    },
+  };
+}
+
+/** How soon it is looked again for what is committed late. */
+const LATE_MS = 500;

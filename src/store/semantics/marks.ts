@@ -1,0 +1,46 @@
+import { KitError } from '../../base/errors.ts';
+import type { Tables } from '../driver.ts';
+
+/** The name under which a database has its mark. */
+export const MARK = 'move of the whole database';
+
+/**
+ * What `hookkit move` has written into a database: `from` where a move reads, `to` where an unfinished move writes, `moved` where
+ * everything has gone elsewhere.
+ */
+export interface Mark {
+  readonly as: 'from' | 'to' | 'moved';
+  /** the same on both sides of a move */
+  readonly id: string;
+  /** names the other side */
+  readonly other: string;
+}
+
+/** The mark of a database; undefined if it has none. */
+export async function mark(tables: Pick<Tables, 'mark'>): Promise<Mark | undefined> {
+  const stored = await tables.mark();
+  return stored && (JSON.parse(Buffer.from(stored).toString('utf8')) as Mark);
+}
+
+export async function setMark(tables: Pick<Tables, 'setMark'>, given: Mark | undefined): Promise<void> {
+  await tables.setMark(given && Buffer.from(JSON.stringify(given)));
+}
+
+/**
+ * Keeps programs from a database that a move fills or has left: it would acknowledge what nobody finds.
+ * @throws KitError STORE_UNUSABLE
+ */
+export function refuseMarked(found: Mark | undefined): void {
+  if (found?.as === 'to') {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `an unfinished move from ${found.other} fills this database: run the same npx hookkit move again, which goes on where it was`,
+    );
+  }
+  if (found?.as === 'moved') {
+    throw new KitError(
+      'STORE_UNUSABLE',
+      `everything in this database was moved to ${found.other}: set DATABASE_URL to that; to use this one again, run npx hookkit move --from URL --reopen`,
+    );
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { KitError, messageOf } from '../../base/errors.ts';
+import { openSide } from '../open.ts';
+import { FORMS } from './forms.ts';
+import type { Side } from './side.ts';
+import { reopen, type TransferOptions, type Transferred, transfer } from './transfer.ts';
+
+export type { FollowedRound, Transferred } from './transfer.ts';
+
+export interface Moving extends Omit<TransferOptions, 'onPage' | 'waitMs'> {
+  /** URLs, as DATABASE_URL has them */
+  readonly from: string;
+  readonly to: string;
+  /** whether somebody sees how much is left: counting all rows takes time */
+  readonly isWatched: boolean;
+  /** told after each page how many rows of this round were compared, and how much of all that is, in [0, 1] */
+  readonly onPage: (rows: number, share: number | undefined) => void;
+}
+
+/** A move that was killed ends at a server once the statement does that it was at. */
+const WAIT_MS = 5000;
+
+/**
+ * Moves everything of one database into another; see `transfer`.
+ * @throws KitError STORE_UNUSABLE with what to do about it
+ */
+export function moveDatabase({ from, to, isWatched, onPage, ...options }: Moving): Promise<Transferred> {
+  return withFormer(from, async (fromSide) => {
+    const total = isWatched ? await rowsOf(fromSide) : undefined;
+    const share = (rows: number) => (total ? Math.min(1, rows / total) : undefined);
+    return withSide(to, (toSide) =>
+      transfer(
+        { from: fromSide, to: toSide },
+        { ...options, waitMs: WAIT_MS, onPage: (rows) => onPage(rows, share(rows)) },
+      ),
+    );
+  });
+}
+
+/**
+ * Lets programs use a database again of which everything was moved.
+ * @returns whether it was marked as moved
+ */
+export function reopenDatabase(url: string): Promise<boolean> {
+  return withFormer(url, reopen);
+}
+
+/** Opens a database that must be there. */
+function withFormer<T>(url: string, work: (side: Side) => Promise<T>): Promise<T> {
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined;
+  if (path !== undefined && !existsSync(path))
+    throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: correct the path`);
+  return withSide(url, work);
+}
+
+async function withSide<T>(url: string, work: (side: Side) => Promise<T>): Promise<T> {
+  const side = await openSide(url);
+  try {
+    return await work(side);
+  } catch (cause) {
+    if (cause instanceof KitError) throw cause;
+    throw new KitError(
+      'STORE_UNAVAILABLE',
+      `a database failed: ${messageOf(cause)}; nothing is lost: run this again, and it goes on`,
+      { cause },
+    );
+  } finally {
+    await side.close();
+  }
+}
+
+async function rowsOf(side: Side): Promise<number> {
+  let total = 0;
+  for (const form of FORMS) total += await side.count(form);
+  return total;
+}

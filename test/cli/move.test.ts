@@ -1,0 +1,143 @@
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { openStore } from '../../src/store/open.ts';
+import { commandsOf } from '../support/manual.ts';
+import { createDatabase, dropDatabase, leftByPrograms, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { size } from '../support/sizes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+let directory: string;
+let from: string;
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  from = `sqlite:${join(directory, 'from.db')}`;
+  const store = await openStore({ url: from, clock: systemClock, threads: false });
+  await store.addSecret('webhook-1', 'its secret');
+  await store.record(verified());
+  await store.close();
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+test('moves a database and prints what both have, when the paths are relative, and every command refuses the former one', async () => {
+  const moved = await runCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], {
+    cwd: directory,
+  });
+  expect(moved.code).toBe(0);
+  expect(moved.stdout).toMatch(/^table +rows +checksum from +checksum to\n/);
+  expect(moved.stdout).toMatch(/^ledger +1 +([0-9a-f]{16}) +\1$/m);
+  expect(moved.stderr).toMatch(
+    /^moved, and equal on both sides; the last round took .*: start the receivers/,
+  );
+
+  const list = ['events', 'list'];
+  const former = await runCli(list, { cwd: directory, env: { DATABASE_URL: from } });
+  expect(former).toMatchObject({ code: 1, stdout: '' });
+  expect(former.stderr).toContain(`moved to ${join(directory, 'new/to.db')}: set DATABASE_URL`);
+  const listed = await runCli(list, { cwd: directory, env: { DATABASE_URL: 'sqlite:new/to.db' } });
+  expect(listed.stdout).toContain('media_available');
+
+  const reopened = await runCli(['move', '--from', 'sqlite:from.db', '--reopen'], { cwd: directory });
+  expect(reopened.stdout).toContain('reopened: programs may use it again');
+  expect((await runCli(list, { cwd: directory, env: { DATABASE_URL: from } })).code).toBe(0);
+});
+
+test.each([
+  [
+    ['--from', 'postgres://me:hunter2@db.example/one', '--to', 'sqlite:to.db'],
+    /the URL of --from has a password/,
+  ],
+  [
+    ['--from', 'sqlite:from.db', '--to', 'postgres://db.example/one?password=hunter2'],
+    /the URL of --to has a password/,
+  ],
+  [
+    ['--from', 'mysql://me:hunter2@db.example/one', '--to', 'sqlite:to.db'],
+    /--from takes sqlite:PATH, or postgres:/,
+  ],
+  [['--from', 'sqlite:from.db'], /give either --to or --reopen/],
+  [['--from', 'sqlite:from.db', '--to', 'sqlite:to.db', '--reopen'], /give either --to or --reopen/],
+])('is refused as wrong usage without a word of the URL, when given %j', async (args, reason) => {
+  const refused = await runCli(['move', ...args], { cwd: directory });
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toMatch(reason);
+  expect(refused.stderr).not.toContain('hunter2');
+});
+
+test('goes on, when it was interrupted', async () => {
+  const args = ['move', '--from', 'sqlite:from.db', '--to', 'sqlite:to.db'];
+  const interrupted = await runCli(args, { cwd: directory, signal: AbortSignal.abort() });
+  expect(interrupted).toMatchObject({ code: 1, stdout: '' });
+  expect(interrupted.stderr).toContain('interrupted: run it again, and it goes on');
+  expect((await runCli(args, { cwd: directory })).code).toBe(0);
+});
+
+test('fails, when there is no database to move, and makes none', async () => {
+  const args = ['move', '--from', 'sqlite:none.db', '--to', 'sqlite:to.db'];
+  for (const _ of ['first', 'again']) {
+    const failed = await runCli(args, { cwd: directory });
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/there is no database at .*none\.db: correct the path/);
+  }
+});
+
+await describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
+  const databases: string[] = [];
+  const otherKey = Buffer.alloc(32, 9);
+  afterEach(async () => {
+    for (const name of databases.splice(0)) await dropDatabase(server, name);
+  });
+
+  /** A database that is empty, by its URL without the password, and the environment for commands. */
+  async function empty() {
+    const name = await createDatabase(server);
+    databases.push(name);
+    const url = new URL(server.url(name));
+    const env = { PGPASSWORD: url.password, SECRETS_KEY: SECRETS_KEY.toString('base64') };
+    url.password = '';
+    return { url: url.href, env, name };
+  }
+
+  test('does as docs/scaling.md says, when its commands are typed', async () => {
+    const [move = '', reopen = '', follow = '', ...rest] = commandsOf('scaling.md', 'Move a database');
+    expect(rest).toEqual([]);
+    mkdirSync(join(directory, 'data'));
+    for (const file of ['receiver.db', 'receiver.db.key'])
+      copyFileSync(join(directory, file.replace('receiver', 'from')), join(directory, 'data', file));
+    for (const command of size({ small: [move, reopen], full: [move, reopen, follow] })) {
+      const { url, env } = await empty();
+      const args = command
+        .replace('npx hookkit ', '')
+        .replace(/postgres:\S+/, url)
+        .split(' ');
+      const done = await spawnCli(args, { cwd: directory, env });
+      expect(done.code).toBe(0);
+      expect(done.stdout).toMatch(args.includes('--to') ? /^ledger +1 +([0-9a-f]{16}) +\1$/m : /^reopened/);
+    }
+  });
+
+  test('seals the secrets under the key of the new database, when each has its own', async () => {
+    const { url, env, name } = await empty();
+    const there = await spawnCli(['move', '--from', from, '--to', url, '--json'], { env });
+    expect(there).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(there.stdout)).toMatchObject({ rounds: 2, last_round_ms: expect.any(Number) });
+    const [secrets] = JSON.parse(there.stdout).tables;
+    expect(secrets).toMatchObject({ table: 'secrets', rows: 1, to: secrets.from });
+
+    await leftByPrograms(server, name);
+    const back = `sqlite:${join(directory, 'back.db')}`;
+    const keyFile = join(directory, 'former.key');
+    writeFileSync(keyFile, env.SECRETS_KEY);
+    const returned = await spawnCli(['move', '--from', url, '--to', back, '--from-key-file', keyFile], {
+      env: { ...env, SECRETS_KEY: otherKey.toString('base64') },
+    });
+    expect(returned.code).toBe(0);
+    const store = await openStore({ url: back, clock: systemClock, secretsKey: otherKey, threads: false });
+    expect((await store.secrets()).map(({ secret }) => secret)).toEqual(['its secret']);
+    await store.close();
+  });
+});

@@ -1,0 +1,334 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { Random } from '../../src/mock/random.ts';
+import { checkServer } from '../../src/store/postgres/check-server.ts';
+import { Database } from '../../src/store/postgres/database.ts';
+import { PostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { Session } from '../../src/store/postgres/session.ts';
+import { eventually } from '../support/eventually.ts';
+import { only } from '../support/only.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { type PostgresServer, startPostgres, startStandby } from '../support/postgres-server.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { describeWith } from '../support/tools.ts';
+import { Receivers } from './receivers.ts';
+
+const FAILOVERS = 6;
+const CLIENTS = 8;
+const MEDIA = 40;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Two servers, of which one follows the other. */
+class Pair {
+  primary: PostgresServer;
+  standby: PostgresServer;
+  /** in the order of the URL, which never changes */
+  readonly #hosts: readonly PostgresServer[];
+
+  private constructor(primary: PostgresServer, standby: PostgresServer) {
+    this.primary = primary;
+    this.standby = standby;
+    this.#hosts = [primary, standby];
+  }
+
+  /** @param isSynchronous whether commits wait for the standby, whichever of them it is */
+  static async start(isSynchronous: boolean): Promise<Pair> {
+    const settings = { synchronous_standby_names: isSynchronous ? '*' : '' };
+    const primary = await startPostgres({ durable: true, settings });
+    const pair = new Pair(primary, await startStandby(primary, 'standby', { durable: true, settings }));
+    await pair.#isFollowed();
+    return pair;
+  }
+
+  url(database: string): string {
+    const [first, second] = this.#hosts;
+    return this.primary
+      .url(database)
+      .replace(/@[^/]+/, `@127.0.0.1:${first?.port},127.0.0.1:${second?.port}`);
+  }
+
+  /** The standby takes the place of the primary, which does not run any more. */
+  async promote(): Promise<void> {
+    await this.standby.promote();
+    [this.primary, this.standby] = [this.standby, this.primary];
+  }
+
+  /** What was the primary comes back as the standby. */
+  async rejoin(): Promise<void> {
+    await this.standby.follow(this.primary, 'standby');
+    await this.standby.start();
+    await this.#isFollowed();
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([this.primary.remove(), this.standby.remove()]);
+  }
+
+  async #isFollowed(): Promise<void> {
+    await eventually('the standby receives what the primary writes', () =>
+      connected(this.primary.adminUrl(), async (admin) => {
+        const { rowCount } = await admin.query("SELECT FROM pg_stat_replication WHERE state = 'streaming'");
+        return rowCount === 1;
+      }),
+    );
+  }
+}
+
+await describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (shared) => {
+  const pairs: Pair[] = [];
+  const startPair = async (isSynchronous: boolean) => {
+    const pair = await Pair.start(isSynchronous);
+    pairs.push(pair);
+    return pair;
+  };
+  afterAll(() => Promise.all(pairs.map((pair) => pair.remove())));
+
+  test(`lose nothing, when the primary is killed and its synchronous standby promoted, ${FAILOVERS} times`, async () => {
+    const random = new Random(20_261_124);
+    const pair = await startPair(true);
+    const receivers = await Receivers.on(pair.primary, {
+      diaryServer: shared,
+      urlOf: (name: string) => pair.url(name),
+    });
+    for (const at of [0, 1]) await receivers.start(at);
+    receivers.send(CLIENTS, MEDIA);
+    const recovered: number[] = [];
+    for (let round = 0; round < FAILOVERS; round++) {
+      await pause(500 + random.int(1000));
+      await pair.primary.kill();
+      await pause(random.int(1000));
+      await pair.promote();
+      const before = receivers.acknowledged.size;
+      const promotedAt = performance.now();
+      await pair.rejoin(); // until then commits wait for it
+      await eventually('receivers acknowledge again', () => receivers.acknowledged.size > before);
+      recovered.push(Math.round(performance.now() - promotedAt));
+    }
+    await receivers.stopSending();
+    const { ids, handled, counted } = await receivers.finish();
+    process.stdout.write(
+      `${FAILOVERS} failovers: answers ${JSON.stringify(Object.fromEntries(receivers.answers))}, ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled; acks again ${recovered.join(', ')} ms after the promotion\n`,
+    );
+    expect([...receivers.answers.keys()].sort()).toEqual([200, 503]);
+    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+    expect(handled).toBe(ids.size);
+    expect(counted).toBe(handled);
+    expect(await receivers.overlaps()).toEqual([]);
+    expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
+  });
+
+  test('acknowledge nothing that only one server has, when a synchronous standby is away and the wait for it is cancelled', async () => {
+    const pair = await startPair(true);
+    const receivers = await Receivers.on(pair.primary, { diaryServer: shared });
+    await receivers.start(0);
+    await pair.standby.stop();
+    receivers.send(CLIENTS, MEDIA);
+    await connected(pair.primary.adminUrl(), (admin) =>
+      eventually('acks whose wait is cancelled are answered', async () => {
+        await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+        return (receivers.answers.get(503) ?? 0) >= CLIENTS;
+      }),
+    );
+    expect([...receivers.answers.keys()]).toEqual([503]);
+    await pair.standby.start();
+    await eventually('receivers acknowledge', () => receivers.answers.has(200));
+    await receivers.stopSending();
+    await receivers.finish();
+  });
+
+  test('lose what the standby had not received and nothing else, when it is not synchronous, and one receiver handles all that is left', async () => {
+    const pair = await startPair(false);
+    const receivers = await Receivers.on(pair.primary, {
+      diaryServer: shared,
+      urlOf: (name: string) => pair.url(name),
+    });
+    await receivers.start(0);
+    receivers.send(1, MEDIA);
+    await eventually('some are acknowledged', () => receivers.acknowledged.size > 10);
+    const isReceived = () =>
+      connected(pair.primary.adminUrl(), async (admin) => {
+        const { rows } = await admin.query<{ there: boolean }>(
+          'SELECT pg_current_wal_lsn() = flush_lsn AS there FROM pg_stat_replication',
+        );
+        return rows[0]?.there === true;
+      });
+    await receivers.stopSending();
+    await eventually('the standby has all', isReceived);
+    const received = new Set(receivers.acknowledged);
+    await pair.standby.stop();
+    receivers.send(1, MEDIA);
+    await eventually('more are acknowledged', () => receivers.acknowledged.size > received.size + 10);
+    await pair.primary.kill();
+    await receivers.stopSending();
+    await pair.standby.start();
+    await pair.promote();
+    const { ids } = await receivers.finish();
+    const lost = [...receivers.acknowledged].filter((id) => !ids.has(id));
+    expect(lost).toEqual([...receivers.acknowledged].filter((id) => !received.has(id)));
+  });
+});
+
+await describeWithPostgres('connections to several hosts', () => {
+  let pair: Pair;
+  beforeAll(async () => {
+    pair = await Pair.start(false);
+  });
+  afterAll(() => pair?.remove());
+  const opened: { close(): Promise<void> }[] = [];
+  afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  const open = (url: string) => {
+    const database = new Database({ url, connections: 2, name: 'failover' });
+    opened.push(database);
+    return database;
+  };
+  const failOver = async () => {
+    await pair.primary.kill();
+    await pair.promote();
+  };
+  const port = (database: Database) => database.statements.rows<{ port: string }>('SHOW port');
+  const portOfPrimary = () => [{ port: String(pair.primary.port) }];
+
+  test('lead to the one that takes writes, whichever of them is named first', async () => {
+    for (const url of [pair.url('postgres'), pair.url('postgres').replace(/@([^,]+),([^/]+)/, '@$2,$1')])
+      expect(await port(open(url))).toEqual(portOfPrimary());
+  });
+
+  test('lead to the other one, when the first has gone silent without a word', async () => {
+    const way = await silentWay(pair.primary.port);
+    opened.push(way);
+    const database = open(pair.url('postgres').replace(`:${pair.primary.port}`, `:${way.port}`));
+    expect(await port(database)).toEqual(portOfPrimary());
+    way.fallSilent();
+    const asked = port(database);
+    await pair.standby.promote();
+    await expect(asked).rejects.toThrow('timeout');
+    expect(await port(database)).toEqual([{ port: String(pair.standby.port) }]);
+    await pair.primary.stop();
+    [pair.primary, pair.standby] = [pair.standby, pair.primary];
+    await pair.rejoin();
+  });
+
+  describeWith('pgbouncer', 'through PgBouncer', () => {
+    test('lead to the other one, when behind a connection that stays the server comes back as a standby', async () => {
+      const bouncers = [];
+      for (const server of [pair.primary, pair.standby]) {
+        const bouncer = await startPgBouncer(server, 2);
+        opened.push({ close: () => bouncer.stop() });
+        bouncers.push(bouncer);
+      }
+      const [first, second] = bouncers.map((bouncer) => new URL(bouncer.url('postgres')));
+      if (!first) throw new Error('there are two');
+      const url = first.href.replace(`@${first.host}`, `@${first.host},${second?.host}`);
+      const [writer, acks] = [open(url), open(url)];
+      const write = (session: Session) => session.rows('CREATE TEMPORARY TABLE written () ON COMMIT DROP');
+      await writer.transaction(write);
+      await port(acks);
+      await failOver();
+      await pair.rejoin();
+      await expect(writer.transaction(write)).rejects.toMatchObject({ code: '0A000' });
+      await writer.transaction(write);
+      await expect(acks.statements.script('DROP SCHEMA IF EXISTS none')).rejects.toMatchObject({
+        code: '25006',
+      });
+      expect(await port(acks)).toEqual(portOfPrimary());
+    });
+  });
+});
+
+await describeWithPostgres('the doctor at a primary and its standby', () => {
+  let pair: Pair;
+  beforeAll(async () => {
+    pair = await Pair.start(true);
+    await connected(pair.primary.adminUrl(), (admin) => admin.query('CREATE DATABASE checked'));
+    const store = await PostgresStore.open({
+      url: pair.primary.adminUrl('checked'),
+      clock: systemClock,
+      secretsKey: SECRETS_KEY,
+    });
+    await store.close();
+  });
+  afterAll(() => pair?.remove());
+  const findings = async (url: string) => {
+    const database = new Database({ url, connections: 1, name: 'doctor' });
+    try {
+      const all = await Array.fromAsync(checkServer(database, { clock: systemClock, connections: 1 }));
+      return (check: string) => only(all.filter((finding) => finding.check === check));
+    } finally {
+      await database.close();
+    }
+  };
+
+  test('finds the standby that commits wait for, and at the standby that it takes no writes', async () => {
+    const atPrimary = await findings(pair.primary.adminUrl('checked'));
+    expect(atPrimary('replication')).toMatchObject({
+      result: 'ok',
+      detail: expect.stringMatching(/^standby streaming, sync, /),
+    });
+    expect(atPrimary('durability')).toMatchObject({ result: 'ok' });
+    const atStandby = await findings(pair.standby.adminUrl('checked'));
+    expect(atStandby('server')).toMatchObject({
+      result: 'FAIL',
+      detail: expect.stringContaining('a standby'),
+    });
+    expect(atStandby('replication')).toMatchObject({ result: 'skipped' });
+  });
+
+  test('tells how much a failover would lose, when the standby receives nothing any more', async () => {
+    const pid = await connected(pair.standby.adminUrl(), async (admin) => {
+      const { rows } = await admin.query<{ pid: number }>('SELECT pid FROM pg_stat_wal_receiver');
+      return only(rows).pid;
+    });
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await connected(pair.primary.adminUrl(), (admin) =>
+        admin.query(
+          "SELECT pg_logical_emit_message(false, 'test', repeat('x', 1024 * 1024)) FROM generate_series(1, 66)",
+        ),
+      );
+      const lagging = (await findings(pair.primary.adminUrl('checked')))('replication');
+      expect(lagging).toMatchObject({
+        result: 'warn',
+        detail: expect.stringMatching(/6\d\.\d MiB behind.*would lose/),
+      });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  });
+
+  test('fails, when the standby that commits wait for is away', async () => {
+    await pair.standby.stop();
+    const alone = (await findings(pair.primary.adminUrl('checked')))('replication');
+    expect(alone).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('no commit returns') });
+  });
+});
+
+/** A way to a port that can fall silent, as a machine does whose power is cut: connections stay, and nothing comes back. */
+async function silentWay(to: number) {
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  const server = createServer((near) => {
+    sockets.add(near);
+    near.on('error', () => undefined);
+    if (isSilent) return;
+    const far = connect(to, '127.0.0.1').on('error', () => undefined);
+    sockets.add(far);
+    near.on('data', (chunk) => isSilent || far.write(chunk));
+    far.on('data', (chunk) => isSilent || near.write(chunk));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    fallSilent() {
+      isSilent = true;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

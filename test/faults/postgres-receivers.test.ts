@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Random } from '../../src/mock/random.ts';
+import { connected } from '../support/postgres-databases.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { Receivers } from './receivers.ts';
+
+const ROUNDS = 30;
+const OUTAGES = 10;
+const CLIENTS = 8;
+const MEDIA = 40;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres({ durable: true });
+  });
+  afterAll(() => server?.remove());
+
+  test(`lose nothing and never run two events of one media at once, when one is killed every moment, ${ROUNDS} times`, async () => {
+    const random = new Random(20_261_122);
+    const receivers = await Receivers.on(server);
+    for (const at of [0, 1, 2]) await receivers.start(at);
+    receivers.send(CLIENTS, MEDIA);
+    for (let round = 0; round < ROUNDS; round++) {
+      await pause(200 + random.int(600));
+      await receivers.kill(round % 3);
+      await pause(random.int(400));
+      await receivers.start(round % 3);
+    }
+    await receivers.stopSending();
+    const { ids, handled, counted } = await receivers.finish();
+    const runs = await receivers.diary<{ runs: number }>('SELECT count(*)::integer AS runs FROM runs');
+    process.stdout.write(
+      `killed ${ROUNDS} times: ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled in ${runs[0]?.runs} runs\n`,
+    );
+    expect(receivers.acknowledged.size).toBeGreaterThan(10 * ROUNDS);
+    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+    expect(handled).toBe(ids.size);
+    expect(await receivers.overlaps()).toEqual([]);
+    // Each event was counted once in the state of its media, however often it ran.
+    expect(counted).toBe(handled);
+    // A step whose result was stored never ran again: what ran twice was killed before the first result was known.
+    const again = await receivers.diary(
+      `SELECT event FROM published GROUP BY event
+       HAVING count(*) > (SELECT count(*) FROM runs WHERE runs.event = published.event AND ended IS NULL) + 1`,
+    );
+    expect(again).toEqual([]);
+    expect(await receivers.diary('SELECT event FROM known_as_published')).toHaveLength(handled);
+  });
+
+  test(`answer 503 and recover by themselves, when PostgreSQL is stopped at once and started, ${OUTAGES} times, and connections are cut`, async () => {
+    const random = new Random(20_261_123);
+    const receivers = await Receivers.on(server, { diaryServer: shared });
+    for (const at of [0, 1]) await receivers.start(at);
+    receivers.send(CLIENTS, MEDIA);
+    for (let outage = 0; outage < OUTAGES; outage++) {
+      await pause(300 + random.int(500));
+      await connected(server.adminUrl(), (admin) =>
+        admin.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname LIKE 'receivers_%' AND random() < 0.5`,
+        ),
+      );
+      await pause(100 + random.int(300));
+      await server.stop('immediate');
+      await pause(random.int(1500));
+      await server.start();
+    }
+    await pause(1000);
+    await receivers.stopSending();
+    const { ids, handled, counted } = await receivers.finish();
+    process.stdout.write(
+      `stopped ${OUTAGES} times: answers ${JSON.stringify(Object.fromEntries(receivers.answers))}, ${ids.size} recorded, ${handled} handled\n`,
+    );
+    expect([...receivers.answers.keys()].sort()).toEqual([200, 503]);
+    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+    expect(handled).toBe(ids.size);
+    expect(await receivers.overlaps()).toEqual([]);
+    expect(counted).toBe(handled);
+    expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
+  });
+
+  test('change nothing late, when one stands still for longer than its leases and goes on', async () => {
+    const receivers = await Receivers.on(server, { WORK_MS: '300', LEASE_MS: '1000' });
+    const [still] = [await receivers.start(0), await receivers.start(1)];
+    receivers.send(CLIENTS, MEDIA);
+    await pause(1500);
+    still.child.kill('SIGSTOP');
+    receivers.processes[0] = undefined; // nobody sends to it
+    await pause(8000); // within a transaction the server waits for it for three seconds
+    still.child.kill('SIGCONT');
+    receivers.processes[0] = still;
+    await pause(1500);
+    await receivers.stopSending();
+    const store = await receivers.store();
+    const { ids, handled, counted } = await receivers.finish();
+    const lost = await Promise.all([...ids].map((id) => store.attempts(id)));
+    await store.close();
+    expect(lost.flat().filter(({ outcome }) => outcome === 'lost').length).toBeGreaterThan(0);
+    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+    expect(handled).toBe(ids.size);
+    expect(counted).toBe(handled);
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import pg from 'pg';
+import type { MonotonicClock } from '../../../src/base/clock.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import type { Claim } from '../../../src/store/event-store.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
+import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { describeWithPostgres } from '../../support/shared-postgres.ts';
+import { runs } from '../../support/sizes.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const HOUR_MS = 3_600_000;
+
+await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
+  let name: string;
+  let admin: pg.Client;
+  const stores: PostgresStore[] = [];
+  beforeAll(async () => {
+    name = await createDatabase(server);
+    admin = new pg.Client(server.adminUrl(name));
+    await admin.connect();
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await admin.end();
+    await dropDatabase(server, name);
+  });
+  const clock = new VirtualClock();
+  /** where each look along the whole index seems to take so long */
+  let lookMs = 0;
+  let monotonic = 0;
+  const slow: MonotonicClock = {
+    now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
+    monotonic: () => {
+      monotonic += lookMs;
+      return monotonic;
+    },
+  };
+  const open = async () => {
+    const store = await PostgresStore.open({
+      ...{ url: server.url(name), clock: slow, timeOfDatabase: clock, secretsKey: SECRETS_KEY },
+      ...{ connections: 2, tidies: false },
+    });
+    stores.push(store);
+    return store;
+  };
+  let count = 0;
+  const eventOf = (media: string, ago: number) =>
+    verified({ media_id: media, at: clock.now() - ago, number: count++ });
+  /** After this, looks do not go along the whole index, until `pass` ends the pause. */
+  const pause = async (store: PostgresStore) => {
+    lookMs = HOUR_MS;
+    await claims(store, { owner: 'looks' });
+    lookMs = 0;
+  };
+  const pass = () => {
+    monotonic += HOUR_MS;
+  };
+  const heads = async (where: string) => {
+    const { rows } = await admin.query<{ head: string }>(`SELECT head FROM hookkit.lanes WHERE ${where}`);
+    return rows.map(({ head }) => Number(head));
+  };
+
+  test('finds what its process opened, gave free or woke, oldest first, when it does not go along the whole index', async () => {
+    const store = await open();
+    const step = fc.oneof(
+      fc.record({
+        media: fc.nat(4),
+        ago: fc.array(fc.integer({ min: -HOUR_MS, max: HOUR_MS }), { minLength: 1, maxLength: 6 }),
+      }),
+      fc.record({ limit: fc.integer({ min: 1, max: 4 }), newest: fc.nat(1) }),
+      fc.record({ which: fc.nat(3), settlement: fc.constantFrom(HANDLED, waiting(), waiting(10)) }),
+    );
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const round = count++;
+      await pause(store);
+      const claimed: Claim[] = [];
+      for (const one of steps) {
+        if ('ago' in one) {
+          for (const ago of one.ago) await store.record(eventOf(`${round}-${one.media}`, ago));
+        } else if ('limit' in one) {
+          const got = await claims(store, one);
+          const left = await heads('event IS NULL');
+          if (got.length < one.limit) expect(left).toEqual([]);
+          const taken = await heads(`event IN (${[0, ...got.map(({ place }) => place)].join()})`);
+          const oldest = taken.sort((a, b) => a - b).slice(0, one.limit - one.newest);
+          expect(Math.min(...left)).toBeGreaterThanOrEqual(Math.max(...oldest));
+          claimed.push(...got);
+        } else {
+          const [claim] = claimed.splice(one.which % Math.max(1, claimed.length), 1);
+          if (claim) expect(await store.settle(claim, 'one', one.settlement)).toBe(true);
+          await clock.advance(5);
+        }
+      }
+      for (const claim of claimed) await store.settle(claim, 'one', HANDLED);
+      await clock.advance(10);
+      await settleAll(store, HANDLED);
+      expect(await store.count({ status: 'pending' })).toBe(0);
+    });
+    await fc.assert(property, { numRuns: runs(100) });
+  });
+
+  test('finds what another process opened, of a few seconds ago at once, of longer ago after a pause', async () => {
+    const [store, other] = [await open(), await open()];
+    await pause(store);
+    for (const [media, ago] of [
+      ['recent', 1000],
+      ['late', HOUR_MS],
+    ] as const) {
+      await other.record(eventOf(media, ago));
+    }
+    await other.claim(request({ limit: 0 })); // takes them into work
+    const resources = async () => {
+      const got = await claims(store);
+      for (const claim of got) await store.settle(claim, 'one', HANDLED);
+      return got.map(({ resource }) => resource);
+    };
+    expect(await resources()).toEqual(['media:recent']);
+    expect(await resources()).toEqual([]);
+    pass();
+    expect(await resources()).toEqual(['media:late']);
+  });
+
+  test('finds leases that ran out, of other processes too, when they ended after the last look along the whole index', async () => {
+    const [store, other] = [await open(), await open()];
+    await settleAll(store, HANDLED);
+    await pause(store);
+    await other.record(eventOf('lost', 0));
+    expect(await claims(other, { owner: 'killed' })).toHaveLength(1);
+    await clock.advance(LEASE_MS + 1);
+    // Its end is later than all that the last look has passed.
+    const found = await claims(store);
+    expect(found.map(({ resource, attempts }) => [resource, attempts])).toEqual([['media:lost', 2]]);
+  });
+});

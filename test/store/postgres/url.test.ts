@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { serversOf } from '../../../src/store/postgres/url.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const PASSWORD = randomBytes(8).toString('hex');
+const only = (url: string) => {
+  const [server, ...others] = serversOf(url);
+  if (!server || others.length > 0) throw new Error('one server was expected');
+  return new pg.Client(server);
+};
+
+describe('a DATABASE_URL', () => {
+  test('names a server for each of its hosts, when it has several', () => {
+    const servers = serversOf(`postgresql://me:${PASSWORD}@one:5432,two:5433/events?sslmode=disable`);
+    const clients = servers.map((server) => new pg.Client(server));
+    expect(clients.map(({ host, port, database, user }) => [host, port, database, user])).toEqual([
+      ['one', 5432, 'events', 'me'],
+      ['two', 5433, 'events', 'me'],
+    ]);
+    expect(clients.map(({ password }) => password)).toEqual([PASSWORD, PASSWORD]);
+  });
+
+  test('checks the certificate or does not, when sslmode says so, as with libpq', async () => {
+    const ca = join(await temporaryDirectory(), 'ca.pem');
+    await writeFile(ca, 'a certificate');
+    const tlsOf = (query: string) =>
+      (only(`postgres://me@one/events${query}`) as unknown as { ssl: unknown }).ssl;
+    expect(tlsOf('')).toBe(false);
+    expect(tlsOf('?sslmode=disable')).toBe(false);
+    expect(tlsOf('?sslmode=require')).toMatchObject({ rejectUnauthorized: false });
+    expect(tlsOf(`?sslmode=verify-full&sslrootcert=${ca}`)).toEqual({ ca: 'a certificate' });
+    expect(tlsOf(`?sslmode=verify-ca&sslrootcert=${ca}`)).toMatchObject({
+      ca: 'a certificate',
+      checkServerIdentity: expect.any(Function),
+    });
+  });
+
+  test.each([
+    ['it is no URL', `postgres:${PASSWORD}`],
+    ['its port is no number', `postgres://me:${PASSWORD}@one:port/events`],
+    [
+      'its certificate is not there',
+      `postgres://me:${PASSWORD}@one/events?sslmode=verify-full&sslrootcert=/none/ca.pem`,
+    ],
+    ['its password has a slash', `postgres://me:${PASSWORD}/x@one/events`],
+  ])('is refused without a word of it, when %s', (_, url) => {
+    let message = 'it was taken';
+    try {
+      serversOf(url);
+    } catch (error) {
+      message = String(error);
+    }
+    expect(message).toContain('DATABASE_URL');
+    expect(message).not.toContain(PASSWORD);
+  });
+});

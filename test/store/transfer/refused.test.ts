@@ -1,0 +1,180 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../src/base/clock.ts';
+import { openSide, openStore } from '../../../src/store/open.ts';
+import type { Side } from '../../../src/store/transfer/side.ts';
+import { reopen } from '../../../src/store/transfer/transfer.ts';
+import { eventually } from '../../support/eventually.ts';
+import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { describeWithPostgres } from '../../support/shared-postgres.ts';
+import { size } from '../../support/sizes.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { FAILED, failing, move } from '../../support/transferring.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const open = (url: string) => openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, threads: false });
+
+/** Records an event of a media, as a receiver does. */
+async function record(url: string, media: string): Promise<void> {
+  const store = await open(url);
+  await store.record(verified({ media_id: media }));
+  await store.close();
+}
+
+/** The resources of all events. */
+async function resources(url: string): Promise<readonly string[]> {
+  const store = await open(url);
+  const events = await store.eventsAfter({}, undefined, 100);
+  await store.close();
+  return events.map(({ resource }) => resource);
+}
+
+/** A move that fails before its last step in which nothing is marked. */
+function unfinished(from: string, to: string): Promise<void> {
+  const around = (side: Side) => failing(side, (step) => step === 'complete');
+  return expect(move(from, to, { around })).rejects.toThrow(FAILED);
+}
+
+/** @param empty gives the URL of an empty database */
+function describeRefusals(engine: string, empty: () => Promise<string>): void {
+  describe(`a move within ${engine}`, () => {
+    let from: string;
+    let to: string;
+    beforeEach(async () => {
+      [from, to] = [await empty(), await empty()];
+      await record(from, 'first');
+    });
+
+    test('changes nothing, when the other database has something, and both can be used afterwards', async () => {
+      await record(to, 'other');
+      await expect(move(from, to)).rejects.toThrow(/is not empty: name an empty database/);
+      expect(await resources(from)).toEqual(['media:first']);
+      expect(await resources(to)).toEqual(['media:other']);
+    });
+
+    test('is refused, when another program uses one of the databases, or both are the same', async () => {
+      for (const url of [from, to]) {
+        const program = await open(url);
+        await expect(move(from, to, { waitMs: 0 })).rejects.toThrow(/other programs use .*: end them/);
+        await program.close();
+      }
+      await expect(move(from, from)).rejects.toThrow(/the two databases are the same one/);
+      await move(from, to);
+    });
+
+    test('keeps programs and other moves from the new database, when it is not finished, until it is', async () => {
+      await unfinished(from, to);
+      await expect(open(to)).rejects.toThrow(
+        /an unfinished move from .* run the same npx hookkit move again/,
+      );
+      const other = await empty();
+      await expect(move(other, to)).rejects.toThrow(/is a side of another move: name an empty database/);
+      await expect(move(to, other)).rejects.toThrow(
+        /holds an unfinished move from .*: finish that move first/,
+      );
+      await record(from, 'second'); // the receiver goes on there
+      await move(from, to);
+      expect(await resources(to)).toEqual(['media:first', 'media:second']);
+    });
+
+    test('keeps programs from the database that was moved, when it is finished, until somebody reopens that', async () => {
+      await move(from, to);
+      const refused = expect(open(from)).rejects;
+      await refused.toThrow(/everything in this database was moved to .*: set DATABASE_URL to that/);
+      await expect(open(from)).rejects.not.toThrow(/password|hookkit:/);
+      await expect(move(from, await empty())).rejects.toThrow(
+        /was moved to .* run npx hookkit move --from URL --reopen/,
+      );
+      const side = await openSide(from);
+      expect([await reopen(side), await reopen(side)]).toEqual([true, false]);
+      await side.close();
+      await record(from, 'second');
+      expect(await resources(from)).toHaveLength(2);
+    });
+
+    test('fails, when the new database keeps a row otherwise than it was written', async () => {
+      const around = (side: Side, url: string): Side =>
+        url === from
+          ? side
+          : new Proxy(side, {
+              get(_, name) {
+                if (name === 'change') return async () => {}; // writes nothing
+                const member: unknown = Reflect.get(side, name);
+                return typeof member === 'function' ? member.bind(side) : member;
+              },
+            });
+      await expect(move(from, to, { around })).rejects.toThrow(
+        /rows of ledger are not in .* as they were written/,
+      );
+      expect(await resources(from)).toEqual(['media:first']);
+    });
+  });
+}
+
+describe('SQLite', () => {
+  let directory: string;
+  let number = 0;
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  describeRefusals('SQLite', async () => `sqlite:${join(directory, `${++number}.db`)}`);
+});
+
+await describeWithPostgres('PostgreSQL', (server) => {
+  const databases: string[] = [];
+  afterEach(async () => {
+    for (const name of databases.splice(0)) await dropDatabase(server, name);
+  });
+
+  const empty = async () => {
+    const name = await createDatabase(server);
+    databases.push(name);
+    return server.url(name);
+  };
+
+  // What is refused is the same for all engines, and how it is noticed is not.
+  if (size({ small: false, full: true })) describeRefusals('PostgreSQL', empty);
+
+  test('a move is refused, when another program uses the database', async () => {
+    const [from, to] = [await empty(), await empty()];
+    const program = await open(from);
+    await expect(move(from, to, { waitMs: 0 })).rejects.toThrow(/other programs use .*: end them/);
+    await program.close();
+  });
+
+  test('a program is refused and disturbs nothing, when it starts in the last round of a move', async () => {
+    const [from, to] = [await empty(), await empty()];
+    const admin = server.adminUrl(new URL(from).pathname.slice(1));
+    await record(from, 'first');
+    let started: Promise<unknown> | undefined;
+    const around = (side: Side, url: string): Side =>
+      url === to
+        ? side
+        : new Proxy(side, {
+            get(_, name) {
+              const member: unknown = Reflect.get(side, name);
+              if (typeof member !== 'function') return member;
+              return async (...given: readonly unknown[]) => {
+                if (name === 'numbers') {
+                  started = open(from).catch((error) => error);
+                  await connected(admin, (client) =>
+                    eventually('the program waits', async () => {
+                      const { rowCount } = await client.query(
+                        "SELECT 1 FROM pg_locks WHERE relation = 'hookkit.meta'::regclass AND NOT granted",
+                      );
+                      return rowCount === 1;
+                    }),
+                  );
+                }
+                return Reflect.apply(member, side, given);
+              };
+            },
+          });
+    await move(from, to, { around });
+    expect(String(await started)).toMatch(/everything in this database was moved to/);
+    expect(await resources(to)).toEqual(['media:first']);
+  });
+});
