@@ -7,9 +7,9 @@ import { checkApp } from './dispatch/checks/check-app.ts';
 import { checkClock } from './provider/check-clock.ts';
 import { checkProvider } from './provider/check-provider.ts';
 import { checkUrls } from './receiver/check-urls.ts';
-import { checkBackups, checkDatabase, checkDisk, checkKeyFile } from './store/check-files.ts';
+import { checkBackups } from './store/check-files.ts';
 import { checkStore, guessable, type Verifiable } from './store/check-store.ts';
-import { openStore } from './store/open.ts';
+import { checkDatabase, openStore } from './store/open.ts';
 import { predictable } from './store/predictable-secrets.ts';
 
 interface Examination {
@@ -59,28 +59,22 @@ async function* keeping<R>(
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */
 async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
-  if (config.DATABASE_URL.startsWith(SQLITE)) {
-    const path = config.DATABASE_URL.slice(SQLITE.length);
-    yield checkDisk(path);
-    const database = checkDatabase(path);
-    yield database.finding;
-    yield checkKeyFile(`${path}.key`, config);
-    if (!database.isUsable) {
-      yield guessable(predictable([], config)) ?? findingsOf('secrets').skipped('it needs the database');
-      return undefined;
-    }
+  const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
+  const options = { url, clock: systemClock, secretsKey, connections, threads: false };
+  if (!(yield* checkDatabase(options))) {
+    yield guessable(predictable([], config)) ?? findingsOf('secrets').skipped('it needs the database');
+    return undefined;
   }
   try {
-    const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
-    const store = await openStore({ url, clock: systemClock, secretsKey, connections, threads: false });
+    const store = await openStore(options);
     try {
       return yield* checkStore(store, config);
     } finally {
       await store.close();
     }
   } catch (error) {
-    // What else a SQLite database may suffer from was found above.
-    yield findingsOf(config.DATABASE_URL.startsWith(SQLITE) ? 'secrets' : 'database').fail(messageOf(error));
+    // What else a database may suffer from was found above.
+    yield findingsOf('secrets').fail(messageOf(error));
     return undefined;
   }
 }

@@ -17,6 +17,21 @@ const VERY_LONG_LOG = 4 * LONGEST_LOG;
 /** The mode bits of everybody but the owner. */
 const NOT_OWNER = 0o077;
 
+/**
+ * All checks of a SQLite database that can be done before it is opened. They change nothing.
+ * @returns whether the store can be opened without changing anything either
+ */
+export async function* checkSqlite(
+  path: string,
+  secretsKey: Buffer | undefined,
+): AsyncGenerator<Finding, boolean, undefined> {
+  yield checkDisk(path);
+  const { finding, isUsable } = checkDatabase(path);
+  yield finding;
+  yield checkKeyFile(`${path}.key`, { SECRETS_KEY: secretsKey });
+  return isUsable;
+}
+
 /** Checks whether the disk of the database has room, and whether this user may write there. */
 export function checkDisk(databasePath: string): Finding {
   const { ok, warn, fail } = findingsOf('disk');

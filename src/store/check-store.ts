@@ -6,25 +6,18 @@ import { SqliteStore } from './sqlite/sqlite-store.ts';
 
 const FULL = 2;
 
-/** A store whose database is on a server that can be checked itself. */
-export interface StoreOnServer {
-  /** Whether the server keeps what it commits, and can go on doing so. */
-  checkServer(): AsyncIterable<Finding>;
-}
-
 /** The webhooks whose notifications can be verified here. */
 export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * The checks that need an open store: whether commits are durable, the secrets, the events that wait.
+ * The checks that need an open store: the settings of SQLite, the secrets, the events that wait.
  * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves
  */
 export async function* checkStore(
   store: EventStore,
   config: { readonly WEBHOOK_SECRET?: string | undefined },
 ): AsyncGenerator<Finding, Verifiable> {
-  if (isOnServer(store)) yield* store.checkServer();
-  else yield await durability(store);
+  if (store instanceof SqliteStore) yield await durability(store);
   const environment = await EnvironmentSecret.read(store, config);
   const stored = await store.secrets();
   const unreadable = await store.unreadableSecrets();
@@ -37,13 +30,8 @@ export async function* checkStore(
   return { has: (webhookId) => live.has(webhookId) || environment.serves(webhookId) };
 }
 
-function isOnServer(store: EventStore): store is EventStore & StoreOnServer {
-  return 'checkServer' in store;
-}
-
-async function durability(store: EventStore): Promise<Finding> {
-  const { ok, fail, skipped } = findingsOf('durability');
-  if (!(store instanceof SqliteStore)) return skipped('only SQLite has these settings');
+async function durability(store: SqliteStore): Promise<Finding> {
+  const { ok, fail } = findingsOf('durability');
   const { synchronous, journalMode } = await store.settings();
   const text = `journal_mode ${journalMode}, synchronous ${synchronous}`;
   return synchronous === FULL && journalMode === 'wal'

@@ -1,5 +1,7 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import type { Finding } from '../base/finding.ts';
+import { checkSqlite } from './check-files.ts';
 import type { EventStore } from './event-store.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Side } from './transfer/side.ts';
@@ -24,6 +26,14 @@ const drivers: Readonly<Record<string, (options: StoreOptions) => Promise<EventS
   postgres: async (options) => (await import('./postgres/postgres-store.ts')).openPostgres(options),
 };
 
+/** How a database is checked before it is opened, by the scheme of its URL. */
+const checks: Readonly<
+  Record<string, (options: StoreOptions) => Promise<AsyncGenerator<Finding, boolean, undefined>>>
+> = {
+  sqlite: async ({ url, secretsKey }) => checkSqlite(url.slice('sqlite:'.length), secretsKey),
+  postgres: async (options) => (await import('./postgres/check-server.ts')).checkServer(options),
+};
+
 /** How a database is opened as one side of a transfer. */
 const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
   sqlite: async (url) =>
@@ -37,6 +47,14 @@ const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
  */
 export function openSide(url: string): Promise<Side> {
   return openBy(sides, url)(url);
+}
+
+/**
+ * Checks the database that a DATABASE_URL names, without changing it.
+ * @returns whether `openStore` changes nothing either: it makes a database that is not there, and brings an older one up to date
+ */
+export async function* checkDatabase(options: StoreOptions): AsyncGenerator<Finding, boolean, undefined> {
+  return yield* await openBy(checks, options.url)(options);
 }
 
 /**

@@ -1,12 +1,21 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import type { Database } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS, reasonOf } from './database.ts';
 import { TIME_THERE } from './database-clock.ts';
-import { OLDEST_SERVER, TAKES_NO_WRITES, WAIT_FOR_DISK } from './migrations.ts';
+import {
+  MAKE_ONE_OF_UTF8,
+  migrations,
+  OLDEST_SERVER,
+  TAKES_NO_WRITES,
+  UTF8,
+  versionOf,
+  WAIT_FOR_DISK,
+} from './migrations.ts';
 import { partitionsOf } from './partitions.ts';
 import type { Session } from './session.ts';
 
-// The doctor's checks of a PostgreSQL server: first all facts, in one transaction that only reads, then what they mean.
+// The doctor's checks of a PostgreSQL server and the database there: first all facts, in one transaction that only reads, then what
+// they mean.
 
 /** Further apart, times in the log and in tokens no longer fit together. */
 const MOST_APART_MS = 1000;
@@ -16,11 +25,15 @@ const MANY_DEAD = 100_000;
 const LONG_LAG_S = 10;
 const LARGE_LAG_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
+const NO_TABLES = 'there are no tables yet';
 
 /** What a server says of itself. */
 export interface ServerFacts {
   readonly version: string;
   readonly versionNumber: number;
+  readonly encoding: string;
+  /** of our schema; 0 if the database has none */
+  readonly schemaVersion: number;
   readonly fsync: string;
   readonly fullPageWrites: string;
   readonly synchronousCommit: string;
@@ -70,25 +83,45 @@ export interface Here {
   readonly connections: number;
 }
 
+interface ServerCheck {
+  /** see `DatabaseOptions` */
+  readonly url: string;
+  readonly clock: Clock;
+  /** how many each receiver makes at most */
+  readonly connections?: number | undefined;
+}
+
 /**
- * Checks whether the server keeps what it commits, and whether it can go on doing so.
- * @param connections how many each receiver makes at most
+ * Checks whether the server keeps what it commits, and whether it can go on doing so. It changes nothing.
+ * @returns whether the store can be opened without changing anything either
  */
-export async function* checkServer(
-  database: Database,
-  { clock, connections }: { readonly clock: Clock; readonly connections: number },
-): AsyncGenerator<Finding, void, undefined> {
-  const { facts, asked, answered } = await database.transaction((session) => readFacts(session, clock), {
-    isReadOnly: true,
-  });
-  const here = { now: (asked + answered) / 2, uncertainty: (answered - asked) / 2, connections };
-  yield* judge(facts, here);
+export async function* checkServer({
+  url,
+  clock,
+  connections = DEFAULT_CONNECTIONS,
+}: ServerCheck): AsyncGenerator<Finding, boolean, undefined> {
+  const database = new Database({ url, connections: 1, name: 'hookkit doctor' });
+  try {
+    const { facts, asked, answered } = await database.transaction((session) => readFacts(session, clock), {
+      isReadOnly: true,
+    });
+    yield* judge(facts, { now: (asked + answered) / 2, uncertainty: (answered - asked) / 2, connections });
+    return !facts.isStandby && facts.schemaVersion === migrations.length;
+  } catch (error) {
+    yield findingsOf('database').fail(
+      `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
+    );
+    return false;
+  } finally {
+    await database.close();
+  }
 }
 
 /** What the facts mean, and what to do. */
 export function judge(facts: ServerFacts, here: Here): readonly Finding[] {
   return [
     server(facts),
+    schema(facts),
     durability(facts),
     replication(facts),
     room(facts, here),
@@ -100,14 +133,27 @@ export function judge(facts: ServerFacts, here: Here): readonly Finding[] {
   ];
 }
 
-function server({ version, versionNumber, isStandby }: ServerFacts): Finding {
+function server({ version, versionNumber, isStandby, encoding }: ServerFacts): Finding {
   const { ok, fail } = findingsOf('server');
   const text = `PostgreSQL ${version}`;
   if (versionNumber < OLDEST_SERVER) return fail(`${text}: upgrade it to 14 or newer`);
-  if (isStandby) {
-    return fail(`${text}, a standby, ${TAKES_NO_WRITES}`);
-  }
+  if (isStandby) return fail(`${text}, a standby, ${TAKES_NO_WRITES}`);
+  if (encoding !== UTF8)
+    return fail(`${text}, and the database is encoded in ${encoding}: ${MAKE_ONE_OF_UTF8}`);
   return ok(text);
+}
+
+function schema({ schemaVersion }: ServerFacts): Finding {
+  const { ok, warn, fail } = findingsOf('database');
+  const known = migrations.length;
+  if (schemaVersion === 0) {
+    return warn(
+      'it has no tables yet: the first start makes them; if there were some, check DATABASE_URL, or wait for the standby',
+    );
+  }
+  const text = `schema version ${schemaVersion}`;
+  if (schemaVersion > known) return fail(`${text}, and this program knows ${known}: run the newer program`);
+  return schemaVersion < known ? warn(`${text}: the next start brings it to ${known}`) : ok(text);
 }
 
 function durability(facts: ServerFacts): Finding {
@@ -191,8 +237,9 @@ function time({ now }: ServerFacts, here: Here): Finding {
   return ok(text);
 }
 
-function partitions({ now, partitions: there, strays }: ServerFacts): Finding {
-  const { ok, warn } = findingsOf('partitions');
+function partitions({ now, partitions: there, strays, schemaVersion }: ServerFacts): Finding {
+  const { ok, warn, skipped } = findingsOf('partitions');
+  if (schemaVersion === 0) return skipped(NO_TABLES);
   const missing = partitionsOf(now, 1).filter((name) => !there.includes(name));
   if (missing.length > 0) {
     return warn(
@@ -233,8 +280,9 @@ function snapshots({ oldest, seesAll }: ServerFacts): Finding {
   return ok(oldest ? `the oldest is ${Math.round(oldest.seconds)} s old, of ${oldest.who}` : 'none is open');
 }
 
-function bloat({ hotTables }: ServerFacts): Finding {
-  const { ok, warn } = findingsOf('bloat');
+function bloat({ hotTables, schemaVersion }: ServerFacts): Finding {
+  const { ok, warn, skipped } = findingsOf('bloat');
+  if (schemaVersion === 0) return skipped(NO_TABLES);
   const text = hotTables.map(({ name, dead, live }) => `${name} ${live} rows and ${dead} dead`).join(', ');
   if (hotTables.some(({ dead }) => dead > MANY_DEAD)) {
     return warn(
@@ -250,21 +298,24 @@ export async function readFacts(session: Session, clock: Clock) {
   const now = await session.rows<Pick<ServerFacts, 'now'>>(TIME_THERE);
   const answered = clock.now();
   const settings = await session.rows<Settings>(SETTINGS);
-  const partitions = await session.rows<{ name: string }>(PARTITIONS);
-  const strays = await session.rows<{ name: string }>(STRAYS);
-  const notVacuumed = await session.rows<{ name: string }>(NOT_VACUUMED);
+  const schemaVersion = await versionOf(session);
+  const ofTables = async <R>(sql: string) => (schemaVersion === 0 ? [] : await session.rows<R>(sql));
+  const partitions = await ofTables<{ name: string }>(PARTITIONS);
+  const strays = await ofTables<{ name: string }>(STRAYS);
+  const notVacuumed = await ofTables<{ name: string }>(NOT_VACUUMED);
   const [oldest] = await session.rows<NonNullable<ServerFacts['oldest']>>(OLDEST);
   const { connectionLimit, ...others } = theRow(settings);
   const facts: ServerFacts = {
     ...others,
     ...theRow(now),
+    schemaVersion,
     connectionLimit: connectionLimit ?? undefined,
     standbys: await session.rows<Standby>(STANDBYS),
     notVacuumed: notVacuumed.map(({ name }) => name),
     partitions: partitions.map(({ name }) => name),
     strays: strays.map(({ name }) => name),
     oldest,
-    hotTables: await session.rows(HOT_TABLES),
+    hotTables: await ofTables(HOT_TABLES),
   };
   return { facts, asked, answered };
 }
@@ -277,7 +328,15 @@ function theRow<R>([row]: readonly R[]): R {
 interface Settings
   extends Omit<
     ServerFacts,
-    'now' | 'connectionLimit' | 'standbys' | 'notVacuumed' | 'partitions' | 'strays' | 'oldest' | 'hotTables'
+    | 'now'
+    | 'schemaVersion'
+    | 'connectionLimit'
+    | 'standbys'
+    | 'notVacuumed'
+    | 'partitions'
+    | 'strays'
+    | 'oldest'
+    | 'hotTables'
   > {
   readonly connectionLimit: number | null;
 }
@@ -286,6 +345,7 @@ interface Settings
 const SETTINGS = `
   SELECT current_setting('server_version') AS version,
     current_setting('server_version_num')::integer AS "versionNumber",
+    current_setting('server_encoding') AS encoding,
     current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS "fullPageWrites",
     current_setting('synchronous_commit') AS "synchronousCommit",

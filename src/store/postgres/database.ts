@@ -21,6 +21,8 @@ export interface Purpose {
   readonly isFrequent?: boolean | undefined;
 }
 
+/** How many connections a process makes at most, where nothing is said. */
+export const DEFAULT_CONNECTIONS = 10;
 /** How long is waited for a connection; then the answer is 503. */
 const CONNECT_MS = 5000;
 /** Where the server did not end a statement by its own time-outs, as it cannot be reached. */

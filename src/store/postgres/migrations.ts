@@ -21,6 +21,10 @@ export const OLDEST_SERVER = 140_000;
 /** Of a standby, and what to do. */
 export const TAKES_NO_WRITES =
   'which takes no writes: name the primary in DATABASE_URL, or all hosts with commas between';
+/** The encoding that a database must have. */
+export const UTF8 = 'UTF8';
+/** Of another encoding, what to do. */
+export const MAKE_ONE_OF_UTF8 = "make one with ENCODING 'UTF8'";
 /** What to do where commits do not wait for the disk. */
 export const WAIT_FOR_DISK = 'ALTER DATABASE or ALTER ROLE … SET synchronous_commit = on';
 
@@ -56,13 +60,13 @@ export async function migrate(database: Database, clock: MonotonicClock): Promis
   );
   if (!facts) throw new Error('no answer');
   if (facts.server < OLDEST_SERVER) throw unusable('the server is older than PostgreSQL 14: upgrade it');
-  if (facts.encoding !== 'UTF8')
-    throw unusable(`the database is encoded in ${facts.encoding}: make one with ENCODING 'UTF8'`);
+  if (facts.encoding !== UTF8)
+    throw unusable(`the database is encoded in ${facts.encoding}: ${MAKE_ONE_OF_UTF8}`);
   if (facts.synchronous === 'off') {
     throw unusable(`synchronous_commit is off, so that acknowledged events could be lost: ${WAIT_FOR_DISK}`);
   }
   if (facts.standby) throw unusable(`the server is a standby, ${TAKES_NO_WRITES}`);
-  if (facts.has_schema && (await versionOf(database.statements)) === migrations.length) return;
+  if (facts.has_schema && (await knownVersionOf(database.statements)) === migrations.length) return;
   const end = clock.monotonic() + MIGRATE_WITHIN_MS;
   for (let said: string | undefined; ; ) {
     const obstacle = await tryToMigrate(database);
@@ -102,7 +106,7 @@ async function tryToMigrate(database: Database): Promise<typeof OTHERS | typeof 
 /** @returns the version that it had */
 async function bringUpToDate(session: Session): Promise<number> {
   await session.rows('CREATE SCHEMA IF NOT EXISTS hookkit');
-  const from = await versionOf(session);
+  const from = await knownVersionOf(session);
   if (from === migrations.length) return from;
   for (const migration of migrations.slice(from)) await session.script(migration);
   await session.rows(
@@ -113,7 +117,8 @@ async function bringUpToDate(session: Session): Promise<number> {
   return from;
 }
 
-async function versionOf(session: Session): Promise<number> {
+/** The version that the schema has; 0 if there is none. */
+export async function versionOf(session: Session): Promise<number> {
   const [known] = await session.rows<{ known: boolean }>(
     "SELECT to_regclass('hookkit.meta') IS NOT NULL AS known",
   );
@@ -121,7 +126,12 @@ async function versionOf(session: Session): Promise<number> {
   const [row] = await session.rows<{ version: number }>(
     "SELECT convert_from(value, 'UTF8')::integer AS version FROM hookkit.meta WHERE name = 'version'",
   );
-  const version = row?.version ?? 0;
+  return row?.version ?? 0;
+}
+
+/** The same. @throws KitError STORE_UNUSABLE if it is newer than this program */
+async function knownVersionOf(session: Session): Promise<number> {
+  const version = await versionOf(session);
   if (version > migrations.length) {
     throw unusable(
       `the database has version ${version} of the schema, which is newer than this program (${migrations.length}): start the newer program`,

@@ -1,11 +1,9 @@
 import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import type { Finding } from '../../base/finding.ts';
-import type { StoreOnServer } from '../check-store.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
 import { givenKey } from '../vault.ts';
-import { Database, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS, reasonOf } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
@@ -38,26 +36,19 @@ const FOR_READERS = 1 / 3;
 interface PostgresParts extends DriverStoreParts {
   readonly databases: readonly Database[];
   readonly writer: Database;
-  /** the clock of this machine */
-  readonly localClock: Clock;
-  readonly connections: number;
   readonly stop: () => void;
 }
 
 /** The EventStore on a PostgreSQL database, which any number of processes may work on. */
-export class PostgresStore extends DriverStore implements StoreOnServer {
+export class PostgresStore extends DriverStore {
   readonly #databases: readonly Database[];
   readonly #writer: Database;
-  readonly #localClock: Clock;
-  readonly #connections: number;
   readonly #stop: () => void;
 
-  private constructor({ databases, writer, localClock, connections, stop, ...parts }: PostgresParts) {
+  private constructor({ databases, writer, stop, ...parts }: PostgresParts) {
     super(parts);
     this.#databases = databases;
     this.#writer = writer;
-    this.#localClock = localClock;
-    this.#connections = connections;
     this.#stop = stop;
   }
 
@@ -67,7 +58,7 @@ export class PostgresStore extends DriverStore implements StoreOnServer {
     clock,
     timeOfDatabase,
     secretsKey,
-    connections = 10,
+    connections = DEFAULT_CONNECTIONS,
     tidies = true,
     onCommit,
     name = 'hookkit',
@@ -101,8 +92,6 @@ export class PostgresStore extends DriverStore implements StoreOnServer {
         timeOfCommit: () => time.now(),
         databases,
         writer,
-        localClock: clock,
-        connections,
         stop,
       });
     } catch (error) {
@@ -120,11 +109,6 @@ export class PostgresStore extends DriverStore implements StoreOnServer {
     await this.#writer.statements.rows('VACUUM FULL hookkit.secrets');
     await this.#writer.statements.rows('VACUUM FULL hookkit.meta');
     return { toRewrite: 0, isLogInUse: false, backups: [] };
-  }
-
-  async *checkServer(): AsyncGenerator<Finding, void, undefined> {
-    const { checkServer } = await import('./check-server.ts');
-    yield* checkServer(this.#writer, { clock: this.#localClock, connections: this.#connections });
   }
 
   override async close(): Promise<void> {

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { type Here, judge, readFacts, type ServerFacts } from '../../../src/store/postgres/check-server.ts';
 import { Database } from '../../../src/store/postgres/database.ts';
 import { makePartitions } from '../../../src/store/postgres/partitions.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { only } from '../../support/only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -17,6 +18,8 @@ import { describeWithPostgres } from '../../support/shared-postgres.ts';
 const WELL: ServerFacts = {
   version: '18.1',
   versionNumber: 180_001,
+  encoding: 'UTF8',
+  schemaVersion: 1,
   fsync: 'on',
   fullPageWrites: 'on',
   synchronousCommit: 'on',
@@ -54,6 +57,8 @@ test('has nothing to say of a server, when all is well', () => {
 
 test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
   ['the server is too old', 'FAIL', 'upgrade it', { versionNumber: 130_022 }],
+  ['the database has another encoding', 'FAIL', "ENCODING 'UTF8'", { encoding: 'LATIN1' }],
+  ['the schema is newer than the program', 'FAIL', 'run the newer program', { schemaVersion: 1000 }],
   ['fsync is off', 'FAIL', 'fsync = on', { fsync: 'off' }],
   ['commits do not wait for the disk', 'FAIL', 'synchronous_commit = on', { synchronousCommit: 'off' }],
   ['pages may be torn', 'warn', 'full_page_writes = on', { fullPageWrites: 'off' }],
@@ -215,6 +220,43 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       );
     });
 
+    test('change nothing, when the database has no tables yet, or those of a newer program', async () => {
+      const empty = await createDatabase(server);
+      const tables = () =>
+        connected(server.adminUrl(empty), async (client) => {
+          const found = await client.query("SELECT to_regclass('hookkit.meta') IS NOT NULL AS some");
+          return only(found.rows).some;
+        });
+      try {
+        const newer = server.adminUrl(empty);
+        await connected(newer, (client) =>
+          client.query("UPDATE hookkit.meta SET value = '1000' WHERE name = 'version'"),
+        );
+        expect((await doctor(server.url(empty))).findings).toContainEqual({
+          check: 'database',
+          result: 'FAIL',
+          detail: expect.stringContaining('run the newer program'),
+        });
+        await connected(newer, (client) => client.query('DROP SCHEMA hookkit CASCADE'));
+        const { findings } = await doctor(server.url(empty));
+        expect(findings).toEqual(
+          expect.arrayContaining([
+            {
+              check: 'database',
+              result: 'warn',
+              detail: expect.stringContaining('the first start makes them'),
+            },
+            { check: 'partitions', result: 'skipped', detail: expect.any(String) },
+            { check: 'bloat', result: 'skipped', detail: expect.any(String) },
+            { check: 'secrets', result: 'skipped', detail: expect.any(String) },
+          ]),
+        );
+        expect(await tables()).toBe(false);
+      } finally {
+        await dropDatabase(server, empty);
+      }
+    });
+
     test.each<
       [string, string, Partial<Pick<URL, 'password' | 'username' | 'port' | 'hostname' | 'pathname'>>]
     >([
@@ -244,6 +286,13 @@ await describeWithPostgres('the checks of a PostgreSQL server that keeps all', (
     const own = await startPostgres({ durable: true });
     try {
       await connected(own.adminUrl(), (admin) => admin.query('CREATE DATABASE checked'));
+      const store = await PostgresStore.open({
+        url: own.adminUrl('checked'),
+        clock: systemClock,
+        secretsKey: SECRETS_KEY,
+        tidies: false,
+      });
+      await store.close();
       const run = await runCli(['doctor', '--offline', '--json'], {
         env: {
           DATABASE_URL: own.adminUrl('checked'),
@@ -268,7 +317,8 @@ await describeWithPostgres('the checks of a PostgreSQL server that keeps all', (
       const again = await runCli(['doctor', '--offline'], {
         env: { DATABASE_URL: own.adminUrl('checked'), SECRETS_KEY: SECRETS_KEY.toString('base64') },
       });
-      expect(again.stdout).toMatch(/^FAIL +database .* a standby, .* name the primary/m);
+      expect(again.stdout).toMatch(/^FAIL +server .* a standby, .* name the primary/m);
+      expect(again.stdout).toMatch(/^skipped +secrets /m);
     } finally {
       await own.remove();
     }
