@@ -4,6 +4,9 @@ import type { MonotonicClock } from '../../base/clock.ts';
 const PART = 1 / 20;
 const LONGEST_PAUSE_MS = 5000;
 
+/** Along the whole index. */
+const WHOLE = { from: Number.NEGATIVE_INFINITY, freed: [] };
+
 /** So old may an event be that another process opens a lane for, and every look still finds it. */
 const SLACK_MS = 5000;
 
@@ -49,7 +52,7 @@ export class Frontier {
       lookForFree: () => {
         look = { version: this.#version, began: clock.monotonic() };
         openedSinceLook = Number.POSITIVE_INFINITY;
-        return isWhole ? undefined : { from: Math.min(this.#free, opened), freed };
+        return isWhole ? WHOLE : { from: Math.min(this.#free, opened), freed };
       },
       foundFree: (below) => {
         emptyBelow = Math.min(below, clock.now() - SLACK_MS);
@@ -80,8 +83,8 @@ export interface FrontierSession {
   opened(head: number): void;
   /** Lanes have become free, with heads that the server knows. */
   freed(resources: readonly string[]): void;
-  /** Where to look for free lanes: from a head on, and at those that were freed; undefined: along the whole index. */
-  lookForFree(): { readonly from: number; readonly freed: readonly string[] } | undefined;
+  /** Where to look for free lanes: from a head on, and of those below it at those that were freed. */
+  lookForFree(): { readonly from: number; readonly freed: readonly string[] };
   /** What that look has found is leased now; below this head no lane is free any more. */
   foundFree(below: number): void;
   /** From which end on to look for leases that have run out. */
@@ -93,7 +96,7 @@ export interface FrontierSession {
 export const NO_FRONTIER: FrontierSession = {
   opened: () => undefined,
   freed: () => undefined,
-  lookForFree: () => undefined,
+  lookForFree: () => WHOLE,
   foundFree: () => undefined,
   lookForLost: () => Number.NEGATIVE_INFINITY,
   end: () => undefined,

@@ -27,11 +27,7 @@ await describeWithPostgres('statements that stay prepared in PostgreSQL', (serve
     await admin.connect();
     store = await PostgresStore.open({
       url: server.url(name),
-      clock: {
-        now: () => clock.now(),
-        after: (ms, run) => clock.after(ms, run),
-        monotonic: () => clock.now(),
-      },
+      clock,
       timeOfDatabase: clock, // nothing is taken into work but by claims
       secretsKey: SECRETS_KEY,
       connections: 2,

@@ -30,11 +30,7 @@ await describeWithPostgres('the care of tables in PostgreSQL', (server) => {
   const open = async () => {
     const store = await PostgresStore.open({
       url: server.url(name),
-      clock: {
-        now: () => clock.now(),
-        after: (ms, run) => clock.after(ms, run),
-        monotonic: () => clock.now(),
-      },
+      clock,
       timeOfDatabase: clock,
       secretsKey: SECRETS_KEY,
       connections: 2,

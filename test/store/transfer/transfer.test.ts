@@ -65,11 +65,7 @@ await describeWithPostgres('everything of a database', (server) => {
     }
     return PostgresStore.open({
       url,
-      clock: {
-        now: () => clock.now(),
-        after: (ms, run) => clock.after(ms, run),
-        monotonic: () => clock.now(),
-      },
+      clock,
       timeOfDatabase: clock,
       secretsKey: SECRETS_KEY,
       connections: 2,

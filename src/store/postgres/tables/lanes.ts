@@ -70,18 +70,18 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     },
     async freeLanes(order, limit) {
       const direction = order === 'oldest' ? 'ASC' : 'DESC';
-      const look = frontier.lookForFree();
+      const { from, freed } = frontier.lookForFree();
       const [above, below] = await inOrder(
         session.rows<FreeColumns>(
           `SELECT resource, head FROM hookkit.lanes WHERE event IS NULL AND head >= $2
            ORDER BY head ${direction}, resource ${direction} LIMIT $1 FOR UPDATE SKIP LOCKED`,
-          [limit, look ? placeOf(look.from) : LOWEST],
+          [limit, placeOf(from)],
         ),
-        look && look.freed.length > 0
+        freed.length > 0
           ? session.rows<FreeColumns>(
               `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND event IS NULL AND head < $2
                ORDER BY resource FOR UPDATE SKIP LOCKED`,
-              [look.freed.map(toText), placeOf(look.from)],
+              [freed.map(toText), placeOf(from)],
             )
           : [],
       );
@@ -174,12 +174,9 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
 }
 
-/** Below and above all heads and times. */
-const LOWEST = -Number.MAX_SAFE_INTEGER;
-
 /** A place as a bigint has it. */
 function placeOf(place: number): number {
-  return Math.max(LOWEST, Math.min(place, Number.MAX_SAFE_INTEGER));
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(place, Number.MAX_SAFE_INTEGER));
 }
 
 function inOrderOfHeads(lanes: readonly FreeColumns[], order: 'oldest' | 'newest'): FreeColumns[] {
