@@ -53,6 +53,8 @@ const GATHER_MS = 5;
 const NEWEST_EVERY = 4;
 const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
 const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
+/** How often leases are renewed while they last. */
+const RENEWALS = 3;
 /** How soon a write that failed is tried again. */
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */
@@ -325,11 +327,14 @@ export class Dispatcher {
     }
   }
 
-  #scheduleRenewal(): void {
+  #scheduleRenewal(afterMs = this.#options.leaseMs / RENEWALS): void {
     let isCancelled = false;
-    const cancel = this.#options.clock.after(this.#options.leaseMs / 3, async () => {
-      await this.#renew();
-      if (!isCancelled) this.#scheduleRenewal();
+    const cancel = this.#options.clock.after(afterMs, async () => {
+      const isDone = await this.#renew();
+      if (isCancelled) return;
+      // The store may be there for a moment only, in which others reach it and take over what has run out.
+      if (isDone) this.#scheduleRenewal();
+      else this.#scheduleRenewal(Math.min(this.#options.leaseMs / RENEWALS / 10, STORE_RETRY_MS));
     });
     this.#cancelRenewal = () => {
       isCancelled = true;
@@ -337,8 +342,9 @@ export class Dispatcher {
     };
   }
 
-  async #renew(): Promise<void> {
-    if (this.#running.size + this.#ahead.size === 0) return;
+  /** @returns whether the leases of all events that it has are renewed, or known to be lost */
+  async #renew(): Promise<boolean> {
+    if (this.#running.size + this.#ahead.size === 0) return true;
     const { store, leaseMs, clock, log } = this.#options;
     const before = [...this.#running];
     const askedAt = clock.now();
@@ -351,8 +357,10 @@ export class Dispatcher {
         if (held.has(claim.id) || !this.#running.has(running)) continue;
         giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
       }
+      return true;
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot renew leases; trying again');
+      return false;
     }
   }
 }

@@ -85,6 +85,27 @@ describe('a store that cannot commit', () => {
     expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
   });
 
+  test('is asked again ten times as soon, when it fails while leases are renewed, as it may be there for others only', async () => {
+    const { record, start, pass, quiet } = stage();
+    await record();
+    const held = new HeldHandler();
+    const { intercept } = await start({ media_available: held.handle }, { handlerTimeoutMs: 10 * LEASE_MS });
+    const fail = failing(2);
+    let asked = 0;
+    intercept('renew', () => {
+      asked++;
+      fail();
+    });
+    const askedAfter: number[] = [];
+    for (const part of [1 / 3, 1 / 30, 1 / 30, 1 / 3 - 1 / 30, 1 / 30]) {
+      await pass(LEASE_MS * part);
+      askedAfter.push(asked);
+    }
+    expect(askedAfter).toEqual([1, 2, 3, 3, 4]);
+    held.last.end();
+    await quiet();
+  });
+
   test('gets the result of a step later, when it fails while one is stored, in the same attempt', async () => {
     const { record, start, pass, event } = stage();
     const { intercept } = await start({ media_available: (_event, ctx) => ctx.once('announce', () => {}) });

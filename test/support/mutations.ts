@@ -186,6 +186,14 @@ export const mutations: readonly Mutation[] = [
     tests: 'a claim that has lost its lease',
   },
   {
+    rule: 'never two of one resource at once: a renewal that fails comes again soon',
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'if (isDone) this.#scheduleRenewal();',
+    mutant: 'if (isDone || RENEWALS) this.#scheduleRenewal();',
+    suite: 'test/dispatch/store-trouble.test.ts',
+    tests: 'is asked again ten times as soon',
+  },
+  {
     rule: 'nobody slows the service down: a live event passes a backlog',
     file: 'src/dispatch/dispatcher.ts',
     original: 'const newest = this.#newestOf(limit);',
