@@ -144,12 +144,12 @@ export class Database {
     }
   }
 
-  #isPrepared({ client }: Turns): boolean {
+  #isPrepared(client: pg.PoolClient): boolean {
     return this.#prepares && direct.has(client);
   }
 
   /** Lends a connection. One that failed in an unknown way is not used again. */
-  async #lent<T>(use: (client: Turns) => Promise<T>): Promise<T> {
+  async #lent<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const { client, at } = await this.#connect();
     let isLost = false;
     let isConfirmed = true;
@@ -162,7 +162,7 @@ export class Database {
     client.on('error', onError);
     client.on('notice', onNotice);
     try {
-      const done = await use(inTurn(client));
+      const done = await use(client);
       if (!isConfirmed)
         throw new Error('the wait for the standby was cancelled, which may not have the commit');
       return done;
@@ -222,6 +222,7 @@ function poolOf(server: Server, { connections, name, isOneOfMany }: PoolParts): 
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
     keepAlive: true,
+    pipeline: true, // statements are sent before those before them are answered
     types: { getTypeParser },
     verify: (client, done) => verify(client, isOneOfMany, done),
   } as pg.PoolConfig & { verify: (client: pg.PoolClient, done: (error?: Error) => void) => void });
@@ -254,21 +255,7 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text');
 }
 
-/** The part of a connection that executes statements. */
-type Turns = Pick<pg.PoolClient, 'query'> & { readonly client: pg.PoolClient };
-
-/** Sends each statement once the one before has been answered, whatever came of that. */
-function inTurn(client: pg.PoolClient): Turns {
-  let last: Promise<unknown> = Promise.resolve();
-  const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
-    const answer = last.then(() => client.query(statement, values));
-    last = answer.catch(() => undefined);
-    return answer;
-  };
-  return { client, query: query as pg.PoolClient['query'] };
-}
-
-function sessionOf(client: Turns): Session {
+function sessionOf(client: pg.PoolClient): Session {
   return {
     async rows<R>(sql: string, params: readonly unknown[] = []) {
       return (await client.query(sql, [...params])).rows as R[];
@@ -297,7 +284,7 @@ const names = new Map<string, string>();
 const MOST_NAMES = 200;
 
 /** The same with statements that stay prepared on this connection. */
-function preparedSessionOf(client: Turns): Session {
+function preparedSessionOf(client: pg.PoolClient): Session {
   return {
     ...sessionOf(client),
     async rows<R>(sql: string, params: readonly unknown[] = []) {
