@@ -8,6 +8,7 @@ import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
 import { loaded } from './sections/loaded.ts';
 import { postgres } from './sections/postgres.ts';
+import { queues } from './sections/queues.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
 import { stored } from './sections/stored.ts';
@@ -25,6 +26,7 @@ const sections: Readonly<Record<string, Section>> = {
   hostile,
   restart,
   postgres,
+  queues,
 };
 
 const text = { type: 'string' } as const;

@@ -7,6 +7,8 @@ export interface Sizes {
   readonly ackSeconds: number;
   /** jobs of a queue */
   readonly jobs: number;
+  /** of which no two may run at once, in a queue on PostgreSQL: they wait for one another, and longer the more there are */
+  readonly oneKeyJobs: number;
   /** events in the database of `loaded` and `files` */
   readonly events: number;
   /** events in the database of `stored` */
@@ -31,6 +33,7 @@ const FULL: Sizes = {
   warmUpSeconds: 3,
   ackSeconds: 6,
   jobs: 20_000,
+  oneKeyJobs: 2000,
   events: 1_000_000,
   stored: 10_000_000,
   replayed: 200_000,
@@ -44,6 +47,7 @@ const QUICK: Sizes = {
   warmUpSeconds: 1,
   ackSeconds: 1,
   jobs: 1000,
+  oneKeyJobs: 200,
   events: 20_000,
   stored: 20_000,
   replayed: 20_000,
@@ -71,5 +75,6 @@ export function sizesOf({ quick, rounds, events, jobs }: Options): Sizes {
     stored: events ?? sizes.stored,
     replayed: events ?? sizes.replayed,
     jobs: jobs ?? sizes.jobs,
+    oneKeyJobs: jobs ?? sizes.oneKeyJobs,
   };
 }
