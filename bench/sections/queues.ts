@@ -38,7 +38,7 @@ const NOTES = `- A job does nothing when its turn comes. All jobs exist before t
   shares the cores with it; its processor time is not in \`µs\`.
 - \`ours\`: from pending to handled, each of another media, 16 at once; every attempt is recorded, and no two of one media run
   at once. \`ours, 2 processes\`: as many receivers on one database, with 16 at once each; \`µs\` is the sum of them.
-- Acks of ours wait for the disk; claims and results do not: an event whose result is lost runs again. The others wait at each
+- Acks and claims of ours wait for the disk; results do not: an event whose result is lost runs again. The others wait at each
   commit, but for \`no wait\`, which has \`synchronous_commit = off\`.
 - [graphile-worker](https://worker.graphile.org) 0.18.0: 16 at once, a pool of 17. \`local queue\` is as its page on performance
   measures it: \`localQueue.size\` 500, \`completeJobBatchDelay\` and \`failJobBatchDelay\` 0. It deletes jobs that are done.
