@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { removeFilled } from './filled.ts';
 import { say } from './measure.ts';
-import { partOf, writePart } from './results.ts';
+import { partOf, writeBeside, writePart } from './results.ts';
 import { acks } from './sections/acks.ts';
 import { dispatch } from './sections/dispatch.ts';
 import { files } from './sections/files.ts';
@@ -11,6 +11,7 @@ import { postgres } from './sections/postgres.ts';
 import { queues } from './sections/queues.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
+import { snapshot } from './sections/snapshot.ts';
 import { stored } from './sections/stored.ts';
 import { sizesOf } from './sizes.ts';
 
@@ -27,6 +28,7 @@ const sections: Readonly<Record<string, Section>> = {
   restart,
   postgres,
   queues,
+  snapshot,
 };
 
 const text = { type: 'string' } as const;
@@ -55,9 +57,10 @@ const chosen = names.map((name) => {
 const titles = Object.values(sections).map(({ title }) => title);
 process.on('SIGINT', () => process.exit(130)); // what lies on the disk for this run is removed at the exit
 try {
-  for (const { title, run } of chosen) {
+  for (const { title, run, isOneRound } of chosen) {
     say(`\n${title}`);
-    const part = await partOf(title, sizes.rounds, () => run(sizes));
+    const rounds = isOneRound ? 1 : sizes.rounds;
+    const part = await partOf(title, rounds, () => run(sizes, quick ? () => {} : writeBeside));
     process.stdout.write(`${part}\n`);
     if (!quick) writePart(part, titles);
   }

@@ -19,6 +19,8 @@ export interface Sizes {
   readonly sent: number;
   /** for how long each hostile shape is sent, in milliseconds */
   readonly hostileMs: number;
+  /** for how long a snapshot is kept while queues go on */
+  readonly snapshotSeconds: number;
   /** how long a service rests before its memory is read */
   readonly restMs: number;
 }
@@ -39,6 +41,7 @@ const FULL: Sizes = {
   replayed: 200_000,
   sent: 100_000,
   hostileMs: 500,
+  snapshotSeconds: 600,
   restMs: 5000,
 };
 
@@ -53,6 +56,7 @@ const QUICK: Sizes = {
   replayed: 20_000,
   sent: 2000,
   hostileMs: 200,
+  snapshotSeconds: 20,
   restMs: 500,
 };
 

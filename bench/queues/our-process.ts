@@ -16,7 +16,7 @@ const { url }: { readonly url: string } = JSON.parse(process.argv[2] ?? '{}');
 const store = await openOurs(url);
 let handled = 0;
 let told = 0;
-const dispatcher = idleDispatcher(store, () => void handled++);
+const dispatcher = idleDispatcher(store, { onRan: () => void handled++ });
 process.on('disconnect', () => process.exit());
 process.on('message', () => {
   const before = process.cpuUsage();
