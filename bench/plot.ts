@@ -11,11 +11,13 @@ interface Plot {
   readonly title: string;
   /** what x and y are */
   readonly x: string;
+  /** where the scale to the right ends */
+  readonly mostX: number;
   readonly y: string;
   readonly lines: readonly Line[];
 }
 
-const WIDTH = 760;
+const WIDTH = 800;
 const HEIGHT = 420;
 const LEFT = 60;
 const RIGHT = 540;
@@ -23,16 +25,15 @@ const TOP = 40;
 const BOTTOM = 370;
 
 /** An SVG drawing of lines with a legend, over a scale from 0 on to the right and a logarithmic one upwards. */
-export function plotSvg({ title, x, y, lines }: Plot): string {
+export function plotSvg({ title, x, mostX, y, lines }: Plot): string {
   const drawn = lines.map((line) => ({ ...line, points: line.points.filter(([, value]) => value > 0) }));
   const all = drawn.flatMap(({ points }) => points);
-  const most = Math.max(1, ...all.map(([at]) => at));
   const lowest = Math.floor(Math.log10(Math.min(1, ...all.map(([, value]) => value))));
   const highest = Math.ceil(Math.log10(Math.max(10, ...all.map(([, value]) => value))));
-  const across = (at: number) => LEFT + ((RIGHT - LEFT) * at) / most;
+  const across = (at: number) => LEFT + ((RIGHT - LEFT) * at) / mostX;
   const up = (value: number) => BOTTOM - ((BOTTOM - TOP) * (Math.log10(value) - lowest)) / (highest - lowest);
   const decades = Array.from({ length: highest - lowest + 1 }, (_, index) => 10 ** (lowest + index));
-  const fifths = [0, 1, 2, 3, 4, 5].map((part) => (most * part) / 5);
+  const fifths = [0, 1, 2, 3, 4, 5].map((part) => (mostX * part) / 5);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,

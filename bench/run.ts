@@ -8,6 +8,7 @@ import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
 import { loaded } from './sections/loaded.ts';
 import { postgres } from './sections/postgres.ts';
+import { postgresStored } from './sections/postgres-stored.ts';
 import { queues } from './sections/queues.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
@@ -27,6 +28,7 @@ const sections: Readonly<Record<string, Section>> = {
   hostile,
   restart,
   postgres,
+  'postgres-stored': postgresStored,
   queues,
   snapshot,
 };

@@ -155,6 +155,7 @@ function plot(results: Results, seconds: number): string {
   return plotSvg({
     title: `${PER_SECOND} jobs a second while a transaction stays open`,
     x: 'seconds since the transaction began',
+    mostX: seconds,
     y: 'milliseconds until a job runs',
     lines: NAMES.flatMap((name) => [lineOf(name, 'p50'), lineOf(name, 'p99')]),
   });
