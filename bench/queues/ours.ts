@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dispatchAll } from './dispatch-all.ts';
-import { openOurs, recordAll } from './our-store.ts';
-import { type QueueOptions, queueOptions, timeQueue } from './queue.ts';
+import { handledIn, openOurs, recordAll } from './our-store.ts';
+import { type QueueOptions, queueOptions, timeQueue, untilNone } from './queue.ts';
 
 export interface OurQueueOptions extends QueueOptions {
   /** how many media the events are of */
@@ -18,10 +18,14 @@ const {
   url = `sqlite:${join(directory, 'receiver.db')}`,
 } = queueOptions<OurQueueOptions>();
 const store = await openOurs(url);
-const handledBefore = await store.count({ status: 'handled' });
+const handledBefore = await handledIn(store);
+const left = async () => handledBefore + jobs - (await handledIn(store));
 await recordAll(store, jobs, resources);
 await timeQueue(
   jobs,
   () => dispatchAll(store, jobs),
-  async () => handledBefore + jobs - (await store.count({ status: 'handled' })),
+  async () => {
+    await untilNone(left); // the store may count them a second later
+    return left();
+  },
 );
