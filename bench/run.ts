@@ -18,6 +18,7 @@ import { sizesOf } from './sizes.ts';
 
 // Measures the sections that are named, or all, and puts what came out into RESULTS.md; with --quick, prints it only.
 // --rounds, --events and --jobs change how much is measured. BENCH_DIR: where databases lie; BENCH_KEEP=1 keeps the filled.
+// BENCH_POSTGRES: the server of the sections that measure PostgreSQL.
 
 const sections: Readonly<Record<string, Section>> = {
   acks,
