@@ -9,6 +9,11 @@ const INTRODUCTION = `# Measured
 rounds. A round measures each target once, and figures are medians over the rounds. Server and load generator share the machine;
 every request is another notification, correctly signed.`;
 
+/** Puts a file beside the results, which link to it. */
+export function writeBeside(name: string, content: string): void {
+  writeFileSync(new URL(name, RESULTS), content);
+}
+
 /** One section's part of the results: its heading, where and when it was measured, and what came out. */
 export async function partOf(title: string, rounds: number, run: () => Promise<string>): Promise<string> {
   const date = new Date().toISOString().slice(0, 10);

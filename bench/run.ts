@@ -1,20 +1,24 @@
 import { parseArgs } from 'node:util';
 import { removeFilled } from './filled.ts';
 import { say } from './measure.ts';
-import { partOf, writePart } from './results.ts';
+import { partOf, writeBeside, writePart } from './results.ts';
 import { acks } from './sections/acks.ts';
 import { dispatch } from './sections/dispatch.ts';
 import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
 import { loaded } from './sections/loaded.ts';
 import { postgres } from './sections/postgres.ts';
+import { postgresStored } from './sections/postgres-stored.ts';
+import { queues } from './sections/queues.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
+import { snapshot } from './sections/snapshot.ts';
 import { stored } from './sections/stored.ts';
 import { sizesOf } from './sizes.ts';
 
 // Measures the sections that are named, or all, and puts what came out into RESULTS.md; with --quick, prints it only.
 // --rounds, --events and --jobs change how much is measured. BENCH_DIR: where databases lie; BENCH_KEEP=1 keeps the filled.
+// BENCH_POSTGRES: the server of the sections that measure PostgreSQL.
 
 const sections: Readonly<Record<string, Section>> = {
   acks,
@@ -25,6 +29,9 @@ const sections: Readonly<Record<string, Section>> = {
   hostile,
   restart,
   postgres,
+  'postgres-stored': postgresStored,
+  queues,
+  snapshot,
 };
 
 const text = { type: 'string' } as const;
@@ -53,9 +60,10 @@ const chosen = names.map((name) => {
 const titles = Object.values(sections).map(({ title }) => title);
 process.on('SIGINT', () => process.exit(130)); // what lies on the disk for this run is removed at the exit
 try {
-  for (const { title, run } of chosen) {
+  for (const { title, run, isOneRound } of chosen) {
     say(`\n${title}`);
-    const part = await partOf(title, sizes.rounds, () => run(sizes));
+    const rounds = isOneRound ? 1 : sizes.rounds;
+    const part = await partOf(title, rounds, () => run(sizes, quick ? () => {} : writeBeside));
     process.stdout.write(`${part}\n`);
     if (!quick) writePart(part, titles);
   }

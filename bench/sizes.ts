@@ -7,6 +7,8 @@ export interface Sizes {
   readonly ackSeconds: number;
   /** jobs of a queue */
   readonly jobs: number;
+  /** of which no two may run at once, in a queue on PostgreSQL: they wait for one another, and longer the more there are */
+  readonly oneKeyJobs: number;
   /** events in the database of `loaded` and `files` */
   readonly events: number;
   /** events in the database of `stored` */
@@ -17,6 +19,8 @@ export interface Sizes {
   readonly sent: number;
   /** for how long each hostile shape is sent, in milliseconds */
   readonly hostileMs: number;
+  /** for how long a snapshot is kept while queues go on */
+  readonly snapshotSeconds: number;
   /** how long a service rests before its memory is read */
   readonly restMs: number;
 }
@@ -31,11 +35,13 @@ const FULL: Sizes = {
   warmUpSeconds: 3,
   ackSeconds: 6,
   jobs: 20_000,
+  oneKeyJobs: 2000,
   events: 1_000_000,
   stored: 10_000_000,
   replayed: 200_000,
   sent: 100_000,
   hostileMs: 500,
+  snapshotSeconds: 600,
   restMs: 5000,
 };
 
@@ -44,11 +50,13 @@ const QUICK: Sizes = {
   warmUpSeconds: 1,
   ackSeconds: 1,
   jobs: 1000,
+  oneKeyJobs: 200,
   events: 20_000,
   stored: 20_000,
   replayed: 20_000,
   sent: 2000,
   hostileMs: 200,
+  snapshotSeconds: 20,
   restMs: 500,
 };
 
@@ -71,5 +79,6 @@ export function sizesOf({ quick, rounds, events, jobs }: Options): Sizes {
     stored: events ?? sizes.stored,
     replayed: events ?? sizes.replayed,
     jobs: jobs ?? sizes.jobs,
+    oneKeyJobs: jobs ?? sizes.oneKeyJobs,
   };
 }

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { type AckFigures, measureAcks } from '../acks.ts';
 import { runChild } from '../children.ts';
+import { onServer, withDatabase } from '../database.ts';
 import { atLeast, atMost, goalTable, number, ratio, table } from '../markdown.ts';
 import { interleaved, say } from '../measure.ts';
 import type { QueueFigures } from '../queues/queue.ts';
@@ -25,11 +24,12 @@ const NOTES = `- The server of BENCH_POSTGRES, whose files should be on the disk
   name, one process.`;
 
 /** Acks and dispatch on PostgreSQL, beside the same on SQLite. */
-export const postgres: Section = { title: 'PostgreSQL', run };
+export const postgres: Section = {
+  title: 'PostgreSQL',
+  run: (sizes) => onServer((server) => run(server, sizes)),
+};
 
-async function run(sizes: Sizes): Promise<string> {
-  const server = process.env.BENCH_POSTGRES;
-  if (!server) return 'Not measured: BENCH_POSTGRES names no server (postgres://USER@HOST:PORT/postgres).';
+async function run(server: string, sizes: Sizes): Promise<string> {
   const byConnections = new Map<Connections, Results>();
   for (const connections of BUSY) {
     say(`${connections} connections`);
@@ -111,20 +111,4 @@ function measureQueue(server: string, name: (typeof QUEUES)[number], jobs: numbe
       }),
     ),
   );
-}
-
-/** A database of its own, which is dropped afterwards. */
-async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
-  const name = `bench_${randomBytes(4).toString('hex')}`;
-  const admin = new pg.Client(server);
-  await admin.connect();
-  try {
-    await admin.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
-    const url = new URL(server);
-    url.pathname = `/${name}`;
-    return await use(url.href);
-  } finally {
-    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await admin.end();
-  }
 }

@@ -1,0 +1,23 @@
+import { type GraphileOptions, openGraphile, TASK } from './graphile-queue.ts';
+import { addAll, queueOptions, type ServerQueueOptions, timeQueue, untilNone } from './queue.ts';
+
+// Jobs of one key are of one named queue, which graphile-worker runs one at a time.
+const options = queueOptions<ServerQueueOptions & GraphileOptions>();
+const { jobs, isOneKey } = options;
+const { utils, start, left } = await openGraphile(options);
+const queueName = isOneKey ? 'one' : undefined;
+await addAll(jobs, (numbers) =>
+  utils.addJobs(numbers.map((n) => ({ identifier: TASK, payload: { n }, ...(queueName && { queueName }) }))),
+);
+
+let ran = 0;
+await timeQueue(
+  jobs,
+  async () => {
+    await new Promise<void>((resolve, reject) => {
+      start(() => void (++ran === jobs && resolve())).catch(reject);
+    });
+    await untilNone(left);
+  },
+  left,
+);
