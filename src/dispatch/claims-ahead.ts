@@ -64,10 +64,12 @@ export class ClaimsAhead {
     this.#waiting.push({ claim, since: this.#clock.now(), leasedAt: askedAt });
   }
 
-  /** Takes out the event that has waited longest, with how long that was. */
-  next(): { readonly claim: Claim; readonly waitedMs: number } | undefined {
+  /** Takes out the event that has waited longest, with how long that was, and how long its lease has run. */
+  next(): { readonly claim: Claim; readonly waitedMs: number; readonly leasedForMs: number } | undefined {
     const first = this.#waiting.shift();
-    return first && { claim: first.claim, waitedMs: Math.max(0, this.#clock.now() - first.since) };
+    if (!first) return undefined;
+    const msSince = (time: number) => Math.max(0, this.#clock.now() - time);
+    return { claim: first.claim, waitedMs: msSince(first.since), leasedForMs: msSince(first.leasedAt) };
   }
 
   /** Takes out what has waited for so long that another process should have it. */

@@ -21,6 +21,7 @@ export function configuredDispatcher(config: Config, { random, ...needs }: Needs
     concurrency: config.DISPATCH_CONCURRENCY,
     handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
     leaseMs: config.LEASE_MS,
+    isStoreRemote: !config.DATABASE_URL.startsWith('sqlite:'),
     retry: {
       maxAttempts: config.RETRY_MAX_ATTEMPTS,
       baseMs: config.RETRY_BASE_MS,

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
+import { repeat } from '../base/repeat.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
@@ -17,7 +18,7 @@ import { Takeover } from './takeover.ts';
 export interface DispatcherOptions {
   readonly store: EventStore;
   readonly handlers: Handlers;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   /** the name of this process; each attempt has it in its record */
   readonly instance: string;
@@ -25,6 +26,8 @@ export interface DispatcherOptions {
   readonly concurrency: number;
   readonly handlerTimeoutMs: number;
   readonly leaseMs: number;
+  /** whether other processes may reach the store while this one cannot, as it is on a server */
+  readonly isStoreRemote?: boolean | undefined;
   readonly retry: RetryPolicy;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
@@ -39,6 +42,8 @@ interface Running {
   readonly abort: AbortController;
   /** whether the handler still runs; if not, only its result is to be stored */
   isAtWork: boolean;
+  /** from when on its lease runs: when it was asked for, or renewed; by the monotonic clock */
+  leasedAt: number;
   done: Promise<void>;
 }
 
@@ -86,6 +91,7 @@ export class Dispatcher {
   #over = new AbortController();
   #cancelPoll = () => {};
   #cancelRenewal = () => {};
+  #endChecks = () => {};
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -99,6 +105,7 @@ export class Dispatcher {
     this.#over = new AbortController();
     this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
+    if (this.#options.isStoreRemote) this.#checkLeases();
     this.wake();
   }
 
@@ -165,6 +172,7 @@ export class Dispatcher {
     // What waits for the store is tried once more.
     await Promise.all([...this.#running].filter((one) => !left.includes(one)).map(({ done }) => done));
     this.#cancelRenewal();
+    this.#endChecks();
     for (const { claim } of left) {
       this.#options.log.warn(
         lineOf(claim),
@@ -194,19 +202,23 @@ export class Dispatcher {
     while (!this.#stopped && this.#busy < this.#options.concurrency) {
       const next = this.#ahead.next();
       if (!next) return;
-      this.#start(next.claim, next.waitedMs);
+      this.#start(next);
     }
   }
 
   /** Releases events that were claimed and not started. */
   #giveBack(claims: readonly Claim[]): void {
     const settlement = { status: 'pending', outcome: 'interrupted', isUnstarted: true } as const;
-    for (const claim of claims) this.#keep(claim, false, () => this.#untilStored(claim, settlement));
+    for (const claim of claims)
+      this.#keep({ claim, isAtWork: false }, () => this.#untilStored(claim, settlement));
   }
 
   /** Keeps a leased event until what is done with it has ended: a stop waits for that. */
-  #keep(claim: Claim, isAtWork: boolean, work: (running: Running) => Promise<unknown>): void {
-    const running: Running = { claim, abort: new AbortController(), isAtWork, done: Promise.resolve() };
+  #keep(
+    { leasedAt = 0, ...start }: Pick<Running, 'claim' | 'isAtWork'> & Partial<Pick<Running, 'leasedAt'>>,
+    work: (running: Running) => Promise<unknown>,
+  ): void {
+    const running: Running = { ...start, leasedAt, abort: new AbortController(), done: Promise.resolve() };
     this.#running.add(running);
     running.done = work(running)
       .then(() => {})
@@ -260,9 +272,10 @@ export class Dispatcher {
     if (!this.#stopped) this.#cancelPoll = clock.after(wait, () => this.wake());
   }
 
-  #start(claim: Claim, waitedMs: number): void {
+  #start({ claim, waitedMs, leasedForMs }: NonNullable<ReturnType<ClaimsAhead['next']>>): void {
     this.#busy++;
-    this.#keep(claim, true, (running) => this.#handle(running, waitedMs));
+    const leasedAt = this.#options.clock.monotonic() - leasedForMs;
+    this.#keep({ claim, isAtWork: true, leasedAt }, (running) => this.#handle(running, waitedMs));
   }
 
   async #handle(running: Running, waitedMs: number): Promise<void> {
@@ -334,12 +347,34 @@ export class Dispatcher {
       if (isCancelled) return;
       // The store may be there for a moment only, in which others reach it and take over what has run out.
       if (isDone) this.#scheduleRenewal();
-      else this.#scheduleRenewal(Math.min(this.#options.leaseMs / RENEWALS / 10, STORE_RETRY_MS));
+      else this.#scheduleRenewal(this.#soonMs());
     });
     this.#cancelRenewal = () => {
       isCancelled = true;
       cancel();
     };
+  }
+
+  /** A small part of a lease. */
+  #soonMs(): number {
+    return Math.min(this.#options.leaseMs / RENEWALS / 10, STORE_RETRY_MS);
+  }
+
+  /**
+   * Aborts handlers before their leases run out unrenewed: from then on another process may run their events. Changes of the time of
+   * day do not matter: after one, or after the machine slept, the next renewal tells.
+   */
+  #checkLeases(): void {
+    const { clock, leaseMs } = this.#options;
+    const everyMs = this.#soonMs();
+    this.#endChecks = repeat(clock, everyMs, async () => {
+      const before = clock.monotonic() - leaseMs + everyMs;
+      for (const { claim, abort, isAtWork, leasedAt } of this.#running) {
+        if (isAtWork && leasedAt <= before && !abort.signal.aborted)
+          giveUp(claim, abort, new DOMException('lease not renewed in time', 'AbortError'));
+      }
+      return everyMs;
+    });
   }
 
   /** @returns whether the leases of all events that it has are renewed, or known to be lost */
@@ -348,14 +383,16 @@ export class Dispatcher {
     const { store, leaseMs, clock, log } = this.#options;
     const before = [...this.#running];
     const askedAt = clock.now();
+    const leasedAt = clock.monotonic();
     try {
       const held = new Set(await store.renew(this.#owner, leaseMs, this.#has()));
       this.#takeover.reached(askedAt);
       this.#ahead.renewed(held, askedAt);
       for (const running of before) {
         const { claim, abort } = running;
-        if (held.has(claim.id) || !this.#running.has(running)) continue;
-        giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
+        if (held.has(claim.id)) running.leasedAt = leasedAt;
+        else if (this.#running.has(running))
+          giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
       }
       return true;
     } catch (error) {

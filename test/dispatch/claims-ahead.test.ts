@@ -67,7 +67,7 @@ describe('claims ahead of free handlers', () => {
     const { clock, store, record, start, pass, logged } = stage();
     await recordMany(record);
     const { handlers, started, endAll } = quickAndThenHeld();
-    const isStopped = { now: () => clock.now(), after: () => () => {} };
+    const isStopped = { now: () => clock.now(), monotonic: () => clock.monotonic(), after: () => () => {} };
     await start(handlers, { concurrency: HANDLERS, clock: isStopped });
     const before = started();
     expect(before).toBeGreaterThanOrEqual(QUICK);

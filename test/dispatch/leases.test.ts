@@ -140,6 +140,39 @@ describe('a lease', () => {
     expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'error']);
   });
 
+  test('aborts the signal before it runs out, when its holder cannot reach a store on a server and others can', async () => {
+    const { record, start, pass, quiet, event } = stage();
+    const id = await record();
+    const first = new HeldHandler();
+    const signals: AbortSignal[] = [];
+    const { intercept } = await start(
+      {
+        media_available(notification, ctx) {
+          ctx.signal.addEventListener('abort', () => first.last.fail(ctx.signal.reason));
+          signals.push(ctx.signal);
+          return first.handle(notification, ctx);
+        },
+      },
+      { ...PATIENT, concurrency: 1, isStoreRemote: true },
+    );
+    const second = new HeldHandler();
+    await start({ media_available: second.handle }, { ...PATIENT, isStoreRemote: true });
+    await pass(LEASE_MS); // renewed meanwhile
+    for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, fails);
+    let overlap = 0;
+    for (let ms = 0; ms < 2 * LEASE_MS; ms += 100) {
+      await pass(100);
+      if (first.running.length > 0 && second.running.length > 0) overlap++;
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(overlap).toBe(0);
+    expect(second.running).toHaveLength(1);
+    second.last.end();
+    for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, () => {});
+    await quiet();
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+  });
+
   test('is not given to its own holder again, when it ran out while the handler runs, so that none runs twice at once', async () => {
     const { record, start, pass, quiet, event } = stage();
     const id = await record();
