@@ -3,8 +3,8 @@ import { idleDispatcher } from './dispatch-all.ts';
 import { openOurs, recordOne } from './our-store.ts';
 import { runSteadily, steadyOptions } from './steady.ts';
 
-/** How many media the events are of, in turn. */
-const MEDIA = 500;
+/** How many media the events are of, in turn: each has about ten in ten minutes. */
+const MEDIA = 50_000;
 
 // Events as the receiver records them, each by itself, handled 16 at once by the same process.
 const options = steadyOptions();

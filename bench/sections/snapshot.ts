@@ -72,7 +72,7 @@ function notes(seconds: number): string {
 - Milliseconds are from the moment a job is due to be added until it runs, of the jobs that ran within that tenth of the
   time. A backlog of more than some dozens is that of a queue which did not keep up, and its milliseconds are those of waiting
   in it.
-- \`ours\`: each event is recorded by itself, as the receiver does, of 500 media in turn, no two of one at once. The others add
+- \`ours\`: each event is recorded by itself, as the receiver does, of 50,000 media in turn, no two of one at once. The others add
   what is due every 10 ms in one statement, and jobs may run in any order. Both are set as in the section on queues;
   pg-boss is notified of jobs.
 - Sizes are of the tables that the queues claim from, with indexes and partitions. \`hookkit.ledger\` is only appended to, and

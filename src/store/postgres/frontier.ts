@@ -7,6 +7,9 @@ const LONGEST_PAUSE_MS = 5000;
 /** Along the whole index. */
 const WHOLE = { from: Number.NEGATIVE_INFINITY, freed: [] };
 
+/** Longer than a dispatcher waits until it asks again. */
+const SOON_MS = 1000;
+
 /** So old may an event be that another process opens a lane for, and every look still finds it. */
 const SLACK_MS = 5000;
 
@@ -61,10 +64,10 @@ export class Frontier {
         this.#whole = { at: now, pauseMs: Math.min((now - look.began) / PART, LONGEST_PAUSE_MS) };
       },
       lookForLost: (now) => {
-        if (!isWhole) return this.#lost;
         foundLostUntil = now;
-        return Number.NEGATIVE_INFINITY;
+        return isWhole ? Number.NEGATIVE_INFINITY : this.#lost;
       },
+      lookForDue: (now) => (isWhole ? Number.POSITIVE_INFINITY : now + SOON_MS),
       end: (isCommitted) => {
         if (isCommitted && foundLostUntil !== undefined) this.#lost = foundLostUntil;
         // Whether or not it was committed: what was opened may be there.
@@ -89,6 +92,8 @@ export interface FrontierSession {
   foundFree(below: number): void;
   /** From which end on to look for leases that have run out. */
   lookForLost(now: number): number;
+  /** Up to which time to look for the next lease that runs out: whoever asks does so again long before. */
+  lookForDue(now: number): number;
   end(isCommitted: boolean): void;
 }
 
@@ -99,5 +104,6 @@ export const NO_FRONTIER: FrontierSession = {
   lookForFree: () => WHOLE,
   foundFree: () => undefined,
   lookForLost: () => Number.NEGATIVE_INFINITY,
+  lookForDue: () => Number.POSITIVE_INFINITY,
   end: () => undefined,
 };

@@ -52,3 +52,8 @@ export function decoded<R extends object>(row: R): R {
 export function columns<R>(rows: readonly R[], ...of: readonly ((row: R) => unknown)[]): unknown[][] {
   return of.map((value) => rows.map(value));
 }
+
+/** A place or time as a bigint has it, which has no infinity. */
+export function placeOf(place: number): number {
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(place, Number.MAX_SAFE_INTEGER));
+}

@@ -6,12 +6,15 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
+import { eventually } from '../../support/eventually.ts';
+import { only } from '../../support/only.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { runs } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const HOUR_MS = 3_600_000;
+const BATCH = 16;
 
 await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
   let name: string;
@@ -101,6 +104,58 @@ await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
       expect(await store.count({ status: 'pending' })).toBe(0);
     });
     await fc.assert(property, { numRuns: runs(100) });
+  });
+
+  test('reads no more after a thousand events than before them, while an old snapshot keeps all that was handled', async () => {
+    const store = await open();
+    const holder = new pg.Client(server.adminUrl(name));
+    await holder.connect();
+    /** How many entries of indexes were read so far. A connection tells when it ends. */
+    const read = async () => {
+      const ours =
+        "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'hookkit'";
+      await admin.query(`SELECT pg_terminate_backend(pid) ${ours}`);
+      await eventually(
+        'all connections have ended',
+        async () => (await admin.query(`SELECT ${ours}`)).rowCount === 0,
+      );
+      const { rows } = await admin.query<{ read: number }>(
+        `SELECT sum(idx_tup_read)::integer AS read FROM pg_stat_user_indexes
+         WHERE relname IN ('work', 'lanes', 'ledger', 'bodies', 'results', 'steps', 'state')`,
+      );
+      return only(rows).read;
+    };
+    /** Records and handles so many seconds of events, each of another media. */
+    const handle = async (seconds: number) => {
+      const before = await read();
+      for (let second = 0; second < seconds; second++) {
+        await Promise.all(Array.from({ length: BATCH }, () => store.record(eventOf(`snapshot-${count}`, 0))));
+        const got = await claims(store, { limit: BATCH, newest: BATCH / 4, has: [] });
+        expect(got).toHaveLength(BATCH);
+        await store.renew(
+          'one',
+          LEASE_MS,
+          got.map(({ place }) => place),
+        );
+        const settled = got.map((claim) => store.settle(claim, 'one', HANDLED));
+        expect(await Promise.all(settled)).toEqual(got.map(() => true));
+        await clock.advance(1000);
+      }
+      return (await read()) - before;
+    };
+    try {
+      await settleAll(store, HANDLED);
+      await handle(1);
+      await holder.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      await holder.query('SELECT count(*) FROM pg_class');
+      await pause(store);
+      await handle(40); // longer than a lease
+      const first = await handle(5);
+      await handle(60);
+      expect(await handle(5)).toBeLessThan(1.5 * first);
+    } finally {
+      await holder.end();
+    }
   });
 
   test('finds what another process opened, of a few seconds ago at once, of longer ago after a pause', async () => {

@@ -15,7 +15,7 @@ import { workTables } from './work.ts';
 export function tablesOf(session: Session, frontier: FrontierSession = NO_FRONTIER): Tables {
   return {
     ...ledgerTables(session),
-    ...workTables(session),
+    ...workTables(session, frontier),
     ...laneTables(session, frontier),
     ...historyTables(session),
     ...stepAndStateTables(session),

@@ -1,7 +1,7 @@
 import type { LaneTables, Lease, NewLease } from '../../driver.ts';
 import { inOrder } from '../../semantics/in-order.ts';
 import type { FrontierSession } from '../frontier.ts';
-import { columns, fromText, type Session, toText } from '../session.ts';
+import { columns, fromText, placeOf, type Session, toText } from '../session.ts';
 import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
 
 interface FreeColumns {
@@ -23,6 +23,9 @@ interface LeasedColumns {
  *
  * A plan that is kept may be from a time when the table was empty, and then begin with all of it. So each statement of those that
  * are prepared (see links.ts) names the keys of every table itself, or looks one up for each row (`OFFSET 0` keeps the two apart).
+ *
+ * While an old snapshot is kept, so is all that left an index: a look along one, for an order or a condition, passes it. So
+ * lanes are looked for by name, or within a range of heads or times; where nothing is waited for, the order does not matter.
  */
 export function laneTables(session: Session, frontier: FrontierSession): LaneTables {
   const freeOrClose = async (resources: readonly string[]) => {
@@ -79,8 +82,8 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
         ),
         freed.length > 0
           ? session.rows<FreeColumns>(
-              `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND event IS NULL AND head < $2
-               ORDER BY resource FOR UPDATE SKIP LOCKED`,
+              `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND ${IS_FREE} AND head < $2
+               FOR UPDATE SKIP LOCKED`,
               [freed.map(toText), placeOf(from)],
             )
           : [],
@@ -112,12 +115,12 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
       const [lanes, works] = await inOrder(
         session.rows<LeasedColumns>(
           `SELECT resource, event, owner, started_at FROM hookkit.lanes
-           WHERE resource = ANY($1) AND event IS NOT NULL ORDER BY resource FOR UPDATE`,
+           WHERE resource = ANY($1) AND NOT ${IS_FREE} ORDER BY resource FOR UPDATE`,
           [resources],
         ),
         session.rows<WorkColumns>(
           `SELECT * FROM hookkit.work WHERE event = ANY (ARRAY (
-             SELECT event FROM hookkit.lanes WHERE resource = ANY($1) AND event IS NOT NULL))`,
+             SELECT event FROM hookkit.lanes WHERE resource = ANY($1)))`,
           [resources],
         ),
       );
@@ -131,14 +134,14 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     async extendLeases(owner, until, among) {
       const rows = await session.rows<Identity>(
         `WITH held AS MATERIALIZED (
-           SELECT resource FROM hookkit.lanes WHERE event IS NOT NULL AND owner = $1
-             AND ($3::bigint[] IS NULL OR event = ANY($3)) ORDER BY resource FOR UPDATE
+           SELECT resource FROM hookkit.lanes WHERE ${among ? AMONG : 'event IS NOT NULL'} AND owner = $1
+           ORDER BY resource FOR UPDATE
          ), extended AS (
            UPDATE hookkit.lanes SET lease_until = $2
-           WHERE resource = ANY (ARRAY (SELECT resource FROM held)) AND event IS NOT NULL AND owner = $1 RETURNING event
+           WHERE resource = ANY (ARRAY (SELECT resource FROM held)) AND NOT ${IS_FREE} AND owner = $1 RETURNING event
          )
          SELECT event_time, digest FROM hookkit.ledger WHERE event = ANY (ARRAY (SELECT event FROM extended))`,
-        [toText(owner), until, among],
+        [toText(owner), until, ...(among ? [among] : [])],
       );
       return rows.map(idOf);
     },
@@ -146,8 +149,7 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
       await session.rows(
         `UPDATE hookkit.lanes SET lease_until = $3 WHERE resource = ANY (ARRAY (
            SELECT resource FROM hookkit.lanes
-           WHERE event IS NOT NULL AND lease_until > $3 AND started_at > $2 AND owner <> $1
-           ORDER BY resource FOR UPDATE SKIP LOCKED))`,
+           WHERE event IS NOT NULL AND lease_until > $3 AND started_at > $2 AND owner <> $1 FOR UPDATE SKIP LOCKED))`,
         [toText(owner), now, until],
       );
     },
@@ -156,7 +158,7 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
       const lanes = await session.rows<LeasedColumns>(
         `SELECT resource, event, owner, started_at FROM hookkit.lanes
          WHERE event IS NOT NULL AND lease_until <= $2 AND lease_until > $4 AND (owner <> $1 OR event <> ALL($3::bigint[]))
-         ORDER BY resource FOR UPDATE SKIP LOCKED`,
+         FOR UPDATE SKIP LOCKED`,
         [toText(owner), now, has, from],
       );
       if (lanes.length === 0) return [];
@@ -174,10 +176,12 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
 }
 
-/** A place as a bigint has it. */
-function placeOf(place: number): number {
-  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(place, Number.MAX_SAFE_INTEGER));
-}
+/** That a lane is free, in words of which no index knows: the lanes are looked up by their names. */
+const IS_FREE = '(coalesce(event, 0) = 0)';
+
+/** That a lane is leased for one of the events $3, which are in work as long as they run. */
+const AMONG = `resource = ANY (ARRAY (SELECT resource FROM hookkit.work WHERE event = ANY($3)))
+  AND coalesce(event, 0) = ANY($3::bigint[])`;
 
 function inOrderOfHeads(lanes: readonly FreeColumns[], order: 'oldest' | 'newest'): FreeColumns[] {
   const sign = order === 'oldest' ? 1 : -1;

@@ -1,6 +1,15 @@
 import type { ReadyEvent, WorkChange, WorkRow, WorkTables } from '../../driver.ts';
+import type { FrontierSession } from '../frontier.ts';
 import { REPLAY_ALONE } from '../locks.ts';
-import { columns, fromText, fromTextOrNull, type Session, toText, toTextOrNull } from '../session.ts';
+import {
+  columns,
+  fromText,
+  fromTextOrNull,
+  placeOf,
+  type Session,
+  toText,
+  toTextOrNull,
+} from '../session.ts';
 import { idOf, progress, type WorkColumns, workOf } from './rows.ts';
 
 type ReadyColumns = WorkColumns & {
@@ -41,7 +50,7 @@ function readyEvent(row: ReadyColumns): ReadyEvent {
   };
 }
 
-export function workTables(session: Session): WorkTables {
+export function workTables(session: Session, frontier: FrontierSession): WorkTables {
   return {
     async addWork(rows) {
       await session.rows(
@@ -122,9 +131,10 @@ export function workTables(session: Session): WorkTables {
     async nextDue(now) {
       const [row] = await session.rows<{ due: number | null; gaps: boolean }>(
         `SELECT least((SELECT min(next_attempt_at) FROM hookkit.work WHERE next_attempt_at IS NOT NULL),
-           (SELECT min(lease_until) FROM hookkit.lanes WHERE event IS NOT NULL AND lease_until > $1)) AS due,
+           (SELECT min(lease_until) FROM hookkit.lanes
+            WHERE event IS NOT NULL AND lease_until > $1 AND lease_until <= $2)) AS due,
            EXISTS (SELECT FROM hookkit.gaps) AS gaps`,
-        [now],
+        [now, placeOf(frontier.lookForDue(now))],
       );
       const due = row?.due ?? undefined;
       // Of what is committed late nobody tells.
