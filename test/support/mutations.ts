@@ -255,8 +255,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'every event is handled: a start ends once, by its owner or by who takes its lease over',
     file: 'src/store/postgres/tables/lanes.ts',
-    original: 'AND event IS NOT NULL ORDER BY resource FOR UPDATE`',
-    mutant: 'AND event IS NOT NULL ORDER BY resource`',
+    original: 'IS_FREE} ORDER BY resource FOR UPDATE`',
+    mutant: 'IS_FREE} ORDER BY resource`',
     suite: 'test/store/postgres/apart.test.ts',
     tests: 'end a start once',
   },
