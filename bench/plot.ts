@@ -36,7 +36,7 @@ export function plotSvg({ title, x, mostX, y, lines }: Plot): string {
   const fifths = [0, 1, 2, 3, 4, 5].map((part) => (mostX * part) / 5);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
-    `<title>${title}</title>`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,
     text(LEFT, 22, 'start', title),
     ...decades.flatMap((value) => [
