@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { connected } from '../test/support/postgres-databases.ts';
 
 /** Measures on the server that BENCH_POSTGRES names; says so where it names none. */
 export async function onServer(measure: (server: string) => Promise<string>): Promise<string> {
@@ -11,26 +11,14 @@ export async function onServer(measure: (server: string) => Promise<string>): Pr
 /** A database of its own, which is dropped afterwards. */
 export async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
   const name = `bench_${randomBytes(4).toString('hex')}`;
-  const admin = new pg.Client(server);
-  await admin.connect();
-  try {
-    await admin.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
-    const url = new URL(server);
-    url.pathname = `/${name}`;
-    return await use(url.href);
-  } finally {
-    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await admin.end();
-  }
-}
-
-/** A connection to a database, which is closed afterwards. */
-export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
+  return connected(server, async (admin) => {
+    try {
+      await admin.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+      const url = new URL(server);
+      url.pathname = `/${name}`;
+      return await use(url.href);
+    } finally {
+      await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    }
+  });
 }

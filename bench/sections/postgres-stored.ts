@@ -1,9 +1,10 @@
 import { Database } from '../../src/store/postgres/database.ts';
 import { FormerPartitions } from '../../src/store/postgres/partitions.ts';
 import { insertPostgresEvents } from '../../test/support/insert-postgres-events.ts';
+import { connected } from '../../test/support/postgres-databases.ts';
 import { type AckFigures, measureAcks } from '../acks.ts';
 import { runChild } from '../children.ts';
-import { onServer, withClient, withDatabase } from '../database.ts';
+import { onServer, withDatabase } from '../database.ts';
 import { MEDIA, mediaNumber, SITES } from '../fill.ts';
 import { atLeast, goalTable, number, ratio, table } from '../markdown.ts';
 import { interleaved, say } from '../measure.ts';
@@ -64,7 +65,7 @@ async function fill(url: string, events: number): Promise<void> {
   const days = Array.from({ length: 366 }, (_, day) => from + day * DAY_MS);
   await new FormerPartitions(database, now).makeFor(days);
   await database.close();
-  await withClient(url, async (client) => {
+  await connected(url, async (client) => {
     // Of a plain connection, as a statement of so many rows takes longer than the store waits for any.
     const session = {
       rows: async <R>(sql: string, params: readonly unknown[] = []) =>

@@ -5,7 +5,7 @@ import { atLeast, atMost, goalTable, number, ratio, table } from '../markdown.ts
 import { interleaved, say } from '../measure.ts';
 import type { QueueFigures } from '../queues/queue.ts';
 import { withScratch } from '../scratch.ts';
-import type { Connections, Sizes } from '../sizes.ts';
+import { CONNECTIONS, type Connections, type Sizes } from '../sizes.ts';
 import { Target } from '../target.ts';
 import type { Section } from './section.ts';
 
@@ -14,8 +14,6 @@ type Name = (typeof TARGETS)[number];
 type Results = Readonly<Record<Name, AckFigures>>;
 
 const QUEUES = ['SQLite', 'PostgreSQL', 'SQLite, one media', 'PostgreSQL, one media'] as const;
-
-const BUSY: readonly Connections[] = [1, 32, 128];
 
 const NOTES = `- The server of BENCH_POSTGRES, whose files should be on the disk of BENCH_DIR: it shares the two cores with what is measured,
   and its processor time is not in \`µs\`.
@@ -31,7 +29,7 @@ export const postgres: Section = {
 
 async function run(server: string, sizes: Sizes): Promise<string> {
   const byConnections = new Map<Connections, Results>();
-  for (const connections of BUSY) {
+  for (const connections of CONNECTIONS) {
     say(`${connections} connections`);
     const measured = (name: Name) => measure(server, name, connections, sizes);
     byConnections.set(connections, await interleaved(TARGETS, sizes.rounds, measured));

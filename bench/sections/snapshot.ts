@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { connected } from '../../test/support/postgres-databases.ts';
 import { ended, messageFrom, startChild } from '../children.ts';
-import { onServer, withClient, withDatabase } from '../database.ts';
+import { onServer, withDatabase } from '../database.ts';
 import { atMost, goalTable, number, table } from '../markdown.ts';
 import { say } from '../measure.ts';
 import { type Line, plotSvg } from '../plot.ts';
@@ -83,8 +84,8 @@ function notes(seconds: number): string {
 function measure(server: string, name: Name, seconds: number): Promise<Figures> {
   const { file, tables } = QUEUES[name];
   return withDatabase(server, (url) =>
-    withClient(url, (holder) =>
-      withClient(url, async (client) => {
+    connected(url, (holder) =>
+      connected(url, async (client) => {
         const child = startChild(`./queues/${file}.ts`, { url, seconds, perSecond: PER_SECOND });
         try {
           await messageFrom(child);
