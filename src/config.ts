@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
+import { DATABASE_URL, databaseUrlFrom } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
@@ -36,7 +37,7 @@ const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta(
 const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
 const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
 const database = secret(
-  /^(sqlite:.+|postgres(ql)?:\/\/.+)$/,
+  DATABASE_URL,
   'sqlite:PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
 );
 const file = secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/dev.db');
@@ -336,8 +337,10 @@ export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<
 /** Has relative paths of databases start from the command's directory, where that is not the process's. */
 function located(config: Config): Config {
   const { cwd } = sources();
-  if (cwd === process.cwd()) return config;
-  const at = (url: string) =>
-    url.startsWith('sqlite:') ? `sqlite:${resolve(cwd, url.slice('sqlite:'.length))}` : url;
-  return { ...config, DATABASE_URL: at(config.DATABASE_URL), DEV_DATABASE_URL: at(config.DEV_DATABASE_URL) };
+  const { DATABASE_URL: url, DEV_DATABASE_URL: ofDev } = config;
+  return {
+    ...config,
+    DATABASE_URL: databaseUrlFrom(cwd, url),
+    DEV_DATABASE_URL: databaseUrlFrom(cwd, ofDev),
+  };
 }

@@ -1,5 +1,6 @@
 import { checkNode } from './base/check-node.ts';
 import { systemClock } from './base/clock.ts';
+import { sqlitePathOf } from './base/database-url.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
@@ -19,8 +20,6 @@ interface Examination {
   readonly urls: readonly string[];
 }
 
-const SQLITE = 'sqlite:';
-
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
 export async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
   yield checkNode(process.versions.node);
@@ -39,8 +38,8 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   yield* findings;
   const found: Finding[] = [];
   const webhooks = yield* keeping(examineStore(config), found);
-  if (config.DATABASE_URL.startsWith(SQLITE))
-    yield* checkBackups(config.DATABASE_URL.slice(SQLITE.length), found);
+  const path = sqlitePathOf(config.DATABASE_URL);
+  if (path !== undefined) yield* checkBackups(path, found);
   yield* examineNetwork(config, examination, webhooks);
 }
 

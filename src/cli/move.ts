@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { databaseUrlOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import { roughly } from '../base/time-text.ts';
 import { loadConfig } from '../config.ts';
@@ -14,7 +15,7 @@ import { interruptible } from './interruptible.ts';
 import { print, printJson, say, write } from './print.ts';
 import { readKey } from './read-key.ts';
 import { table } from './table.ts';
-import { pathOf } from './terminal.ts';
+import { terminal } from './terminal.ts';
 
 interface Flags {
   readonly from: string;
@@ -54,11 +55,13 @@ export function moveCommand(): Command {
     .action(move);
 }
 
+const urlOf = (given: string, option: string) => databaseUrlOf(given, { option, directory: terminal().cwd });
+
 async function move({ from, to, fromKeyFile, follow, reopen: reopens, json }: Flags): Promise<void> {
   if ((to === undefined) !== (reopens === true))
     throw new KitError('INPUT_INVALID', 'give either --to or --reopen');
-  if (to === undefined) return reopen(databaseUrl(from, '--from'), json === true);
-  const urls = { from: databaseUrl(from, '--from'), to: databaseUrl(to, '--to') };
+  if (to === undefined) return reopen(urlOf(from, '--from'), json === true);
+  const urls = { from: urlOf(from, '--from'), to: urlOf(to, '--to') };
   const keys = {
     secretsKey: loadConfig().SECRETS_KEY,
     fromKey: fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from-key-file'),
@@ -86,24 +89,6 @@ async function move({ from, to, fromKeyFile, follow, reopen: reopens, json }: Fl
   say(
     `moved, and equal on both sides; the last round took ${seconds(moved.lastRoundMs)}: start the receivers with the database of --to as DATABASE_URL`,
   );
-}
-
-/** A database that an option names, with its path from where the command was typed. */
-function databaseUrl(given: string, option: string): string {
-  if (/^sqlite:.+$/.test(given)) return `sqlite:${pathOf(given.slice('sqlite:'.length))}`;
-  if (!/^postgres(ql)?:\/\/.+$/.test(given)) {
-    throw new KitError(
-      'INPUT_INVALID',
-      `${option} takes sqlite:PATH, or postgres://USER@HOST:PORT/DATABASE (the given value is not shown)`,
-    );
-  }
-  if (/^[^/]*\/\/[^@/]*:[^@/]*@|[?&]password=/.test(given)) {
-    throw new KitError(
-      'INPUT_INVALID',
-      `the URL of ${option} has a password, which a list of processes shows: leave it out, and set PGPASSWORD or a password file`,
-    );
-  }
-  return given;
 }
 
 async function reopen(url: string, json: boolean): Promise<void> {

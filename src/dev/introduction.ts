@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { sqlitePathOf } from '../base/database-url.ts';
 import type { Config } from '../config.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { handlersFile } from '../dispatch/load-handlers.ts';
@@ -17,7 +18,7 @@ export function introduction({ mock, service, webhook, config, app }: Running): 
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}; it begins anew at each restart
-database  ${resolve(url.replace(/^sqlite:/, ''))}, for other commands DATABASE_URL=${url}
+database  ${resolve(sqlitePathOf(url) ?? '')}, for other commands DATABASE_URL=${url}
 handlers  ${handlersFile(config)}
           ${kindsOf(app.handlers)}
 ${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}

@@ -1,4 +1,5 @@
-import type { Attempt, StateValue, StoredEvent } from './event-store.ts';
+import { eventId } from './event-id.ts';
+import type { Attempt, StateValue, StoredEvent, Unproven } from './event-store.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
 export function eventJson(event: StoredEvent) {
@@ -38,6 +39,22 @@ export function attemptJson(attempt: Attempt) {
     outcome: attempt.outcome,
     error: attempt.error ?? null,
     instance: attempt.instance ?? null,
+  };
+}
+
+/** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */
+export function unprovenJson({ digest, eventTime, receivedAt, ...rest }: Unproven) {
+  return {
+    id: eventId(eventTime, Buffer.from(digest)),
+    kind: rest.kind,
+    webhook_id: rest.webhookId,
+    site_id: rest.siteId,
+    resource: rest.resource,
+    event_time: iso(eventTime),
+    received_at: iso(receivedAt),
+    source: rest.source,
+    deliveries: rest.deliveries,
+    body: rest.body,
   };
 }
 

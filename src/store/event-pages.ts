@@ -1,4 +1,4 @@
-import type { EventFilter, EventStore, Received, StoredEvent } from './event-store.ts';
+import type { EventFilter, EventStore, Received, StoredEvent, Unproven } from './event-store.ts';
 
 /** How many events are in memory at once. */
 const PAGE = 200;
@@ -21,6 +21,19 @@ export function receivedPagesOf(
   filter: EventFilter,
 ): AsyncGenerator<readonly Received[]> {
   return pages(RECEIVED_PAGE, (last) => store.receivedAfter(filter, last?.place, RECEIVED_PAGE));
+}
+
+/** The entries of the quarantine, of one webhook or all, in the order in which they came. */
+export async function* unprovenPagesOf(
+  store: Pick<EventStore, 'unproven'>,
+  webhook: string | undefined,
+): AsyncGenerator<readonly Unproven[]> {
+  for (let after: number | undefined; ; ) {
+    const page = await store.unproven({ webhook, after });
+    if (page.length === 0) return;
+    yield page;
+    after = page.at(-1)?.place;
+  }
 }
 
 /** @param after gives the page that follows the last one of the page before */

@@ -1,4 +1,5 @@
 import type { MonotonicClock } from '../base/clock.ts';
+import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { checkSqlite } from './check-files.ts';
@@ -20,9 +21,11 @@ export interface StoreOptions {
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
+const pathOf = (url: string) => sqlitePathOf(url) ?? '';
+
 /** How a database is opened, by the scheme of its URL. */
 const drivers: Readonly<Record<string, (options: StoreOptions) => Promise<EventStore>>> = {
-  sqlite: ({ url, ...options }) => SqliteStore.open({ path: url.slice('sqlite:'.length), ...options }),
+  sqlite: ({ url, ...options }) => SqliteStore.open({ path: pathOf(url), ...options }),
   postgres: async (options) => (await import('./postgres/postgres-store.ts')).openPostgres(options),
 };
 
@@ -30,14 +33,13 @@ const drivers: Readonly<Record<string, (options: StoreOptions) => Promise<EventS
 const checks: Readonly<
   Record<string, (options: StoreOptions) => Promise<AsyncGenerator<Finding, boolean, undefined>>>
 > = {
-  sqlite: async ({ url, secretsKey }) => checkSqlite(url.slice('sqlite:'.length), secretsKey),
+  sqlite: async ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),
   postgres: async (options) => (await import('./postgres/check-server.ts')).checkServer(options),
 };
 
 /** How a database is opened as one side of a transfer. */
 const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
-  sqlite: async (url) =>
-    (await import('./sqlite/sqlite-side.ts')).openSqliteSide(url.slice('sqlite:'.length)),
+  sqlite: async (url) => (await import('./sqlite/sqlite-side.ts')).openSqliteSide(pathOf(url)),
   postgres: async (url) => (await import('./postgres/postgres-side.ts')).openPostgresSide(url),
 };
 

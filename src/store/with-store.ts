@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
+import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 import { openStore } from './open.ts';
@@ -35,7 +36,8 @@ export async function withStore<T>(
 
 /** Whether the SQLite database is there. A database server counts as there. */
 export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE_URL'>): boolean {
-  return !url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length));
+  const path = sqlitePathOf(url);
+  return path === undefined || existsSync(path);
 }
 
 /**
@@ -51,7 +53,7 @@ export async function withDatabase<T>(
   if (!hasDatabase(config)) {
     throw new KitError(
       'STORE_UNUSABLE',
-      `there is no database at ${config.DATABASE_URL.slice('sqlite:'.length)}: run this where the server runs, or set DATABASE_URL`,
+      `there is no database at ${sqlitePathOf(config.DATABASE_URL)}: run this where the server runs, or set DATABASE_URL`,
     );
   }
   return withStore(config, work, options);

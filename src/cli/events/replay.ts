@@ -18,6 +18,7 @@ import { withDatabase } from '../../store/with-store.ts';
 import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, say, write } from '../print.ts';
+import { stderrLog } from '../stderr-log.ts';
 import { table } from '../table.ts';
 import { pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
@@ -230,10 +231,9 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
-  const dispatcherHere = run && (await import('./dispatcher-here.ts')).dispatcherHere;
   await interruptible('run it again to replay the rest', async (signal) => {
     const ends = await withReport(reportOf(flags), async (report) => {
-      await using here = await dispatcherHere?.(config, store); // before anything is reset
+      await using here = run && (await openHere(config, store)); // before anything is reset
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
@@ -244,6 +244,18 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
   });
+}
+
+/** What runs the handlers in this process, and guards it from them. */
+async function openHere(config: Config, store: EventStore) {
+  const { dispatcherHere } = await import('../../dispatch/dispatcher-here.ts');
+  const { handlersHere } = await import('../handlers-here.ts');
+  const log = stderrLog(config);
+  await using ends = new AsyncDisposableStack();
+  const { endNow } = ends.use(handlersHere(log));
+  const { dispatcher } = ends.use(await dispatcherHere(config, store, { log, endNow }));
+  const kept = ends.move();
+  return { dispatcher, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** @throws what the signal was aborted with, unless the replay has done all that it had to do */

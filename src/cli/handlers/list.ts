@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { sqlitePathOf } from '../../base/database-url.ts';
 import { messageOf } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { pathFrom } from '../../dev/show-runs.ts';
@@ -67,8 +68,8 @@ async function figuresOf(config: Config): Promise<ReadonlyMap<string, LastHour> 
     return undefined;
   }
   try {
-    const { DATABASE_URL: url } = config;
-    if (url.startsWith('sqlite:')) assertPresentVersion(url.slice('sqlite:'.length));
+    const path = sqlitePathOf(config.DATABASE_URL);
+    if (path !== undefined) assertPresentVersion(path);
     const { kinds, isCut } = await withStore(config, lastHourOf);
     if (isCut) say(`the figures are those of the newest ${MOST_EVENTS} events of the last hour`);
     return kinds;

@@ -1,9 +1,7 @@
 import { Command } from 'commander';
-import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import type { CreatedWebhook, WebhooksClient } from '../../provider/index.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import type { EventStore } from '../../store/event-store.ts';
+import { createWebhook } from '../../rotation/webhook-and-secret.ts';
 import { withStore } from '../../store/with-store.ts';
 import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';
@@ -37,40 +35,10 @@ async function create({ json, ...flags }: Flags): Promise<void> {
   const client = webhooksClient(config);
   // Opened first, so that an unusable store shows before anything is registered.
   await withStore(config, async (store) => {
-    const { id } = await uninterrupted(async () => {
-      const created = await client.create(webhook);
-      await keepOrDelete(created, { client, store });
-      return created;
-    });
+    const { id } = await uninterrupted(() => createWebhook(webhook, { client, store }));
     // Notifications that came between the creation and the storing are in quarantine.
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
     await print(`webhook ${id} is registered, and its secret is stored`);
   });
-}
-
-/**
- * Stores the secret of a new webhook. If that fails, it deletes the webhook: nothing could ever verify its notifications.
- * @throws KitError SECRET_NOT_STORED
- */
-async function keepOrDelete(
-  { id, secret }: CreatedWebhook,
-  { client, store }: { readonly client: WebhooksClient; readonly store: EventStore },
-): Promise<void> {
-  try {
-    await store.addSecret(id, secret);
-  } catch (cause) {
-    const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;
-    await client.delete(id).catch((error) => {
-      const next = `and it could not be deleted again (${messageOf(error)}): run npx hookkit webhooks delete ${id}`;
-      throw new KitError('SECRET_NOT_STORED', `${problem}, ${next}`, { cause });
-    });
-    throw new KitError(
-      'SECRET_NOT_STORED',
-      `${problem}, so it was deleted again: remove the cause, then try again`,
-      {
-        cause,
-      },
-    );
-  }
 }

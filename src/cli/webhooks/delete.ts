@@ -1,15 +1,13 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
-import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { isNotFound } from '../../provider/index.ts';
-import { retireSecrets } from '../../rotation/retire-secrets.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
+import { deleteWebhook } from '../../rotation/webhook-and-secret.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
 import { graceOption } from './webhook-options.ts';
-import { endInWords, warningOfEnvironment } from './webhook-view.ts';
+import { endInWords, warningOfEnvironment } from './webhook-words.ts';
 
 interface Flags {
   readonly grace: number;
@@ -37,20 +35,8 @@ async function remove(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
   await withStore(config, async (store) => {
-    const deleted = await client.delete(id).then(
-      () => true,
-      (error) => {
-        if (isNotFound(error)) return false;
-        throw error;
-      },
-    );
-    const until = await retireSecrets(id, { store, clock: systemClock, graceMs: grace });
-    if (!deleted && until === undefined) {
-      throw new KitError(
-        'WEBHOOK_UNKNOWN',
-        `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
-      );
-    }
+    const options = { client, store, clock: systemClock, graceMs: grace };
+    const { isDeleted: deleted, secretUntil: until } = await deleteWebhook(id, options);
     const standings = await Standings.read(store, config);
     const warning = warningOfEnvironment(id, standings);
     if (warning !== undefined) say(warning);

@@ -1,13 +1,11 @@
 import { Command } from 'commander';
-import { type Config, loadConfig } from '../../config.ts';
-import { allWebhooks, type WebhooksClient } from '../../provider/index.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
-import type { EventStore } from '../../store/event-store.ts';
+import { loadConfig } from '../../config.ts';
+import { type WebhookView, webhookViews } from '../../rotation/webhook-view.ts';
 import { withStore } from '../../store/with-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { table } from '../table.ts';
 import { webhooksClient } from './client.ts';
-import { eventsInWords, secretInWords, viewOf, type WebhookView } from './webhook-view.ts';
+import { eventsInWords, secretInWords } from './webhook-words.ts';
 
 interface Flags {
   readonly stored?: true;
@@ -39,28 +37,10 @@ export function listCommand(): Command {
 async function list({ stored, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = stored ? undefined : webhooksClient(config);
-  const views = await withStore(config, (store) =>
-    client ? ofBoth(client, store, config) : ofStore(store, config),
-  );
+  const views = await withStore(config, (store) => webhookViews(client, store, config));
   if (json) return printJson(views);
   if (views.length > 0) return print((stored ? storedTable(views) : fullTable(views)).trimEnd());
   await print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');
-}
-
-async function ofStore(store: EventStore, config: Config): Promise<WebhookView[]> {
-  const standings = await Standings.read(store, config);
-  return standings.webhooks.map((id) => viewOf(id, undefined, standings));
-}
-
-async function ofBoth(client: WebhooksClient, store: EventStore, config: Config): Promise<WebhookView[]> {
-  const webhooks = await allWebhooks(client);
-  const standings = await Standings.read(store, config);
-  const registered = new Set(webhooks.map(({ id }) => id));
-  const gone = standings.webhooks.filter((id) => !registered.has(id));
-  return [
-    ...webhooks.map((webhook) => viewOf(webhook.id, webhook, standings)),
-    ...gone.map((id) => viewOf(id, null, standings)),
-  ];
 }
 
 function storedTable(views: readonly WebhookView[]): string {

@@ -8,7 +8,7 @@ import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
 import { graceOption } from './webhook-options.ts';
-import { endInWords, warningOfEnvironment } from './webhook-view.ts';
+import { endInWords, warningOfEnvironment } from './webhook-words.ts';
 
 interface Flags {
   readonly grace: number;

@@ -1,12 +1,13 @@
 import { Command } from 'commander';
-import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { findWebhook } from '../../provider/index.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
+import { unknownWebhook } from '../../rotation/webhook-and-secret.ts';
+import { viewOf } from '../../rotation/webhook-view.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
-import { inLines, viewOf } from './webhook-view.ts';
+import { inLines } from './webhook-words.ts';
 
 export function showCommand(): Command {
   return new Command('show')
@@ -22,12 +23,7 @@ async function show(id: string, { json }: { readonly json?: true }): Promise<voi
   const client = webhooksClient(config);
   const standings = await withStore(config, (store) => Standings.read(store, config));
   const webhook = await findWebhook(client, id);
-  if (!webhook && !standings.webhooks.includes(id)) {
-    throw new KitError(
-      'WEBHOOK_UNKNOWN',
-      `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
-    );
-  }
+  if (!webhook && !standings.webhooks.includes(id)) throw unknownWebhook(id);
   const view = viewOf(id, webhook ?? null, standings);
   if (json) return printJson(view);
   await print(inLines(view));

@@ -4,11 +4,12 @@ import { loadConfig } from '../../config.ts';
 import { sentBack } from '../../provider/index.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
 import { keepingMarker } from '../../rotation/successor-mark.ts';
+import { viewOf } from '../../rotation/webhook-view.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
 import { type MetadataFlags, metadataOf, withMetadataOptions } from './webhook-options.ts';
-import { inLines, viewOf } from './webhook-view.ts';
+import { inLines } from './webhook-words.ts';
 
 interface Flags extends MetadataFlags {
   readonly json?: true;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { sqlitePathOf } from '../../base/database-url.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { openSide } from '../open.ts';
 import { FORMS } from './forms.ts';
@@ -47,7 +48,7 @@ export function reopenDatabase(url: string): Promise<boolean> {
 
 /** Opens a database that must be there. */
 function withFormer<T>(url: string, work: (side: Side) => Promise<T>): Promise<T> {
-  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined;
+  const path = sqlitePathOf(url);
   if (path !== undefined && !existsSync(path))
     throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: correct the path`);
   return withSide(url, work);

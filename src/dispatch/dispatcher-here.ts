@@ -1,28 +1,34 @@
-import { systemClock } from '../../base/clock.ts';
-import { keepHeapSmall } from '../../base/small-heap.ts';
-import type { Config } from '../../config.ts';
-import { configuredDispatcher } from '../../dispatch/configured.ts';
-import type { Dispatcher } from '../../dispatch/dispatcher.ts';
-import { loadApp } from '../../dispatch/load-handlers.ts';
-import { openApp } from '../../dispatch/open-app.ts';
-import type { EventStore } from '../../store/event-store.ts';
-import { handlersHere } from '../handlers-here.ts';
-import { stderrLog } from '../stderr-log.ts';
+import type { Logger } from 'pino';
+import { systemClock } from '../base/clock.ts';
+import { keepHeapSmall } from '../base/small-heap.ts';
+import type { Config } from '../config.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { configuredDispatcher } from './configured.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { loadApp } from './load-handlers.ts';
+import { openApp } from './open-app.ts';
 
 /** How many events go by between two collections. */
 const COLLECT_EVERY = 5000;
 
+/** The process in which handlers run. */
+interface Host {
+  readonly log: Logger;
+  /** ends the process with what it does now, whatever still runs in it */
+  endNow(): void;
+}
+
 /**
- * A dispatcher that runs the handlers in this process. If a handler ignores its stop, the process ends with the command: the
+ * A dispatcher that runs the configured handlers in this process. If a handler ignores its stop, the process is ended: the
  * handler would go on beside a run of the same event in another process, once its lease has run out.
  */
 export async function dispatcherHere(
   config: Config,
   store: EventStore,
+  host: Host,
 ): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
-  const log = stderrLog(config);
+  const { log } = host;
   await using ends = new AsyncDisposableStack();
-  const here = ends.use(handlersHere(log));
   const app = await loadApp(config);
   const opened = await openApp(app, { log, clock: systemClock });
   ends.defer(() => opened.close());
@@ -42,7 +48,7 @@ export async function dispatcherHere(
       start: () => dispatcher.start(),
       async stop(graceMs) {
         const left = await dispatcher.stop(graceMs);
-        if (left > 0) here.endNow();
+        if (left > 0) host.endNow();
         return left;
       },
     },

@@ -1,39 +1,7 @@
 import { kindNames } from '../../notification/kinds.ts';
-import type { Webhook } from '../../provider/index.ts';
 import type { Standings } from '../../rotation/secret-standings.ts';
-import { replacedBy } from '../../rotation/successor-mark.ts';
+import type { WebhookView } from '../../rotation/webhook-view.ts';
 import { line } from '../print.ts';
-
-/** A webhook as the commands print it: its settings at the provider, and the state of its secrets. Never a secret. */
-export interface WebhookView {
-  readonly id: string;
-  /** null where it is gone at the provider; undefined where the provider was not asked */
-  readonly provider: ReturnType<typeof providerView> | null | undefined;
-  readonly secret: ReturnType<Standings['stateOf']>;
-  readonly live_secrets: number;
-  /** until when further secrets verify */
-  readonly retiring: readonly string[];
-  /** the webhook that an unfinished rotation replaces by this one */
-  readonly replaces: string | undefined;
-}
-
-/** @param webhook null where it is gone at the provider; undefined where the provider was not asked */
-export function viewOf(id: string, webhook: Webhook | null | undefined, standings: Standings): WebhookView {
-  const { live, retiring } = standings.of(id);
-  return {
-    id,
-    provider: webhook && providerView(webhook),
-    secret: standings.stateOf(id),
-    live_secrets: live,
-    retiring: retiring.map((time) => new Date(time).toISOString()),
-    replaces: webhook ? replacedBy(webhook.metadata.description) : undefined,
-  };
-}
-
-function providerView({ metadata, created, last_modified }: Webhook) {
-  const { name, description, webhook_url, events, site_ids } = metadata;
-  return { name, description, webhook_url, events, site_ids, created, last_modified };
-}
 
 /** Says how notifications of a webhook are verified, and what is wrong with it. */
 export function secretInWords(view: WebhookView): string {
