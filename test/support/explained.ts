@@ -7,26 +7,48 @@ interface PlanNode {
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
   readonly 'Rows Removed by Index Recheck'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Executes each statement as the session does, and tells how many rows a step of its plan read at most. */
+/**
+ * Executes each statement as the session does, one after the other, and tells how many rows each step of its plan went through.
+ * What writes is explained and undone first, so its session must be a transaction.
+ */
 export function explained(session: Session, onRead: (rows: number, step: string) => void): Session {
+  let before: Promise<unknown> = Promise.resolve();
+  const explain = async (sql: string, params?: readonly unknown[]) => {
+    const [plan] = await session.rows<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
+      params,
+    );
+    for (const { Plan } of plan?.['QUERY PLAN'] ?? []) tell(Plan, onRead);
+  };
+  const undone = async (work: () => Promise<void>) => {
+    await session.script('SAVEPOINT explained');
+    await work();
+    await session.script('ROLLBACK TO SAVEPOINT explained');
+  };
   return {
     ...session,
-    async rows<R>(sql: string, params?: readonly unknown[]) {
-      const [plan] = await session.rows<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
-        `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
-        params,
-      );
-      for (const { Plan } of plan?.['QUERY PLAN'] ?? []) tell(Plan, onRead);
-      return session.rows<R>(sql, params);
+    rows<R>(sql: string, params?: readonly unknown[]) {
+      const executed = before.then(async () => {
+        if (/\b(INSERT INTO|UPDATE hookkit|DELETE FROM)\b/.test(sql))
+          await undone(() => explain(sql, params));
+        else await explain(sql, params);
+        return session.rows<R>(sql, params);
+      });
+      before = executed;
+      return executed;
     },
   };
 }
 
 function tell(node: PlanNode, onRead: (rows: number, step: string) => void): void {
-  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const removed =
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0) +
+    (node['Rows Removed by Join Filter'] ?? 0);
   const rows = (node['Actual Rows'] + removed) * node['Actual Loops'];
   onRead(rows, `${node['Node Type']} ${node['Relation Name'] ?? ''}`);
   for (const below of node.Plans ?? []) tell(below, onRead);

@@ -23,6 +23,8 @@ interface LeasedColumns {
  *
  * A plan that is kept may be from a time when the table was empty, and then begin with all of it. So each statement of those that
  * are prepared (see links.ts) names the keys of every table itself, or looks one up for each row (`OFFSET 0` keeps the two apart).
+ * What is changed is found by its place (`ctid`), which is looked up for each row: a join of the rows with the keys again would compare
+ * each with all. Nobody else moves it meanwhile, as it is locked.
  *
  * While an old snapshot is kept, so is all that left an index: a look along one, for an order or a condition, passes it. So
  * lanes are looked for by name, or within a range of heads or times; where nothing is waited for, the order does not matter.
@@ -32,15 +34,14 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     frontier.freed(resources);
     const free = await session.rows<{ head: number }>(
       `WITH heads AS MATERIALIZED (
-         SELECT resource, (SELECT work.event_time FROM hookkit.work
+         SELECT ${LANE_OF('asked')} AS lane, (SELECT work.event_time FROM hookkit.work
            WHERE work.resource = asked.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1) AS head
          FROM unnest($1::text[]) AS asked (resource)
        ), closed AS (
-         DELETE FROM hookkit.lanes USING heads
-         WHERE lanes.resource = ANY($1) AND lanes.resource = heads.resource AND heads.head IS NULL
+         DELETE FROM hookkit.lanes USING heads WHERE lanes.ctid = heads.lane AND heads.head IS NULL
        )
        UPDATE hookkit.lanes SET head = heads.head, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
-       FROM heads WHERE lanes.resource = ANY($1) AND lanes.resource = heads.resource AND heads.head IS NOT NULL
+       FROM heads WHERE lanes.ctid = heads.lane AND heads.head IS NOT NULL
        RETURNING lanes.head`,
       [resources.map(toText)],
     );
@@ -96,9 +97,10 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     async lease(leases) {
       await session.rows(
         `UPDATE hookkit.lanes SET event = new.event, owner = new.owner, lease_until = new.until, started_at = new.started_at
-         FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
-           AS new (resource, event, owner, until, started_at)
-         WHERE lanes.resource = ANY($1) AND lanes.resource = new.resource`,
+         FROM (SELECT given.*, ${LANE_OF('given')} AS lane
+           FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
+             AS given (resource, event, owner, until, started_at) OFFSET 0) AS new
+         WHERE lanes.ctid = new.lane`,
         columns<NewLease>(
           leases,
           ({ resource }) => toText(resource),
@@ -175,6 +177,10 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     },
   };
 }
+
+/** Where the lane is that a row names. It is locked, so it stays there. */
+const LANE_OF = (row: string) =>
+  `(SELECT lanes.ctid FROM hookkit.lanes WHERE lanes.resource = ${row}.resource)`;
 
 /** That a lane is free, in words of which no index knows: the lanes are looked up by their names. */
 const IS_FREE = '(coalesce(event, 0) = 0)';

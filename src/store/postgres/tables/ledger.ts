@@ -8,7 +8,8 @@ import { gapsBetween, type Range, without } from './gaps.ts';
 
 /**
  * Numbers are given in the order of arrival, and rows inserted in the order of the index: two processes that insert the same
- * events then wait for each other in one direction only.
+ * events then wait for each other in one direction only. `IS TRUE` keeps what was added in a hash table: as a join, of which the
+ * kind is laid down (see database.ts), each row would be compared with all.
  */
 const APPEND = `
   WITH numbered AS MATERIALIZED (
@@ -21,12 +22,12 @@ const APPEND = `
     INSERT INTO hookkit.ledger (event, event_time, digest, kind, webhook_id, site_id, resource, received_at)
     SELECT event, event_time, digest, kind, webhook_id, site_id, resource, received_at FROM numbered
     ORDER BY event_time, digest
-    ON CONFLICT (event_time, digest) DO NOTHING RETURNING event
+    ON CONFLICT (event_time, digest) DO NOTHING RETURNING event, event_time, digest
   ), kept AS (
     INSERT INTO hookkit.bodies (event, received_at, body)
-    SELECT event, received_at, body FROM numbered WHERE event IN (SELECT event FROM added)
+    SELECT event, received_at, body FROM numbered WHERE (event IN (SELECT event FROM added)) IS TRUE
   )
-  SELECT event, event_time, digest FROM numbered WHERE event IN (SELECT event FROM added)`;
+  SELECT event, event_time, digest FROM added`;
 
 const KNOWN = `
   SELECT ledger.* FROM unnest($1::bigint[], $2::bytea[]) AS given (event_time, digest)

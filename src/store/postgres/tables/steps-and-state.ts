@@ -50,9 +50,11 @@ export function stepAndStateTables(session: Session): StepAndStateTables {
         `WITH change AS MATERIALIZED (
            SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS change (resource, name, value)),
          unset AS (
-           DELETE FROM hookkit.state USING change
-           WHERE state.resource = ANY($1) AND state.resource = change.resource AND state.name = change.name
-             AND change.value IS NULL)
+           DELETE FROM hookkit.state USING (
+             SELECT (SELECT state.ctid FROM hookkit.state
+               WHERE state.resource = change.resource AND state.name = change.name) AS place
+             FROM change WHERE value IS NULL OFFSET 0) AS former
+           WHERE state.ctid = former.place)
          INSERT INTO hookkit.state (resource, name, value) SELECT * FROM change WHERE value IS NOT NULL
          ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value`,
         rows,

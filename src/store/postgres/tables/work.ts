@@ -74,9 +74,10 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
       await session.rows(
         `UPDATE hookkit.work SET attempts = new.attempts, interrupted = new.interrupted, replays = new.replays,
            late = new.late, next_attempt_at = new.next_attempt_at, last_error = new.last_error
-         FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::boolean[], $6::bigint[], $7::text[])
-           AS new (event, attempts, interrupted, replays, late, next_attempt_at, last_error)
-         WHERE work.event = ANY($1) AND work.event = new.event`,
+         FROM (SELECT given.*, ${WORK_OF('given')} AS place
+           FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::boolean[], $6::bigint[], $7::text[])
+             AS given (event, attempts, interrupted, replays, late, next_attempt_at, last_error) OFFSET 0) AS new
+         WHERE work.ctid = new.place`,
         columns<WorkChange>(
           changes,
           ({ event }) => event,
@@ -89,8 +90,9 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
     async countStarts(starts) {
       await session.rows(
         `UPDATE hookkit.work SET attempts = work.attempts + 1, late = started.late
-         FROM unnest($1::bigint[], $2::boolean[]) AS started (event, late)
-         WHERE work.event = ANY($1) AND work.event = started.event`,
+         FROM (SELECT given.late, ${WORK_OF('given')} AS place
+           FROM unnest($1::bigint[], $2::boolean[]) AS given (event, late) OFFSET 0) AS started
+         WHERE work.ctid = started.place`,
         columns(
           starts,
           ({ event }) => event,
@@ -152,6 +154,9 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
     },
   };
 }
+
+/** Where the event is in work that a row names. Nobody else changes it: its lane is locked, or itself. */
+const WORK_OF = (row: string) => `(SELECT work.ctid FROM hookkit.work WHERE work.event = ${row}.event)`;
 
 /** How soon it is looked again for what is committed late. */
 const LATE_MS = 500;
