@@ -7,8 +7,24 @@ const QUICK_MS = 50;
 /** How many times as many events as there are handlers wait here at most, and how many in all: a claim must not take long. */
 const MOST_AHEAD = 4;
 const MOST_IN_ALL = 256;
+/** The same on a server, while few events come: a claim costs it, and the way there, little more if it has many events. */
+const MOST_FROM_SERVER = 512;
+/** Few come, if it is at most one for so many that are handled. */
+const HANDLED_FOR_ONE = 8;
+/** How long the bodies of what waits here may be in all, in characters. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+/** Of about so many claims the mean length is taken. */
+const LENGTHS = 16;
 /** How long an event waits here; then it goes back, so that another process can take it. */
 const PATIENCE_MS = 1000;
+
+interface AheadOptions {
+  /** handlers at once */
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  /** whether the store is on a server */
+  readonly isStoreRemote: boolean;
+}
 
 interface Waiting {
   readonly claim: Claim;
@@ -20,23 +36,20 @@ interface Waiting {
 
 /**
  * Claimed events that wait for a handler to be free. A claim is a round trip to the store, and quick handlers end before the
- * next one is back: as many events are claimed ahead as handlers ended since the last claim.
+ * next one is back: as many events are claimed ahead as handlers ended since the last claim. To be told of each event that comes.
  */
 export class ClaimsAhead {
   readonly #clock: Clock;
-  readonly #most: number;
-  readonly #leaseMs: number;
+  readonly #options: AheadOptions;
   #waiting: Waiting[] = [];
   #endedQuickly = 0;
+  #came = 0;
+  /** the mean length of the bodies that were claimed last */
+  #length = 0;
 
-  /** @param concurrency handlers at once */
-  constructor(
-    clock: Clock,
-    { concurrency, leaseMs }: { readonly concurrency: number; readonly leaseMs: number },
-  ) {
+  constructor(clock: Clock, options: AheadOptions) {
     this.#clock = clock;
-    this.#leaseMs = leaseMs;
-    this.#most = Math.min(concurrency * MOST_AHEAD, MOST_IN_ALL);
+    this.#options = options;
   }
 
   get size(): number {
@@ -52,15 +65,26 @@ export class ClaimsAhead {
     if (ms < QUICK_MS) this.#endedQuickly++;
   }
 
+  /** A new event was recorded. */
+  came(): void {
+    this.#came++;
+  }
+
   /** How many events the claim that is made now takes beyond those for free handlers. */
   reach(): number {
-    const reach = Math.min(this.#endedQuickly, this.#most);
+    const { concurrency, isStoreRemote } = this.#options;
+    const isBacklog = this.#came * HANDLED_FOR_ONE <= this.#endedQuickly;
+    const most =
+      isStoreRemote && isBacklog ? MOST_FROM_SERVER : Math.min(concurrency * MOST_AHEAD, MOST_IN_ALL);
+    const reach = Math.min(this.#endedQuickly, most, Math.floor(MOST_CHARACTERS / Math.max(1, this.#length)));
     this.#endedQuickly = 0;
+    this.#came = 0;
     return reach;
   }
 
   /** @param askedAt when it was claimed at the latest, milliseconds since the epoch */
   add(claim: Claim, askedAt: number): void {
+    this.#length += (claim.body.length - this.#length) / LENGTHS;
     this.#waiting.push({ claim, since: this.#clock.now(), leasedAt: askedAt });
   }
 
@@ -83,7 +107,7 @@ export class ClaimsAhead {
    * stopped for a while. To be asked before anything is started.
    */
   expired(): Claim[] {
-    const before = this.#clock.now() - this.#leaseMs / 2;
+    const before = this.#clock.now() - this.#options.leaseMs / 2;
     return this.#takeOut(({ leasedAt }) => leasedAt <= before);
   }
 

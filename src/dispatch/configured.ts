@@ -1,4 +1,3 @@
-import { sqlitePathOf } from '../base/database-url.ts';
 import { type Config, instanceNameOf } from '../config.ts';
 import { StatusesClient } from '../provider/index.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
@@ -22,7 +21,6 @@ export function configuredDispatcher(config: Config, { random, ...needs }: Needs
     concurrency: config.DISPATCH_CONCURRENCY,
     handlerTimeoutMs: config.HANDLER_TIMEOUT_MS,
     leaseMs: config.LEASE_MS,
-    isStoreRemote: sqlitePathOf(config.DATABASE_URL) === undefined,
     retry: {
       maxAttempts: config.RETRY_MAX_ATTEMPTS,
       baseMs: config.RETRY_BASE_MS,

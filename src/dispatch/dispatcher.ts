@@ -26,8 +26,6 @@ export interface DispatcherOptions {
   readonly concurrency: number;
   readonly handlerTimeoutMs: number;
   readonly leaseMs: number;
-  /** whether other processes may reach the store while this one cannot, as it is on a server */
-  readonly isStoreRemote?: boolean | undefined;
   readonly retry: RetryPolicy;
   /** the value of `ctx.statuses` in handlers */
   readonly statuses?: StatusesClient | undefined;
@@ -58,6 +56,8 @@ const GATHER_MS = 5;
 const NEWEST_EVERY = 4;
 const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
 const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
+/** How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. */
+const MOST_IN_TURN = 64;
 /** How often leases are renewed while they last. */
 const RENEWALS = 3;
 /** How soon a write that failed is tried again. */
@@ -78,6 +78,8 @@ export class Dispatcher {
   readonly #running = new Set<Running>();
   /** how many handlers run */
   #busy = 0;
+  /** how many were started in this turn of the event loop */
+  #startedInTurn = 0;
   /** how many events were claimed so far */
   #claimed = 0;
   readonly #takeover: Takeover;
@@ -97,7 +99,7 @@ export class Dispatcher {
     this.#options = options;
     this.#owner = newOwner(options.instance);
     this.#takeover = new Takeover(options.clock, options.leaseMs);
-    this.#ahead = new ClaimsAhead(options.clock, options);
+    this.#ahead = new ClaimsAhead(options.clock, { ...options, isStoreRemote: options.store.isRemote });
   }
 
   start(): void {
@@ -105,7 +107,7 @@ export class Dispatcher {
     this.#over = new AbortController();
     this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
-    if (this.#options.isStoreRemote) this.#checkLeases();
+    if (this.#options.store.isRemote) this.#checkLeases();
     this.wake();
   }
 
@@ -124,6 +126,7 @@ export class Dispatcher {
 
   /** Tells the dispatcher that a new event is on disk. Events that come at short intervals are claimed together, between acks. */
   wakeSoon(): void {
+    this.#ahead.came();
     this.#gathering ??= new Promise((resolve) => {
       const end = () => {
         this.#gathering = undefined;
@@ -199,10 +202,15 @@ export class Dispatcher {
   /** Starts what waits for a handler to be free. */
   #startNext(): void {
     this.#giveBack(this.#ahead.expired());
-    while (!this.#stopped && this.#busy < this.#options.concurrency) {
+    while (!this.#stopped && this.#busy < this.#options.concurrency && this.#startedInTurn < MOST_IN_TURN) {
       const next = this.#ahead.next();
       if (!next) return;
       this.#start(next);
+      if (++this.#startedInTurn === 1)
+        setImmediate(() => {
+          this.#startedInTurn = 0;
+          this.#startNext();
+        });
     }
   }
 

@@ -115,6 +115,7 @@ export abstract class DriverStore implements EventStore {
     });
   }
 
+  abstract readonly isRemote: boolean;
   abstract scrub(mostBytes?: number): Promise<Scrubbed>;
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {

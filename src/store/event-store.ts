@@ -142,6 +142,9 @@ export interface Kept {
  * `STORE_UNAVAILABLE` if nothing of it was committed.
  */
 export interface EventStore extends EventSearch {
+  /** Whether other processes may reach the database while this one cannot, as it is on a server. */
+  readonly isRemote: boolean;
+
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
 

@@ -37,7 +37,7 @@ export type PointListener = (point: CrashPoint) => void;
 
 /** For methods of the store, the point that a call of it is. */
 type Points = {
-  readonly [name in keyof EventStore]?: (
+  readonly [name in Exclude<keyof EventStore, 'isRemote'>]?: (
     input: Parameters<EventStore[name]>,
     output: Awaited<ReturnType<EventStore[name]>>,
   ) => CrashPoint | undefined;
@@ -62,7 +62,7 @@ type AnyPoint = ((input: readonly unknown[], output: unknown) => CrashPoint | un
 
 /** The point ahead of a call of the store; undefined if it is none. */
 export function pointBefore(name: PropertyKey, input: readonly unknown[]): CrashPoint | undefined {
-  const pointOf = before[name as keyof EventStore] as AnyPoint;
+  const pointOf = before[name as keyof Points] as AnyPoint;
   return pointOf?.(input, undefined);
 }
 
@@ -72,6 +72,6 @@ export function pointAfter(
   input: readonly unknown[],
   output: unknown,
 ): CrashPoint | undefined {
-  const pointOf = after[name as keyof EventStore] as AnyPoint;
+  const pointOf = after[name as keyof Points] as AnyPoint;
   return pointOf?.(input, output);
 }

@@ -1,4 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { ClaimsAhead } from '../../src/dispatch/claims-ahead.ts';
+import type { Claim } from '../../src/store/event-store.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
@@ -10,14 +13,15 @@ const EVENTS = 24;
 const QUICK = 12;
 
 /** Handlers of which the first return at once, and the others when they are told to. */
-function quickAndThenHeld() {
+function quickAndThenHeld(quick = QUICK, onStart = () => {}) {
   const ends: (() => void)[] = [];
   let started = 0;
   return {
     handlers: {
       media_available: () => {
         started++;
-        return started > QUICK ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
+        onStart();
+        return started > quick ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
       },
     },
     started: () => started,
@@ -25,9 +29,9 @@ function quickAndThenHeld() {
   };
 }
 
-async function recordMany(record: ReturnType<typeof stage>['record']) {
+async function recordMany(record: ReturnType<typeof stage>['record'], events = EVENTS) {
   const ids = [];
-  for (let number = 0; number < EVENTS; number++) {
+  for (let number = 0; number < events; number++) {
     ids.push(await record({ media_id: `media-${number}`, at: EVENT_TIME + number * 1000 }));
   }
   return ids;
@@ -108,5 +112,46 @@ describe('claims ahead of free handlers', () => {
       await pass(60);
       expect(await store.count({ status: 'running' })).toBe(HANDLERS);
     }
+  });
+
+  test.each([
+    { of: 'a store on a server', isRemote: true, come: 'few', most: 8 * EVENTS },
+    { of: 'a store on a server', isRemote: true, come: 'as many as are handled', most: 5 * HANDLERS },
+    { of: 'another store', isRemote: false, come: 'few', most: 5 * HANDLERS },
+  ])('are $most at most, of $of, while $come come', async ({ isRemote, come, most }) => {
+    const { store, record, start, quiet } = stage();
+    let onStart = () => {};
+    const { handlers, endAll } = quickAndThenHeld(10 * EVENTS, () => onStart());
+    const { dispatcher } = await start(handlers, { concurrency: HANDLERS, isRemote });
+    if (come !== 'few') onStart = () => dispatcher.wakeSoon();
+    await recordMany(record, 20 * EVENTS);
+    dispatcher.wake();
+    await quiet();
+    const running = await store.count({ status: 'running' });
+    expect(running).toBeGreaterThan(most / 8);
+    expect(running).toBeLessThanOrEqual(most);
+    endAll();
+  });
+
+  test('have bodies of 16 MiB at most, about, however many handlers end at once', () => {
+    const ahead = new ClaimsAhead(new VirtualClock(), {
+      concurrency: 16,
+      leaseMs: LEASE_MS,
+      isStoreRemote: true,
+    });
+    const reach = () => {
+      for (let handlers = 0; handlers < 1000; handlers++) ahead.ended(1);
+      return ahead.reach();
+    };
+    const claims = (body: string) => {
+      for (let claims = 0; claims < 100; claims++) ahead.add({ body } as Claim, 0);
+    };
+    expect(reach()).toBe(512);
+    claims('x'.repeat(1000));
+    expect(reach()).toBe(512);
+    claims('x'.repeat(1024 * 1024));
+    expect(reach()).toBe(16);
+    claims('x'.repeat(16 * 1024 * 1024));
+    expect(reach()).toBe(1);
   });
 });

@@ -153,10 +153,10 @@ describe('a lease', () => {
           return first.handle(notification, ctx);
         },
       },
-      { ...PATIENT, concurrency: 1, isStoreRemote: true },
+      { ...PATIENT, concurrency: 1, isRemote: true },
     );
     const second = new HeldHandler();
-    await start({ media_available: second.handle }, { ...PATIENT, isStoreRemote: true });
+    await start({ media_available: second.handle }, { ...PATIENT, isRemote: true });
     await pass(LEASE_MS); // renewed meanwhile
     for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, fails);
     let overlap = 0;

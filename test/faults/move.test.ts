@@ -15,7 +15,7 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** A million takes half an hour in all, since each start after a kill reads everything again. */
+/** A million, with kills as much later, takes ten minutes in all: each start after a kill reads everything again. */
 const EVENTS = 150_000;
 const KILLS = 10;
 const CLIENTS = 4;

@@ -23,6 +23,9 @@ export interface StartedDispatcher extends Pick<WatchedStore, 'intercept' | 'los
   readonly dispatcher: Dispatcher;
 }
 
+/** What a test says of a dispatcher, and whether its store says that it is on a server. */
+type Given = Partial<DispatcherOptions> & { readonly isRemote?: boolean };
+
 /** Dispatchers on one database, in virtual time. */
 export interface DispatchStage {
   readonly clock: VirtualClock;
@@ -31,7 +34,7 @@ export interface DispatchStage {
   /** what the dispatchers and their handlers logged under a message */
   readonly logged: LogLines['withMessage'];
   /** Starts a dispatcher and lets it claim; each but the first has a store instance of its own, as another process. */
-  start(handlers: Handlers, given?: Partial<DispatcherOptions>): Promise<StartedDispatcher>;
+  start(handlers: Handlers, given?: Given): Promise<StartedDispatcher>;
   /** Records an event of kind media_available, unless the members say otherwise. */
   record(members?: Parameters<typeof verified>[0]): Promise<EventId>;
   event(id: string): Promise<StoredEvent>;
@@ -66,8 +69,8 @@ function createStage(fixture: StoreFixture): DispatchStage {
     await clock.advance(end - clock.now());
   };
 
-  const start = async (handlers: Handlers, given: Partial<DispatcherOptions> = {}) => {
-    const mine = watch(dispatchers.length === 0 ? store : await fixture.open());
+  const start = async (handlers: Handlers, { isRemote, ...given }: Given = {}) => {
+    const mine = watch(dispatchers.length === 0 ? store : await fixture.open(), isRemote);
     const dispatcher = new Dispatcher({
       store: mine.store,
       handlers,

@@ -19,6 +19,8 @@ export interface MemoryOptions {
 
 /** The EventStore in memory, for tests: no file, no thread, and nothing is left of it when its process ends. */
 export class MemoryStore extends DriverStore {
+  readonly isRemote = false;
+
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
     const { rows, tables } = database;
     const write = new MemoryLink<TableOperations>(database, boundTo(tables, operations));

@@ -41,6 +41,7 @@ interface PostgresParts extends DriverStoreParts {
 
 /** The EventStore on a PostgreSQL database, which any number of processes may work on. */
 export class PostgresStore extends DriverStore {
+  readonly isRemote = true;
   readonly #databases: readonly Database[];
   readonly #writer: Database;
   readonly #stop: () => void;

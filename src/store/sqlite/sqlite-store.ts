@@ -40,6 +40,7 @@ interface SqliteParts extends Omit<DriverStoreParts, 'write'> {
 
 /** The EventStore on a SQLite file, with one thread that writes and one for queries. */
 export class SqliteStore extends DriverStore {
+  readonly isRemote = false;
   readonly #write: StoreLink<Writes>;
   readonly #path: string;
   readonly #clock: Clock;
