@@ -325,11 +325,12 @@ export class Dispatcher {
   async #untilStored(claim: Claim, settlement: Settlement): Promise<boolean> {
     const { store, clock, log } = this.#options;
     const { status, outcome } = settlement;
-    for (;;) {
+    for (let isFirstTry = true; ; isFirstTry = false) {
       const over = this.#over.signal;
       const isLastTry = over.aborted;
       try {
         if (await store.settle(claim, this.#owner, settlement)) return true;
+        if (!isFirstTry && (await this.#hasRecord(claim, outcome))) return true; // the answer to an earlier try was lost
         if (settlement.isUnstarted) log.info(lineOf(claim), LOST_UNSTARTED);
         else log.error(lineOf(claim), LOST_WHILE_RUNNING);
         return false;
@@ -346,6 +347,18 @@ export class Dispatcher {
         await pauseUntilAborted(clock, STORE_RETRY_MS, over);
       }
     }
+  }
+
+  /** Whether the store has the record of a start of this process. */
+  async #hasRecord({ id, starts, replays }: Claim, outcome: Settlement['outcome']): Promise<boolean> {
+    const { store, instance } = this.#options;
+    return (await store.attempts(id)).some(
+      (one) =>
+        one.attempt === starts &&
+        one.replay === replays &&
+        one.instance === instance &&
+        one.outcome === outcome,
+    );
   }
 
   #scheduleRenewal(afterMs = this.#options.leaseMs / RENEWALS): void {

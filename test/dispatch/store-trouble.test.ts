@@ -72,6 +72,28 @@ describe('a store that cannot commit', () => {
     expect(await event(other)).toMatchObject({ status: 'running', attempts: 1 });
   });
 
+  test('has a result once, and nobody is told that its lease was lost, when the answer to it was lost', async () => {
+    const { record, start, pass, event, store, logged } = stage();
+    const held = new HeldHandler();
+    const ran: string[] = [];
+    const observer = {
+      answered() {},
+      committed() {},
+      ran: ({ id }: { readonly id: string }) => void ran.push(id),
+    };
+    const { loseAnswer } = await start({ media_available: held.handle }, { observer });
+    const id = await record();
+    await pass(1000);
+    loseAnswer('settle');
+    held.last.end();
+    await pass(2000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    expect(await store.attempts(id)).toHaveLength(1);
+    expect(ran).toEqual([id]);
+    expect(logged('cannot store a result; trying again')).toHaveLength(1);
+    expect(logged('the lease was lost while the handler ran; another process has the event')).toEqual([]);
+  });
+
   test('does not abort handlers, when it fails once while leases are renewed', async () => {
     const { record, start, pass, quiet, event } = stage();
     const id = await record();
