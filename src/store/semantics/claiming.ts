@@ -35,18 +35,30 @@ export async function claimTaken(tables: EventTables, request: Request): Promise
   if (due.length > 0) await wake(tables, due);
   // Where fewer lanes are free than are asked for, both ends have the same ones.
   const resources = [...new Set((lost.length + due.length > 0 ? await freeLanes() : free).flat())];
-  const claims = await lease(tables, resources, { owner, until: now + leaseMs, startedAt: now });
-  const next = await tables.nextDue(now);
-  return { claims, dueInMs: next === undefined ? undefined : Math.max(0, next - now) };
+  const starts = resources.length > 0 ? await startsOf(tables, resources, now) : [];
+  const lease = { owner, until: now + leaseMs, startedAt: now };
+  const [, , next] = await inOrder(
+    starts.length > 0 && tables.countStarts(starts.map(({ row }) => row)),
+    starts.length > 0 &&
+      tables.lease(starts.map(({ row: { event, resource } }) => ({ event, resource, ...lease }))),
+    tables.nextDue(now),
+  );
+  const dueInMs = next === undefined ? undefined : Math.max(0, next - now);
+  return { claims: starts.map(({ claim }) => claim), dueInMs };
 }
 
-/** Leases the oldest ready event of each of these lanes, which are free, and counts its start. */
-async function lease(
+/** The start of an event: what changes of it in work, and the claim. */
+interface Start {
+  readonly row: ReadyEvent & { readonly late: boolean };
+  readonly claim: Claim;
+}
+
+/** The next start of each of these lanes, which are free: of its oldest ready event. */
+async function startsOf(
   tables: EventTables,
   resources: readonly string[],
-  lease: { readonly owner: string; readonly until: number; readonly startedAt: number },
-): Promise<Claim[]> {
-  if (resources.length === 0) return [];
+  startedAt: number,
+): Promise<Start[]> {
   const [found, states] = await inOrder(tables.oldestReady(resources), tables.states(resources));
   const ready = found.flatMap((event, index) => (event ? { event, state: states[index] ?? [] } : []));
   // The database was changed by hand: a lane with nothing in it goes away.
@@ -56,19 +68,14 @@ async function lease(
   const first = ready.flatMap(({ event }) => (event.late === undefined ? event : []));
   const answers = first.length > 0 ? await tables.newerHandled(first) : [];
   const late = new Map(first.map(({ event }, index) => [event, answers[index] ?? false]));
-  const claims = ready.map(({ event, state }) => {
+  return ready.map(({ event, state }) => {
     const row = {
       ...event,
       attempts: event.attempts + 1,
       late: event.late ?? late.get(event.event) ?? false,
     };
-    return { row, claim: claimOf(row, lease.startedAt, state) };
+    return { row, claim: claimOf(row, startedAt, state) };
   });
-  await inOrder(
-    tables.countStarts(claims.map(({ row }) => row)),
-    tables.lease(claims.map(({ row: { event, resource } }) => ({ event, resource, ...lease }))),
-  );
-  return claims.map(({ claim }) => claim);
 }
 
 function claimOf(row: ReadyEvent, startedAt: number, state: Claim['state']): Claim {
