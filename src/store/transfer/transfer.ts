@@ -53,8 +53,10 @@ const TRY_EVERY_MS = 1000;
 export async function transfer(sides: Sides, options: TransferOptions): Promise<Transferred> {
   const { from, to } = sides;
   const { follows, waitMs, clock, signal } = options;
-  const id = await begin(sides, options);
-  const vaults = await openVaults(sides, options);
+  const beginning = await examine(sides);
+  const vaults = await openVaults(sides, options); // before anything is marked: a key may be missing
+  await begin(sides, { ...beginning, follows, waitMs });
+  const { id } = beginning;
   for (let number = 1; ; number++) {
     const began = clock.monotonic();
     const { changed } = await copyAll(sides, vaults, { ...options, verifies: false });
@@ -88,43 +90,72 @@ export async function reopen(side: Side): Promise<boolean> {
   });
 }
 
-type Beginning = Pick<TransferOptions, 'follows' | 'waitMs'>;
+/** A move as it stands before this run of it. */
+interface Beginning {
+  readonly id: string;
+  /** an earlier run has marked both sides */
+  readonly isUnfinished: boolean;
+}
 
-/** Marks both sides. @returns the id of the move */
-async function begin({ from, to }: Sides, { follows, waitMs }: Beginning): Promise<string> {
+/** Looks at the marks of both sides, and changes nothing. @throws KitError */
+async function examine({ from, to }: Sides): Promise<Beginning> {
   if (from.name === to.name) throw new KitError('INPUT_INVALID', 'the two databases are the same one');
   const [ours, theirs] = [await from.transact(mark), await to.transact(mark)];
-  const id = ours?.id ?? randomUUID();
   const isUnfinished = theirs?.as === 'to' && theirs.id === ours?.id;
-  if (ours?.as === 'to') {
-    throw unusable(`${from.name} holds an unfinished move from ${ours.other}: finish that move first`);
-  }
-  if (ours?.as === 'moved' && !isUnfinished) {
-    throw unusable(
-      `everything in ${from.name} was moved to ${ours.other}: to move it once more, run npx hookkit move --from URL --reopen before`,
-    );
-  }
-  if (theirs && !isUnfinished) throw unusable(`${to.name} is a side of another move: name an empty database`);
-  await markFrom(from, { id, other: to.name, isMarked: ours !== undefined, follows, waitMs });
+  const id = isUnfinished ? theirs.id : randomUUID();
+  refuseOther(from, ours, id);
+  if (!isUnfinished) await refuseUsed(to);
+  return { id, isUnfinished };
+}
+
+type BeginOptions = Beginning & Pick<TransferOptions, 'follows' | 'waitMs'>;
+
+/** Marks both sides: of two moves of one database, the one that began last goes on. */
+async function begin(
+  { from, to }: Sides,
+  { id, isUnfinished, follows, waitMs }: BeginOptions,
+): Promise<void> {
+  const markFrom = () =>
+    from.transact(async (tables) => {
+      const ours = await mark(tables);
+      refuseOther(from, ours, id);
+      if (ours?.id !== id) await setMark(tables, { as: 'from', id, other: to.name });
+    });
+  if (follows) await markFrom();
+  else if (!(await from.alone(waitMs, markFrom))) throw inUse(from);
   const isBegun = await to.alone(waitMs, async () => {
     if (isUnfinished) return;
-    if (!(await isEmpty(to))) throw unusable(`${to.name} is not empty: name an empty database`);
+    await refuseUsed(to);
     await to.transact((tables) => setMark(tables, { as: 'to', id, other: from.name }));
   });
   if (!isBegun) throw inUse(to);
-  return id;
 }
 
-interface FromMark extends Omit<Mark, 'as'>, Beginning {
-  readonly isMarked: boolean;
+/** @throws KitError STORE_UNUSABLE if a database cannot be moved because of what another move has done with it */
+function refuseOther({ name }: Side, found: Mark | undefined, id: string): void {
+  if (found?.as === 'to')
+    throw unusable(`${name} holds an unfinished move from ${found.other}: finish that move first`);
+  if (found?.as === 'moved' && found.id !== id) {
+    throw unusable(
+      `everything in ${name} was moved to ${found.other}: to move it once more, run npx hookkit move --from URL --reopen before`,
+    );
+  }
 }
 
-async function markFrom(from: Side, { id, other, isMarked, follows, waitMs }: FromMark): Promise<void> {
-  const write = async () => {
-    if (!isMarked) await from.transact((tables) => setMark(tables, { as: 'from', id, other }));
-  };
-  if (follows) await write();
-  else if (!(await from.alone(waitMs, write))) throw inUse(from);
+const ROLES: Readonly<Record<Mark['as'], string>> = {
+  from: 'it is being moved to',
+  to: 'it is being filled from',
+  moved: 'it was moved to',
+};
+
+/** @throws KitError STORE_UNUSABLE if a database has something */
+async function refuseUsed(side: Side): Promise<void> {
+  const found = await side.transact(mark);
+  if (found) {
+    const role = ROLES[found.as];
+    throw unusable(`${side.name} is a side of another move (${role} ${found.other}): name an empty database`);
+  }
+  if (!(await isEmpty(side))) throw unusable(`${side.name} is not empty: name an empty database`);
 }
 
 async function isEmpty(side: Side): Promise<boolean> {
@@ -144,6 +175,9 @@ async function finish(
 ): Promise<Omit<Transferred, 'rounds'>> {
   const { from, to } = sides;
   const began = clock.monotonic();
+  const found = await from.transact(mark);
+  if (found?.id !== id)
+    throw unusable(`another move of ${from.name} began meanwhile, to ${found?.other}: that one goes on`);
   while (!(await from.transact(take)));
   const { tables } = await copyAll(sides, vaults, { ...options, verifies: true });
   await to.complete(await from.numbers());

@@ -69,7 +69,9 @@ function describeRefusals(engine: string, empty: () => Promise<string>): void {
         /an unfinished move from .* run the same npx hookkit move again/,
       );
       const other = await empty();
-      await expect(move(other, to)).rejects.toThrow(/is a side of another move: name an empty database/);
+      await expect(move(other, to)).rejects.toThrow(
+        /is a side of another move \(it is being filled from .*\): name an empty database/,
+      );
       await expect(move(to, other)).rejects.toThrow(
         /holds an unfinished move from .*: finish that move first/,
       );
@@ -91,6 +93,14 @@ function describeRefusals(engine: string, empty: () => Promise<string>): void {
       await side.close();
       await record(from, 'second');
       expect(await resources(from)).toHaveLength(2);
+    });
+
+    test('changes nothing, when there is no key: other databases can be moved there, and programs use both', async () => {
+      await expect(move(from, to, { secretsKey: undefined })).rejects.toThrow(
+        /there is no key for the secrets of/,
+      );
+      expect(await resources(from)).toEqual(['media:first']);
+      expect(await resources(to)).toEqual([]);
     });
 
     test('fails, when the new database keeps a row otherwise than it was written', async () => {
@@ -120,7 +130,40 @@ describe('SQLite', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  describeRefusals('SQLite', async () => `sqlite:${join(directory, `${++number}.db`)}`);
+  const empty = async () => `sqlite:${join(directory, `${++number}.db`)}`;
+  describeRefusals('SQLite', empty);
+
+  test.each([
+    [1, /everything in .* was moved to .*: to move it once more/],
+    [2, /another move of .* began meanwhile, to .*: that one goes on/],
+  ])(
+    'one of two moves of a database ends, when the other one comes before its lock number %d',
+    async (lock, refused) => {
+      const [from, to, other] = [await empty(), await empty(), await empty()];
+      await record(from, 'first');
+      let locks = 0;
+      const around = (side: Side, url: string): Side =>
+        url === to
+          ? side
+          : new Proxy(side, {
+              get(_, name) {
+                const member: unknown = Reflect.get(side, name);
+                if (typeof member !== 'function') return member;
+                return async (...given: readonly unknown[]) => {
+                  if (name === 'alone' && ++locks === lock) {
+                    await side.close(); // as it does itself before it locks the file
+                    await move(from, other);
+                  }
+                  return Reflect.apply(member, side, given);
+                };
+              },
+            });
+      await expect(move(from, to, { around })).rejects.toThrow(refused);
+      expect(await resources(other)).toEqual(['media:first']);
+      await expect(open(from)).rejects.toThrow(/everything in this database was moved to/);
+      await expect(move(from, to)).rejects.toThrow(/was moved to/);
+    },
+  );
 });
 
 await describeWithPostgres('PostgreSQL', (server) => {
