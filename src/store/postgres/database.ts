@@ -28,6 +28,11 @@ const CONNECT_MS = 5000;
 /** Where the server did not end a statement by its own time-outs, as it cannot be reached. */
 const ANSWER_MS = 30_000;
 /**
+ * Whatever the database has for a default; but where it was made read-only, as when its disk is nearly full, acks fail as all else does,
+ * and health checks say so.
+ */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+/**
  * Set within each transaction: behind PgBouncer a connection is only lent for one. Statements are not compiled: a query that
  * the planner thinks expensive, as many look-ups by keys are, took up to 4 s for that and 5 ms to run. A
  * process that stands still within a transaction gives up what it has locked after three seconds, so that the others go on.
@@ -83,7 +88,7 @@ export class Database {
           if (!this.#isPrepared(client)) return sessionOf(client).rows<R>(sql, params);
           // Of what fails, COMMIT commits nothing.
           const [, rows] = await Promise.all([
-            client.query(`BEGIN; ${LIMITS}; ${BY_KEYS}`),
+            client.query(`${BEGIN}; ${LIMITS}; ${BY_KEYS}`),
             preparedSessionOf(client).rows<R>(sql, params),
             client.query('COMMIT'),
           ]);
@@ -101,7 +106,7 @@ export class Database {
     work: (session: Session) => Promise<T>,
     { isDurable = true, isReadOnly = false, isFrequent = false }: Purpose = {},
   ): Promise<T> {
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${LIMITS}
+    const begin = `${BEGIN} ${isReadOnly ? 'READ ONLY' : ''}; ${LIMITS}
       ${isDurable ? '' : '; SET LOCAL synchronous_commit = off'}`;
     return this.#again(() =>
       this.#lent(async (client) => {
@@ -314,6 +319,8 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
     'the server lets this user not connect from here: see its pg_hba.conf, and whether sslmode must be set',
   '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
   '53300': 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
+  '25006':
+    'the database takes no writes: make room on its disk if that is full, set default_transaction_read_only = off, or name the primary',
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
   ENOTFOUND: 'the host of DATABASE_URL is not known: correct it, or the name service',
