@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { examine } from '../examination.ts';
+import { refuseCredentials } from './events/option-values.ts';
 import { printFindings } from './findings.ts';
 import { endProcess } from './terminal.ts';
 
@@ -32,6 +33,7 @@ export function doctorCommand(): Command {
 }
 
 async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
+  for (const url of urls) refuseCredentials(url);
   endProcess(); // whatever the handlers' files set off while they load
   await printFindings(examine({ isOffline: offline === true, urls }), json === true);
 }

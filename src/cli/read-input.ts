@@ -3,12 +3,16 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { pathOf, terminal } from './terminal.ts';
 
 interface Input {
-  /** a file; without one, stdin */
+  /** a file; `-` or none: stdin */
   readonly file: string | undefined;
   /** its name in error messages */
   readonly what: string;
   /** the most bytes to read: a device or a pipe may be endless */
   readonly limit: number;
+}
+
+export function isStdin(file: string | undefined): file is '-' | undefined {
+  return file === undefined || file === '-';
 }
 
 /**
@@ -19,7 +23,7 @@ export async function readInput({ file, what, limit }: Input): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of file === undefined ? terminal().stdin : createReadStream(pathOf(file))) {
+    for await (const piece of isStdin(file) ? terminal().stdin : createReadStream(pathOf(file))) {
       pieces.push(Buffer.from(piece));
       length += piece.length;
       if (length > limit) break;

@@ -1,6 +1,6 @@
 import { KitError } from '../base/errors.ts';
 import { say } from './print.ts';
-import { readInput } from './read-input.ts';
+import { isStdin, readInput } from './read-input.ts';
 import { terminal } from './terminal.ts';
 
 /** Far longer than any secret. */
@@ -11,7 +11,7 @@ const LONGEST = 65_536;
  * @throws KitError INPUT_INVALID if there is none, or it has spaces or line breaks inside
  */
 export async function readSecret(file: string | undefined): Promise<string> {
-  if (file === undefined && terminal().stdin.isTTY) {
+  if (isStdin(file) && terminal().stdin.isTTY) {
     say('Paste the secret, then press Enter and Ctrl-D:');
   }
   const given = await readInput({ file, what: 'the secret file', limit: LONGEST });

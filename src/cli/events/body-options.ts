@@ -60,7 +60,7 @@ export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<
     const option = member === 'eventTime' ? 'event-time' : member;
     throw new KitError('INPUT_INVALID', `--body is the whole notification: leave --${option} out`);
   }
-  return readInput({ file: body === '-' ? undefined : body, what: 'the body', limit: LONGEST });
+  return readInput({ file: body, what: 'the body', limit: LONGEST });
 }
 
 function kind(text: string): string {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
 import { momentOf } from '../../base/moment.ts';
 
 const MOST = 1_000_000_000;
@@ -38,10 +39,20 @@ export function present(text: string): string {
   throw new InvalidArgumentError('It must not be empty.');
 }
 
-/** The URL of a receiver; other users of the machine would see a password in it. */
+/** @throws KitError INPUT_INVALID if a URL has a password in it, or may have: without the URL, which goes to logs */
+export function refuseCredentials(text: string): void {
+  const url = URL.parse(text);
+  if (url ? url.username === '' && url.password === '' : !text.includes('@')) return;
+  throw new KitError(
+    'INPUT_INVALID',
+    'a URL must not have a user name or a password in it, which every user of the machine can read (the given value is not shown)',
+  );
+}
+
+/** The URL of a receiver. */
 export function receiverUrl(text: string): URL {
+  refuseCredentials(text);
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.password || url?.username) throw new InvalidArgumentError('It must not have a password in it.');
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000/webhooks/media.');
 }

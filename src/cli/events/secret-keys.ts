@@ -10,7 +10,7 @@ import { readSecret } from '../read-secret.ts';
  */
 export async function keysFor(config: Config, secretFile: string | undefined): Promise<SigningKeys> {
   const { oneKey, storedKeys } = await import('../../replay/signing-keys.ts');
-  if (secretFile !== undefined) return oneKey(await readSecret(secretFile === '-' ? undefined : secretFile));
+  if (secretFile !== undefined) return oneKey(await readSecret(secretFile));
   if (!hasDatabase(config)) return storedKeys([], new EnvironmentSecret(config.WEBHOOK_SECRET));
   return withDatabase(config, async (store) => {
     const environment = await EnvironmentSecret.read(store, config);

@@ -3,6 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { type Kind, kindNames } from '../../notification/kinds.ts';
 import type { NewWebhook } from '../../provider/index.ts';
 import { duration } from '../duration-option.ts';
+import { refuseCredentials } from '../events/option-values.ts';
 
 /** The options of `create` and `update`. */
 export interface MetadataFlags {
@@ -68,12 +69,9 @@ export function newWebhookOf(flags: MetadataFlags): NewWebhook {
 }
 
 function receiverUrl(text: string): string {
+  refuseCredentials(text);
   const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '') {
-    throw new InvalidArgumentError(
-      'It must be a URL without a user name, such as https://host/webhooks/media.',
-    );
-  }
+  if (url === null) throw new InvalidArgumentError('It must be a URL such as https://host/webhooks/media.');
   if (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname))) return text;
   throw new InvalidArgumentError('The provider takes https only (http on this machine, for the mock).');
 }

@@ -22,5 +22,6 @@ test.each([
 test('refuses a URL with a password, when one is given, as anybody could read it', async () => {
   const { code, stderr } = await desk().events(['replay', '--to', 'http://me:secret@127.0.0.1/', '--all']);
   expect(code).toBe(2);
-  expect(stderr).toContain('It must not have a password in it.');
+  expect(stderr).toContain('a URL must not have a user name or a password in it');
+  expect(stderr).not.toContain('me:secret');
 });

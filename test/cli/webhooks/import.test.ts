@@ -25,6 +25,14 @@ test('stores a secret, when it comes on stdin, without ever showing it', async (
   expect(run.stdout).toBe('the secret of webhook hook0001 is stored; 0 quarantined notifications admitted\n');
 });
 
+test('reads stdin, when the file is -', async () => {
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001', '--secret-file', '-'], {
+    env,
+    stdin: `${SECRET}\n`,
+  });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('stores a secret, when it comes from a file and JSON is asked for, with JSON', async () => {
   const file = join(directory, 'secret.txt');
   writeFileSync(file, SECRET);

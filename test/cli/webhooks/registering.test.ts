@@ -128,7 +128,11 @@ test.each(['show', 'update', 'delete', 'rotate'])(
 test.each([
   ['no url or site', ['create', '--name', 'x'], /needs --url, --site, --event or --all-events as well/],
   ['a plain http URL', ['create', '--name', 'x', '--url', 'http://your.host/'], /https only/],
-  ['a URL with a password', ['create', '--url', 'https://a:b@your.host/'], /without a user name/],
+  [
+    'a URL with a password',
+    ['create', '--url', 'https://a:b@your.host/'],
+    /must not have a user name or a password/,
+  ],
   ['an unknown kind', ['create', '--event', 'media_exploded'], /Allowed choices are media_created/],
   [
     'both --event and --all-events',
