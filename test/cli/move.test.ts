@@ -47,6 +47,22 @@ test('moves a database and prints what both have, when the paths are relative, a
 });
 
 test.each([
+  { option: '--from', role: 'the database to move', other: ['--to', 'sqlite:to.db'] },
+  { option: '--to', role: 'the database to move to', other: ['--from', 'sqlite:from.db'] },
+])(
+  'says which database cannot be opened, when it is that of $option, and nothing of DATABASE_URL',
+  async (given) => {
+    writeFileSync(join(directory, 'README.md'), 'no database');
+    for (const url of ['sqlite:README.md', 'postgres://127.0.0.1:1/none']) {
+      const { code, stderr } = await runCli(['move', given.option, url, ...given.other], { cwd: directory });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^hookkit: ${given.role}: cannot open the .*its URL`));
+      expect(stderr).not.toContain('DATABASE_URL');
+    }
+  },
+);
+
+test.each([
   [
     ['--from', 'postgres://me:hunter2@db.example/one', '--to', 'sqlite:to.db'],
     /the URL of --from has a password/,

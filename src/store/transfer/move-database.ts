@@ -29,7 +29,7 @@ export function moveDatabase({ from, to, isWatched, onPage, ...options }: Moving
   return withFormer(from, async (fromSide) => {
     const total = isWatched ? await rowsOf(fromSide) : undefined;
     const share = (rows: number) => (total ? Math.min(1, rows / total) : undefined);
-    return withSide(to, (toSide) =>
+    return withSide(to, 'the database to move to', (toSide) =>
       transfer(
         { from: fromSide, to: toSide },
         { ...options, waitMs: WAIT_MS, onPage: (rows) => onPage(rows, share(rows)) },
@@ -51,11 +51,17 @@ function withFormer<T>(url: string, work: (side: Side) => Promise<T>): Promise<T
   const path = sqlitePathOf(url);
   if (path !== undefined && !existsSync(path))
     throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: correct the path`);
-  return withSide(url, work);
+  return withSide(url, 'the database to move', work);
 }
 
-async function withSide<T>(url: string, work: (side: Side) => Promise<T>): Promise<T> {
-  const side = await openSide(url);
+/** @param role names the database in errors */
+async function withSide<T>(url: string, role: string, work: (side: Side) => Promise<T>): Promise<T> {
+  const side = await openSide(url).catch((cause) => {
+    if (!(cause instanceof KitError)) throw cause;
+    throw new KitError(cause.code, `${role}: ${cause.message.replaceAll('DATABASE_URL', 'its URL')}`, {
+      cause,
+    });
+  });
   try {
     return await work(side);
   } catch (cause) {
