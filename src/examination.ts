@@ -10,7 +10,7 @@ import { checkProvider } from './provider/check-provider.ts';
 import { checkUrls } from './receiver/check-urls.ts';
 import { checkBackups } from './store/check-files.ts';
 import { checkStore, guessable, type Verifiable } from './store/check-store.ts';
-import { checkDatabase, openStore } from './store/open.ts';
+import { checkDatabase, checkKey, openStore } from './store/open.ts';
 import { predictable } from './store/predictable-secrets.ts';
 
 interface Examination {
@@ -61,7 +61,8 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
   const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
   const options = { url, clock: systemClock, secretsKey, connections, threads: false };
   if (!(yield* checkDatabase(options))) {
-    yield guessable(predictable([], config)) ?? findingsOf('secrets').skipped('it needs the database');
+    const wrong = [guessable(predictable([], config)), checkKey(options)].filter((one) => one !== undefined);
+    yield* wrong.length > 0 ? wrong : [findingsOf('secrets').skipped('it needs the database')];
     return undefined;
   }
   try {

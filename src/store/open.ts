@@ -1,11 +1,12 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
-import type { Finding } from '../base/finding.ts';
+import { type Finding, findingsOf } from '../base/finding.ts';
 import { checkSqlite } from './check-files.ts';
 import type { EventStore } from './event-store.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Side } from './transfer/side.ts';
+import { NO_KEY } from './vault.ts';
 
 export interface StoreOptions {
   /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE` */
@@ -45,7 +46,7 @@ const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
 
 /**
  * Opens a database as one side of a transfer, and brings its schema up to date.
- * @throws KitError STORE_UNUSABLE with what to do about it
+ * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export function openSide(url: string): Promise<Side> {
   return openBy(sides, url)(url);
@@ -59,9 +60,15 @@ export async function* checkDatabase(options: StoreOptions): AsyncGenerator<Find
   return yield* await openBy(checks, options.url)(options);
 }
 
+/** The finding for a key that must be given and is not; undefined if nothing is wrong. */
+export function checkKey({ url, secretsKey }: Pick<StoreOptions, 'url' | 'secretsKey'>): Finding | undefined {
+  const isNeeded = sqlitePathOf(url) === undefined;
+  return isNeeded && !secretsKey ? findingsOf('secrets').fail(NO_KEY) : undefined;
+}
+
 /**
  * Opens the store that a DATABASE_URL names.
- * @throws KitError STORE_UNUSABLE with what to do about it
+ * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
   return openBy(drivers, options.url)(options);

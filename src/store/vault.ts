@@ -39,6 +39,10 @@ export interface KeySource {
   next(given: Buffer | undefined): NextKey;
 }
 
+/** What is wrong where no file can hold the key. */
+export const NO_KEY =
+  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: make one with "openssl rand -base64 32"';
+
 /** A key from outside. */
 export function givenKey(key: Buffer): KeySource {
   let current = key;

@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { Database, DEFAULT_CONNECTIONS, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS, GRANT_RIGHTS, reasonOf } from './database.ts';
 import { TIME_THERE } from './database-clock.ts';
 import {
+  LET_WRITE,
   MAKE_ONE_OF_UTF8,
   migrations,
   OLDEST_SERVER,
@@ -34,6 +36,12 @@ export interface ServerFacts {
   readonly encoding: string;
   /** of our schema; 0 if the database has none */
   readonly schemaVersion: number;
+  /** whether the role may make the schema, or its tables where the schema is there */
+  readonly mayMake: boolean;
+  /** tables that the role may not read and write */
+  readonly refused: readonly string[];
+  /** `on`: transactions may not write, unless they say that they do */
+  readonly readOnly: string;
   readonly fsync: string;
   readonly fullPageWrites: string;
   readonly synchronousCommit: string;
@@ -100,20 +108,22 @@ export async function* checkServer({
   clock,
   connections = DEFAULT_CONNECTIONS,
 }: ServerCheck): AsyncGenerator<Finding, boolean, undefined> {
-  const database = new Database({ url, connections: 1, name: 'hookkit doctor' });
+  let database: Database | undefined;
   try {
+    database = new Database({ url, connections: 1, name: 'hookkit doctor' });
     const { facts, asked, answered } = await database.transaction((session) => readFacts(session, clock), {
       isReadOnly: true,
     });
     yield* judge(facts, { now: (asked + answered) / 2, uncertainty: (answered - asked) / 2, connections });
-    return !facts.isStandby && facts.schemaVersion === migrations.length;
+    return !facts.isStandby && schema(facts).result === 'ok';
   } catch (error) {
+    const reason = reasonOf(error);
     yield findingsOf('database').fail(
-      `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
+      error instanceof KitError ? reason : `cannot check the PostgreSQL database of DATABASE_URL: ${reason}`,
     );
     return false;
   } finally {
-    await database.close();
+    await database?.close();
   }
 }
 
@@ -143,16 +153,21 @@ function server({ version, versionNumber, isStandby, encoding }: ServerFacts): F
   return ok(text);
 }
 
-function schema({ schemaVersion }: ServerFacts): Finding {
+function schema({ schemaVersion, mayMake, refused, readOnly }: ServerFacts): Finding {
   const { ok, warn, fail } = findingsOf('database');
   const known = migrations.length;
+  if (readOnly !== 'off')
+    return fail(`default_transaction_read_only is ${readOnly}, so it takes no writes: ${LET_WRITE}`);
   if (schemaVersion === 0) {
+    if (!mayMake) return fail(`it has no tables yet, and this role may not make them: ${GRANT_RIGHTS}`);
     return warn(
       'it has no tables yet: the first start makes them; if there were some, check DATABASE_URL, or wait for the standby',
     );
   }
   const text = `schema version ${schemaVersion}`;
   if (schemaVersion > known) return fail(`${text}, and this program knows ${known}: run the newer program`);
+  if (refused.length > 0)
+    return fail(`${text}, and this role may not read and write ${refused.join(', ')}: ${GRANT_RIGHTS}`);
   return schemaVersion < known ? warn(`${text}: the next start brings it to ${known}`) : ok(text);
 }
 
@@ -300,8 +315,10 @@ export async function readFacts(session: Session, clock: Clock) {
   const settings = await session.rows<Settings>(SETTINGS);
   const schemaVersion = await versionOf(session);
   const ofTables = async <R>(sql: string) => (schemaVersion === 0 ? [] : await session.rows<R>(sql));
+  const refused = await ofTables<{ name: string }>(REFUSED);
   const partitions = await ofTables<{ name: string }>(PARTITIONS);
-  const strays = await ofTables<{ name: string }>(STRAYS);
+  // What fails would end the transaction.
+  const strays = refused.length > 0 ? [] : await ofTables<{ name: string }>(STRAYS);
   const notVacuumed = await ofTables<{ name: string }>(NOT_VACUUMED);
   const [oldest] = await session.rows<NonNullable<ServerFacts['oldest']>>(OLDEST);
   const { connectionLimit, ...others } = theRow(settings);
@@ -311,6 +328,7 @@ export async function readFacts(session: Session, clock: Clock) {
     schemaVersion,
     connectionLimit: connectionLimit ?? undefined,
     standbys: await session.rows<Standby>(STANDBYS),
+    refused: refused.map(({ name }) => name),
     notVacuumed: notVacuumed.map(({ name }) => name),
     partitions: partitions.map(({ name }) => name),
     strays: strays.map(({ name }) => name),
@@ -332,6 +350,7 @@ interface Settings
     | 'schemaVersion'
     | 'connectionLimit'
     | 'standbys'
+    | 'refused'
     | 'notVacuumed'
     | 'partitions'
     | 'strays'
@@ -346,6 +365,9 @@ const SETTINGS = `
   SELECT current_setting('server_version') AS version,
     current_setting('server_version_num')::integer AS "versionNumber",
     current_setting('server_encoding') AS encoding,
+    CASE WHEN to_regnamespace('hookkit') IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+      ELSE has_schema_privilege('hookkit', 'CREATE') END AS "mayMake",
+    current_setting('default_transaction_read_only') AS "readOnly",
     current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS "fullPageWrites",
     current_setting('synchronous_commit') AS "synchronousCommit",
@@ -369,6 +391,14 @@ const STANDBYS = `
     pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END,
       flush_lsn)::float8 AS "lagBytes"
   FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY application_name`;
+
+/** Of a partition the rights to its table count. */
+const REFUSED = `
+  SELECT relname AS name FROM pg_class
+  WHERE relnamespace = 'hookkit'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+      AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+  ORDER BY relname`;
 
 const NOT_VACUUMED = `
   SELECT relname AS name FROM pg_class

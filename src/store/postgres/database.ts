@@ -311,6 +311,14 @@ const WRONG_AUTHORITY =
 /** What pg says of a server that answers without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 
+/** The SQLSTATE of what a role has no right to. */
+const NO_RIGHT = '42501';
+/** What to do about rights that the role does not have: to make the schema, or to use what another role made. */
+export const GRANT_RIGHTS =
+  'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit ' +
+  'AUTHORIZATION …); where another role made it, GRANT USAGE ON SCHEMA hookkit, and SELECT, INSERT, UPDATE, DELETE ON ALL ' +
+  'TABLES IN SCHEMA hookkit';
+
 /** What to do about a connection that fails. The errors' own messages name the user, the host or the database. */
 const NO_CONNECTION: Readonly<Record<string, string>> = {
   '28P01':
@@ -347,6 +355,8 @@ export function reasonOf(error: unknown): string {
       : messageOf(error);
   const code = codeOf(error);
   if (message === NO_TLS) return 'the server has no TLS: set ssl = on there, or sslmode=disable';
+  if (code === NO_RIGHT)
+    return `${message.replace(/ database .*/, ' the database')}: ${GRANT_RIGHTS} (${code})`;
   const known = NO_CONNECTION[code ?? ''];
   if (known) return `${known} (${code})`;
   return `${message || 'no connection'}${code && !message.includes(code) ? ` (${code})` : ''}`;

@@ -25,6 +25,8 @@ export const TAKES_NO_WRITES =
 export const UTF8 = 'UTF8';
 /** Of another encoding, what to do. */
 export const MAKE_ONE_OF_UTF8 = "make one with ENCODING 'UTF8'";
+/** What to do where transactions may not write. */
+export const LET_WRITE = 'ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off';
 /** What to do where commits do not wait for the disk. */
 export const WAIT_FOR_DISK = 'ALTER DATABASE or ALTER ROLE … SET synchronous_commit = on';
 
@@ -105,7 +107,11 @@ async function tryToMigrate(database: Database): Promise<typeof OTHERS | typeof 
 
 /** @returns the version that it had */
 async function bringUpToDate(session: Session): Promise<number> {
-  await session.rows('CREATE SCHEMA IF NOT EXISTS hookkit');
+  // IF NOT EXISTS asks for the right to make one, even where there is one.
+  const [found] = await session.rows<{ known: boolean }>(
+    "SELECT to_regnamespace('hookkit') IS NOT NULL AS known",
+  );
+  if (!found?.known) await session.rows('CREATE SCHEMA hookkit');
   const from = await knownVersionOf(session);
   if (from === migrations.length) return from;
   for (const migration of migrations.slice(from)) await session.script(migration);

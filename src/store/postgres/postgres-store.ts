@@ -2,7 +2,7 @@ import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
-import { givenKey } from '../vault.ts';
+import { givenKey, NO_KEY } from '../vault.ts';
 import { Database, DEFAULT_CONNECTIONS, reasonOf } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { ReadLink, WriteLink } from './links.ts';
@@ -27,9 +27,6 @@ export interface PostgresOptions {
   readonly name?: string | undefined;
 }
 
-const NO_KEY =
-  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: make one with "openssl rand -base64 32"';
-
 /** Of the connections so many are for readers: a third, one at least. */
 const FOR_READERS = 1 / 3;
 
@@ -53,7 +50,7 @@ export class PostgresStore extends DriverStore {
     this.#stop = stop;
   }
 
-  /** @throws KitError STORE_UNUSABLE if the server cannot be reached, the database cannot be used, or the key does not fit */
+  /** @throws KitError CONFIG_INVALID if the URL has a mistake or the key is missing; STORE_UNUSABLE if the server cannot be reached, the database cannot be used, or the key does not fit */
   static async open({
     url,
     clock,
@@ -64,7 +61,7 @@ export class PostgresStore extends DriverStore {
     onCommit,
     name = 'hookkit',
   }: PostgresOptions): Promise<PostgresStore> {
-    if (!secretsKey) throw new KitError('STORE_UNUSABLE', NO_KEY);
+    if (!secretsKey) throw new KitError('CONFIG_INVALID', NO_KEY);
     const forReaders = Math.max(1, Math.floor(connections * FOR_READERS));
     const writer = new Database({ url, connections: Math.max(1, connections - forReaders), name });
     const reader = new Database({ url, connections: forReaders, name });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { Finding } from '../../../src/base/finding.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { type Here, judge, readFacts, type ServerFacts } from '../../../src/store/postgres/check-server.ts';
 import { Database } from '../../../src/store/postgres/database.ts';
@@ -11,7 +12,7 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { only } from '../../support/only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { runCli, spawnCli } from '../../support/run-cli.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 
 /** A server of which nothing is to be said. */
@@ -20,6 +21,9 @@ const WELL: ServerFacts = {
   versionNumber: 180_001,
   encoding: 'UTF8',
   schemaVersion: 1,
+  mayMake: true,
+  refused: [],
+  readOnly: 'off',
   fsync: 'on',
   fullPageWrites: 'on',
   synchronousCommit: 'on',
@@ -59,6 +63,8 @@ test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
   ['the server is too old', 'FAIL', 'upgrade it', { versionNumber: 130_022 }],
   ['the database has another encoding', 'FAIL', "ENCODING 'UTF8'", { encoding: 'LATIN1' }],
   ['the schema is newer than the program', 'FAIL', 'run the newer program', { schemaVersion: 1000 }],
+  ['the role may not write a table', 'FAIL', 'not read and write work: GRANT', { refused: ['work'] }],
+  ['transactions may not write', 'FAIL', 'default_transaction_read_only = off', { readOnly: 'on' }],
   ['fsync is off', 'FAIL', 'fsync = on', { fsync: 'off' }],
   ['commits do not wait for the disk', 'FAIL', 'synchronous_commit = on', { synchronousCommit: 'off' }],
   ['pages may be torn', 'warn', 'full_page_writes = on', { fullPageWrites: 'off' }],
@@ -255,6 +261,138 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       } finally {
         await dropDatabase(server, empty);
       }
+    });
+
+    const of = (check: string, { findings }: { findings: readonly Finding[] }) =>
+      findings
+        .filter((finding) => finding.check === check)
+        .map(({ result, detail }) => `${result} ${detail}`);
+    const serve = (url: string) =>
+      spawnCli(['serve'], { env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') } });
+
+    /** Works on a database as a role that has no right to anything in it. */
+    async function asGuest(
+      options: { readonly isEmpty: boolean },
+      work: (guest: {
+        readonly url: string;
+        readonly role: string;
+        readonly admin: pg.Client;
+      }) => Promise<void>,
+    ): Promise<void> {
+      const there = await createDatabase(server);
+      const role = `${there}_guest`;
+      const url = Object.assign(new URL(server.url(there)), { username: role, password: 'guest' }).href;
+      try {
+        await connected(server.adminUrl(there), async (client) => {
+          await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'guest'`);
+          if (options.isEmpty) await client.query('DROP SCHEMA hookkit CASCADE');
+          await work({ url, role, admin: client });
+        });
+      } finally {
+        await dropDatabase(server, there);
+        await connected(server.adminUrl(), (client) => client.query(`DROP ROLE ${role}`));
+      }
+    }
+
+    test('ask for the key, when there are no tables yet, and when there is no server', async () => {
+      await asGuest({ isEmpty: true }, async ({ url }) => {
+        const nowhere = Object.assign(new URL(url), { port: '1' }).href;
+        for (const place of [url, nowhere]) {
+          const run = await doctor(place, { SECRETS_KEY: '' });
+          expect(of('secrets', run)).toEqual([
+            expect.stringMatching(/^FAIL SECRETS_KEY is not set.*openssl/),
+          ]);
+          expect(run.code).toBe(1);
+        }
+      });
+    });
+
+    test('say as the start does what to grant, when the role may not make the schema, and are content once it may', async () => {
+      await asGuest({ isEmpty: true }, async ({ url, role, admin: owner }) => {
+        const run = await doctor(url);
+        expect(of('database', run)).toEqual([
+          expect.stringMatching(/^FAIL .*GRANT CREATE ON DATABASE.*CREATE SCHEMA hookkit AUTHORIZATION/),
+        ]);
+        const { code, stderr } = await serve(url);
+        expect({ code, stderr }).toEqual({
+          code: 1,
+          stderr: expect.stringMatching(
+            /permission denied for the database: GRANT CREATE ON DATABASE.*\(42501\)/,
+          ),
+        });
+        await owner.query('CREATE SCHEMA hookkit');
+        expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^FAIL .*GRANT USAGE/)]);
+        await owner.query(`ALTER SCHEMA hookkit OWNER TO ${role}`);
+        expect(of('database', await doctor(url))).toEqual([
+          expect.stringMatching(/^warn .*the first start makes/),
+        ]);
+        const options = { url, clock: systemClock, secretsKey: SECRETS_KEY, tidies: false };
+        await (await PostgresStore.open(options)).close();
+        expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^ok /)]);
+      });
+    });
+
+    test('say as the start does what to grant, when the tables are of another role', async () => {
+      await asGuest({ isEmpty: false }, async ({ url, role, admin: owner }) => {
+        const failing = expect.stringMatching(/^FAIL .*GRANT USAGE ON SCHEMA hookkit, and SELECT, INSERT/);
+        expect(of('database', await doctor(url))).toEqual([failing]);
+        await owner.query(`GRANT USAGE ON SCHEMA hookkit TO ${role}`);
+        expect(of('database', await doctor(url))).toEqual([failing]);
+        await owner.query(`GRANT SELECT ON ALL TABLES IN SCHEMA hookkit TO ${role}`);
+        const run = await doctor(url);
+        expect(of('database', run)).toEqual([failing]);
+        expect(of('database', run)).toEqual([
+          expect.stringContaining('may not read and write attempts, bodies,'),
+        ]);
+        expect((await serve(url)).stderr).toMatch(/permission denied for table .*: .*GRANT USAGE.*\(42501\)/);
+        await owner.query(`GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hookkit TO ${role}`);
+        expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^ok /)]);
+      });
+    });
+
+    test('fail, when transactions of the database or the role may not write', async () => {
+      await asGuest({ isEmpty: true }, async ({ url, role, admin: owner }) => {
+        const there = new URL(url).pathname.slice(1);
+        for (const whose of [`DATABASE ${there}`, `ROLE ${role}`]) {
+          await owner.query(`ALTER ${whose} SET default_transaction_read_only = on`);
+          const run = await doctor(url);
+          expect(of('database', run)).toEqual([
+            expect.stringMatching(
+              /^FAIL .*takes no writes: ALTER DATABASE .* default_transaction_read_only = off/,
+            ),
+          ]);
+          expect(run.code).toBe(1);
+          await owner.query(`ALTER ${whose} RESET default_transaction_read_only`);
+        }
+      });
+    });
+
+    test.each([
+      ['its sslmode is prefer', '5432/x?sslmode=prefer', 'sslmode'],
+      ['its sslmode is empty', '5432/x?sslmode=', 'sslmode'],
+      ['it has sslmode twice, and the last is prefer', '5432/x?sslmode=disable&sslmode=prefer', 'sslmode'],
+      ['its port is too large', '99999/x', 'port'],
+      ['a parameter is such a port', '5432/x?port=99999', 'port'],
+      ['its certificate is not there', '5432/x?sslmode=verify-full&sslrootcert=/none/ca.pem', '/none/ca.pem'],
+    ])('go on, and the start ends with 2, when the URL is wrong: %s', async (_, rest, told) => {
+      const url = `postgres://me:hunter2@127.0.0.1:${rest}`;
+      const run = await doctor(url);
+      expect(of('database', run)).toEqual([expect.stringMatching(/^FAIL DATABASE_URL /)]);
+      expect(of('database', run)).toEqual([expect.stringContaining(told)]);
+      expect(of('secrets', run)).toEqual([expect.stringMatching(/^skipped /)]);
+      expect(of('url', run)).toEqual(['skipped --offline']);
+      expect(run.code).toBe(1);
+      const started = await runCli(['events', 'list'], {
+        env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') },
+      });
+      expect(started).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
+      expect(run.all + started.stderr).not.toContain('hunter2');
+    });
+
+    test('go on, and the start of a server ends with 2, when the URL or the key is wrong', async () => {
+      expect((await serve('postgres://me@127.0.0.1:99999/x')).code).toBe(2);
+      const keyless = { DATABASE_URL: 'postgres://me@127.0.0.1/x' };
+      expect((await spawnCli(['serve'], { env: keyless })).code).toBe(2);
     });
 
     test.each<

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { KitError } from '../../../src/base/errors.ts';
 import { serversOf } from '../../../src/store/postgres/url.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -46,15 +47,35 @@ describe('a DATABASE_URL', () => {
       'its certificate is not there',
       `postgres://me:${PASSWORD}@one/events?sslmode=verify-full&sslrootcert=/none/ca.pem`,
     ],
+    ['its port is 0', `postgres://me:${PASSWORD}@one:5432,two:0/events`],
+    ['its port is above 65535', `postgres://me:${PASSWORD}@one:65536/events`],
     ['its password has a slash', `postgres://me:${PASSWORD}/x@one/events`],
   ])('is refused without a word of it, when %s', (_, url) => {
     let message = 'it was taken';
+    let code: unknown;
     try {
       serversOf(url);
     } catch (error) {
       message = String(error);
+      code = (error as KitError).code;
     }
     expect(message).toContain('DATABASE_URL');
+    expect(code).toBe('CONFIG_INVALID');
     expect(message).not.toContain(PASSWORD);
   });
+
+  test.each(['sslrootcert', 'sslcert', 'sslkey'])(
+    'says which file cannot be read, when %s names it',
+    async (name) => {
+      const folder = await temporaryDirectory();
+      for (const [path, code] of [
+        [join(folder, 'none.pem'), 'ENOENT'],
+        [folder, 'EISDIR'],
+      ]) {
+        const use = () => serversOf(`postgres://me@one/events?sslmode=require&${name}=${path}`);
+        expect(use).toThrow(`DATABASE_URL names ${path} as ${name}, and this file cannot be read (${code})`);
+        expect(use).not.toThrow('%XX');
+      }
+    },
+  );
 });
