@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
+import { Breakable } from '../support/breakable-store.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -14,32 +15,17 @@ const OF_STORE = [
 ];
 
 let inspected: Inspected;
-/** with what every call of the store fails; undefined while it works */
-let failure: Error | undefined;
+const store = new Breakable();
 
 beforeAll(async () => {
-  inspected = await inspect(
-    {},
-    {},
-    {
-      wrap: (store) =>
-        new Proxy(store, {
-          get(target, name) {
-            const member: unknown = Reflect.get(target, name, target);
-            if (typeof member !== 'function') return member;
-            return (...given: readonly unknown[]) =>
-              failure && name !== 'close' ? Promise.reject(failure) : Reflect.apply(member, target, given);
-          },
-        }),
-    },
-  );
+  inspected = await inspect({}, {}, { wrap: store.wrap });
   await inspected.deliver(notification());
   await inspected.settled();
-  failure = new KitError('STORE_UNAVAILABLE', REASON);
+  store.failure = new KitError('STORE_UNAVAILABLE', REASON);
   expect((await inspected.deliver(notification({ media_id: 'lost' }))).status).toBe(503);
 });
 afterAll(async () => {
-  failure = undefined;
+  store.failure = undefined;
   await inspected.dispose();
 });
 
@@ -101,10 +87,10 @@ describe('while the store is unavailable', () => {
   });
 
   test('/metrics has everything again, when the store is back', async () => {
-    const before = failure;
-    failure = undefined;
+    const before = store.failure;
+    store.failure = undefined;
     const { body } = await inspected.raw('/metrics');
-    failure = before;
+    store.failure = before;
     expect(body.split('\n')).toContain('webhook_store_up 1');
     expect(metricsIn(body)).toEqual(expect.arrayContaining(OF_STORE));
   });
@@ -112,10 +98,10 @@ describe('while the store is unavailable', () => {
 
 describe('after any other error of the store', () => {
   const unexpected = async (path: string) => {
-    const before = failure;
-    failure = new TypeError('a mistake of ours');
+    const before = store.failure;
+    store.failure = new TypeError('a mistake of ours');
     const answer = await inspected.raw(path);
-    failure = before;
+    store.failure = before;
     return answer;
   };
 
