@@ -54,6 +54,11 @@ export class KitError extends Error {
   }
 }
 
+/** Whether the store cannot read or commit now, so that trying again later may help. */
+export function isUnavailable(error: unknown): error is KitError {
+  return error instanceof KitError && error.code === 'STORE_UNAVAILABLE';
+}
+
 /** The message of an error of our own code or a library; thrown.ts is for errors of handlers. */
 export function messageOf(error: unknown): string {
   return Error.isError(error) ? error.message : String(error);

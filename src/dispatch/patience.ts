@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { KitError } from '../base/errors.ts';
+import { isUnavailable } from '../base/errors.ts';
 
 /** How soon a request that failed is repeated. */
 const PAUSE_MS = 1000;
@@ -25,7 +25,7 @@ export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOp
       try {
         return await request();
       } catch (error) {
-        if (!(error instanceof KitError) || error.code !== 'STORE_UNAVAILABLE' || isOver()) throw error;
+        if (!isUnavailable(error) || isOver()) throw error;
         if (isStopping() && left-- === 0) throw error;
         log.error(
           { event, error: error.message },

@@ -10,10 +10,11 @@ import { Sessions } from './guard/session.ts';
 import { guardToken, tokenCheck } from './guard/sign-in.ts';
 import { pagesRouter } from './pages/pages.ts';
 import { renderer } from './pages/render.ts';
+import { scrape } from './watch/scrape.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
-  const { config, clock, log, store, watch, pages } = inspected;
+  const { config, clock, log, watch, pages } = inspected;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
@@ -32,12 +33,7 @@ export function adminApp(inspected: Inspected): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    // Under another key the number is not known; the other metrics are.
-    const unreadable = await store.unreadableSecrets().then(
-      ({ length }) => length,
-      () => Number.NaN,
-    );
-    const text = await watch.metrics.text(await store.overview(), unreadable, clock.now());
+    const text = await watch.metrics.text(await scrape(inspected), clock.now());
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));

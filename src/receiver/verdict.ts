@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { KitError } from '../base/errors.ts';
+import { isUnavailable } from '../base/errors.ts';
 import { decode, type JsonObject, type Outline, outlineOf, parseOutlined } from '../notification/json.ts';
 import { claimsOf, type Refusal, signerOf, unsigned, verifySigned } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/event-store.ts';
@@ -170,8 +170,7 @@ export function throttled({ unverified }: Refused): Refused {
 
 /** 503 in place of any verdict, if the store could not read or commit; 500 after another error of ours. */
 export function verdictAfter(error: unknown): Refused {
-  const isOfStore = error instanceof KitError && error.code === 'STORE_UNAVAILABLE';
-  return isOfStore ? NOT_RECORDED : INTERNAL_ERROR;
+  return isUnavailable(error) ? NOT_RECORDED : INTERNAL_ERROR;
 }
 
 /** The token of an Authorization header, where it is `Bearer` and one token. */

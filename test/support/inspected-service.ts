@@ -8,6 +8,7 @@ import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
@@ -51,12 +52,14 @@ interface InspectOptions {
   readonly threads?: boolean;
   /** has handlers of its own, in place of those given first */
   readonly app?: ReadyApp;
+  /** puts another store in front of its own, which then has no threads */
+  readonly wrap?: (store: EventStore) => EventStore;
 }
 
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
-  { threads = OWN_THREADS, app = { handlers } }: InspectOptions = {},
+  { threads = OWN_THREADS, app = { handlers }, wrap }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const log = logLines();
@@ -72,13 +75,14 @@ export async function inspect(
   });
   const admin = createInspector(systemClock);
   const { DATABASE_URL: databaseUrl, SECRETS_KEY: secretsKey } = config;
-  const store = threads
-    ? undefined
-    : openStore({ url: databaseUrl, clock: systemClock, secretsKey, threads });
+  const store =
+    threads && !wrap
+      ? undefined
+      : openStore({ url: databaseUrl, clock: systemClock, secretsKey, threads: false });
   const service = await startService({
     config,
     app,
-    store,
+    store: wrap ? store?.then(wrap) : store,
     clock: systemClock,
     log: log.log,
     random: Math.random,

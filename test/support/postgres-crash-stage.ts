@@ -14,7 +14,7 @@ const CONNECTIONS = 3;
 const BOUNDARY = /^\s*(BEGIN|COMMIT|ROLLBACK)\b/;
 const READING = /^BEGIN\b[^;]*\bREAD ONLY\b/;
 /** A statement of which the COMMIT is sent along. */
-const ALONE = /^BEGIN;/;
+const ALONE = /^BEGIN TRANSACTION\b/;
 
 /** Each call of the driver is a statement. After a crash the next processes find the database under another name. */
 export function postgresStage(server: SharedPostgres): CrashStageFactory {

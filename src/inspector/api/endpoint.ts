@@ -2,6 +2,7 @@ import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
 import { visible } from '../../base/visible.ts';
 import { withoutEmpty } from './filters.ts';
+import { overlooked } from './overlooked.ts';
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {
@@ -40,7 +41,10 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
 }
 
 export function mount(router: Router, { method, path, input, run }: Endpoint): void {
+  const names = Object.keys(input.shape);
   router[method](path, async (req: Request, res: Response) => {
+    const mistake = method === 'get' ? undefined : overlooked(req, { inQuery: names, inBody: names });
+    if (mistake !== undefined) return void res.status(400).json({ error: mistake });
     const given = { ...withoutEmpty(req.query), ...withoutEmpty(req.body), ...req.params };
     const parsed = input.safeParse(given);
     if (!parsed.success) return void res.status(400).json({ error: mistakesOf(parsed.error) });

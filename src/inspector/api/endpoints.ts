@@ -67,7 +67,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       answer: answers.bulkReplayAnswer,
       errors: {
         409: 'another replay is under way',
-        503: 'the replay was cut short; the error says where to go on',
+        503: 'the replay was cut short, and the error says where to go on; or the store cannot be reached now',
       },
       run: async ({ before, dry_run, reset_steps, all, replay: id, ...filters }) => {
         const filter = filterOf(filters);

@@ -36,6 +36,11 @@ const STREAM = {
   },
 };
 
+const ANY_ROUTE = {
+  400: 'the request has mistakes',
+  503: 'the store cannot be reached now; the error says why, and Retry-After when to ask again',
+};
+
 function operation({ method, path, summary, input, answer, errors }: Endpoint): Json {
   const { properties = {}, required = [] } = schemaOf(input, 'input') as {
     properties?: Record<string, Json>;
@@ -53,7 +58,7 @@ function operation({ method, path, summary, input, answer, errors }: Endpoint): 
     responses: {
       200: { description: 'done', content: json(schemaOf(answer, 'output')) },
       ...Object.fromEntries(
-        Object.entries({ 400: 'the request has mistakes', ...errors }).map(([status, description]) => [
+        Object.entries({ ...ANY_ROUTE, ...errors }).map(([status, description]) => [
           status,
           { description, content: json(schemaOf(errorAnswer, 'output')) },
         ]),
@@ -67,7 +72,7 @@ function parameter(name: string, schema: Json, required: readonly string[]): Jso
 }
 
 function bodyOf(properties: Json): Json {
-  return { required: false, content: json({ type: 'object', properties }) };
+  return { required: false, content: json({ type: 'object', properties, additionalProperties: false }) };
 }
 
 function json(schema: Json): Json {

@@ -15,6 +15,13 @@ document.addEventListener('htmx:sse:after:connection', () => show('live', 'on'))
 document.addEventListener('htmx:sse:error', () => show('not connected', 'off'));
 document.addEventListener('htmx:sse:close', () => show('not connected', 'off'));
 
+// What a page shows stays (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
+document.addEventListener('htmx:after:request', (event) => {
+  const status = event.detail?.ctx?.response?.status;
+  if (status >= 500) show('out of date', 'off');
+  else if (sign?.textContent === 'out of date') show('live', 'on');
+});
+
 // A list must not move while the user reads a row, types or has opened something.
 document.addEventListener('htmx:before:request', (event) => {
   const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);

@@ -1,7 +1,10 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { messageOf } from '../../base/errors.ts';
+import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { Refused } from '../api/endpoint.ts';
+
+/** As the receiver's 503 says. */
+const RETRY_SECONDS = 5;
 
 /** Refuses a request: with JSON for programs, with a line of text for people. */
 export function refuse(req: Request, res: Response, status: number, error: string): void {
@@ -20,6 +23,9 @@ export function refuseFailed(log: Logger): ErrorRequestHandler {
       return refuse(req, res, status, 'the request cannot be read');
     }
     log.error({ error: messageOf(error), path: req.path }, 'admin request failed');
+    if (isUnavailable(error)) {
+      return refuse(req, res.set('Retry-After', String(RETRY_SECONDS)), 503, error.message);
+    }
     refuse(req, res, 500, 'internal error; see the log');
   };
 }

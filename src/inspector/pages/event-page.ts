@@ -5,7 +5,7 @@ import type { Inspected } from '../api/lookups.ts';
 import { event } from '../api/lookups.ts';
 import { replayOne } from '../api/replays.ts';
 import type { Page } from './page.ts';
-import { readQuery } from './page.ts';
+import { readForm, readQuery } from './page.ts';
 
 const path = z.object({ id: eventIdText });
 const form = z.object({ reset_steps: z.literal('on').optional() });
@@ -30,7 +30,7 @@ export function eventPage(inspected: Inspected): Page {
 export function replayEvent(inspected: Inspected): RequestHandler {
   return async (req, res) => {
     const { id } = readQuery(path, req.params);
-    const { reset_steps: reset } = readQuery(form, req.body);
+    const { reset_steps: reset } = readForm(form, req);
     await replayOne(inspected, id, reset !== undefined);
     res.redirect(303, `/events/${id}?replayed=1`);
   };

@@ -5,7 +5,7 @@ import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';
 import { countReplay, type Progress } from '../api/replays.ts';
 import type { Page } from './page.ts';
-import { readQuery, textsOf } from './page.ts';
+import { readForm, readQuery, textsOf } from './page.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();
@@ -43,7 +43,7 @@ export function replayPage(inspected: Inspected): Page {
 
 export function replayMany(inspected: Inspected): RequestHandler {
   return async (req, res) => {
-    const { reset_steps: reset, replay, before, ...filters } = readQuery(form, req.body);
+    const { reset_steps: reset, replay, before, ...filters } = readForm(form, req);
     const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
     const progress = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
     lead(res, progress, textsOf(req.body, formNames));

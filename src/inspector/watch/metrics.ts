@@ -19,10 +19,23 @@ export const statuses = [
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** The metrics for Prometheus. Counters and times change with each event; a scrape reads the gauges from the store. */
+/** What a scrape asks the store for. */
+export interface Scraped {
+  readonly overview: Overview;
+  /** NaN if the number is not known */
+  readonly unreadableSecrets: number;
+}
+
+/**
+ * The metrics for Prometheus. Counters and times change with each event. A scrape reads others from the store: they are
+ * left out while it does not answer, as a former number would look like the present one.
+ */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #registers = [this.#registry];
+  /** of the metrics that are read from the store */
+  readonly #stored = new Registry();
+  readonly #storedRegisters = [this.#stored];
   readonly #notifications = new Counter({
     name: 'webhook_notifications_total',
     help: 'Requests on the webhook path by result: accepted, duplicate, or the reason of the refusal.',
@@ -48,31 +61,36 @@ export class Metrics {
     buckets: FAST,
     registers: this.#registers,
   });
+  readonly #storeUp = new Gauge({
+    name: 'webhook_store_up',
+    help: 'Whether the store answered this scrape: 1, or 0, and then the metrics of the store are missing.',
+    registers: this.#registers,
+  });
   readonly #events = new Gauge({
     name: 'webhook_events',
     help: 'Events in the store by status.',
     labelNames: ['status'],
-    registers: this.#registers,
+    registers: this.#storedRegisters,
   });
   readonly #oldestPending = new Gauge({
     name: 'webhook_oldest_pending_seconds',
     help: 'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
-    registers: this.#registers,
+    registers: this.#storedRegisters,
   });
   readonly #quarantined = new Gauge({
     name: 'webhook_quarantined',
     help: 'Notifications in quarantine that wait for a secret which verifies them.',
-    registers: this.#registers,
+    registers: this.#storedRegisters,
   });
   readonly #quarantineLost = new Counter({
     name: 'webhook_quarantine_lost_total',
     help: 'Notifications that the quarantine had no room for, since the database was created.',
-    registers: this.#registers,
+    registers: this.#storedRegisters,
   });
   readonly #unreadable = new Gauge({
     name: 'webhook_secrets_unreadable',
     help: 'Webhooks with a stored secret that does not open, because its row was changed.',
-    registers: this.#registers,
+    registers: this.#storedRegisters,
   });
 
   readonly #guesses = new Counter({
@@ -116,8 +134,25 @@ export class Metrics {
     this.#commit.observe(ms / 1000);
   }
 
-  /** The text that Prometheus scrapes. */
-  text(overview: Overview, unreadableSecrets: number, now: number): Promise<string> {
+  /**
+   * The text that Prometheus scrapes.
+   * @param scraped undefined if the store did not answer
+   */
+  async text(scraped: Scraped | undefined, now: number): Promise<string> {
+    this.#storeUp.set(scraped ? 1 : 0);
+    this.#droppedLogLines.reset();
+    this.#droppedLogLines.inc(this.#countDropped());
+    const own = this.#registry.metrics();
+    if (!scraped) return own;
+    this.#read(scraped, now);
+    return (await Promise.all([own, this.#stored.metrics()])).join('\n');
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  #read({ overview, unreadableSecrets }: Scraped, now: number): void {
     for (const status of statuses) this.#events.set({ status }, countOf(overview, status));
     const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
     this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
@@ -125,13 +160,6 @@ export class Metrics {
     this.#quarantineLost.reset(); // the store counts across starts and processes
     this.#quarantineLost.inc(quarantineLost);
     this.#unreadable.set(unreadableSecrets);
-    this.#droppedLogLines.reset();
-    this.#droppedLogLines.inc(this.#countDropped());
-    return this.#registry.metrics();
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
   }
 }
 

@@ -31,7 +31,7 @@ const ANSWER_MS = 30_000;
  * Whatever the database has for a default; but where it was made read-only, as when its disk is nearly full, acks fail as all else does,
  * and health checks say so.
  */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+const ISOLATION = 'ISOLATION LEVEL READ COMMITTED';
 /**
  * Set within each transaction: behind PgBouncer a connection is only lent for one. Statements are not compiled: a query that
  * the planner thinks expensive, as many look-ups by keys are, took up to 4 s for that and 5 ms to run. A
@@ -88,7 +88,7 @@ export class Database {
           if (!this.#isPrepared(client)) return sessionOf(client).rows<R>(sql, params);
           // Of what fails, COMMIT commits nothing.
           const [, rows] = await Promise.all([
-            client.query(`${BEGIN}; ${LIMITS}; ${BY_KEYS}`),
+            client.query(`BEGIN TRANSACTION ${ISOLATION}; ${LIMITS}; ${BY_KEYS}`),
             preparedSessionOf(client).rows<R>(sql, params),
             client.query('COMMIT'),
           ]);
@@ -106,7 +106,7 @@ export class Database {
     work: (session: Session) => Promise<T>,
     { isDurable = true, isReadOnly = false, isFrequent = false }: Purpose = {},
   ): Promise<T> {
-    const begin = `${BEGIN} ${isReadOnly ? 'READ ONLY' : ''}; ${LIMITS}
+    const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : ''}; ${LIMITS}
       ${isDurable ? '' : '; SET LOCAL synchronous_commit = off'}`;
     return this.#again(() =>
       this.#lent(async (client) => {

@@ -30,6 +30,7 @@ const NAMES = [
   'webhook_notifications_total',
   'webhook_ack_seconds',
   'webhook_admin_guesses_total',
+  'webhook_store_up',
   'webhook_events',
   'webhook_oldest_pending_seconds',
   'webhook_handler_seconds',
@@ -62,6 +63,7 @@ test.each([
   'webhook_quarantined 1',
   'webhook_quarantine_lost_total 0',
   'webhook_secrets_unreadable 0',
+  'webhook_store_up 1',
 ])('metrics say %s, when that is what happened', (line) => {
   expect(text.split('\n')).toContain(line);
 });

@@ -1,0 +1,36 @@
+import type { Request } from 'express';
+import { visible } from '../../base/visible.ts';
+
+/** The names that a route knows. */
+export interface KnownNames {
+  readonly inQuery: readonly string[];
+  readonly inBody: readonly string[];
+}
+
+/**
+ * The part of a request that its route would pass over, as an error text; undefined if there is none. A route that changes
+ * something refuses it: with a mistyped `dry_run` it would change what was only to be counted, and with a mistyped filter
+ * more than was meant.
+ */
+export function overlooked(req: Request, { inQuery, inBody }: KnownNames): string | undefined {
+  const body: unknown = req.body;
+  if (body === undefined && hasBody(req)) return 'the body cannot be read: correct its Content-Type';
+  if (Array.isArray(body)) return 'the body must be an object';
+  const strange = [...strangeTo(inQuery, req.query, req.params), ...strangeTo(inBody, body, req.params)];
+  if (strange.length === 0) return undefined;
+  const known = [...new Set([...inQuery, ...inBody])].filter((name) => !Object.hasOwn(req.params, name));
+  return `unknown: ${[...new Set(strange)].map(quoted).join(', ')}; known are ${known.join(', ')}`;
+}
+
+/** The given names that are not known, and those that the path has given already. Empty values count too. */
+function strangeTo(known: readonly string[], given: unknown, inPath: object): string[] {
+  return Object.keys(given ?? {}).filter((name) => !known.includes(name) || Object.hasOwn(inPath, name));
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function quoted(name: string): string {
+  return visible(JSON.stringify(name));
+}

@@ -1,0 +1,35 @@
+import { isUnavailable, messageOf } from '../../base/errors.ts';
+import type { AdminNeeds } from '../../observer.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import type { Scraped } from './metrics.ts';
+
+interface ScrapeParts extends Pick<AdminNeeds, 'clock' | 'log'> {
+  readonly store: Pick<EventStore, 'overview' | 'unreadableSecrets'>;
+}
+
+/** Prometheus gives up after 10 seconds, and would lose the metrics of the process too. */
+const PATIENCE_MS = 5000;
+
+/** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
+export async function scrape({ store, clock, log }: ScrapeParts): Promise<Scraped | undefined> {
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = clock.after(PATIENCE_MS, () => resolve(undefined));
+  });
+  const asked = Promise.all([
+    store.overview(),
+    // Under another key the number is not known; the other metrics are.
+    store.unreadableSecrets().then(
+      ({ length }) => length,
+      () => Number.NaN,
+    ),
+  ]).then(
+    ([overview, unreadableSecrets]) => ({ overview, unreadableSecrets }),
+    (error) => {
+      if (!isUnavailable(error))
+        log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
+      return undefined;
+    },
+  );
+  return Promise.race([asked, late]).finally(cancel);
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+
+let inspected: Inspected;
+let id: string;
+
+beforeAll(async () => {
+  inspected = await inspect({ media_available() {} });
+  await inspected.deliver(notification());
+  await inspected.settled();
+  id = (await inspected.api('/events')).events[0].id;
+});
+afterAll(() => inspected.dispose());
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const REPLAY = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+
+async function post(path: string, body: string, type: string) {
+  const headers = {
+    'content-type': type,
+    origin: inspected.url,
+    'content-length': `${Buffer.byteLength(body)}`,
+  };
+  return inspected.raw(path.replace(':id', id), { method: 'POST', headers, body });
+}
+
+const replays = async () => (await inspected.service.store.event(id))?.replays;
+
+describe('a replay over the API', () => {
+  test.each([
+    ['/events/replay', { kind: 'media_available', dryRun: true }, ['"dryRun"']],
+    ['/events/replay', { all: true, dryRun: '' }, ['"dryRun"']],
+    ['/events/replay', { status: 'handled', Site: 'nowhere', until_: '2026' }, ['"Site"', '"until_"']],
+    ['/events/replay?dryRun=true', { all: true }, ['"dryRun"']],
+    ['/events/replay?knd=', { all: true }, ['"knd"']],
+    ['/events/replay', { all: true, 'a\u202e\n': 1 }, ['"a\\u202e\\n"']],
+    ['/events/:id/replay', { resetSteps: true }, ['"resetSteps"']],
+    ['/events/:id/replay', { dry_run: true }, ['"dry_run"']],
+    ['/events/:id/replay', { id: 'abc-0123456789abcdef0123' }, ['"id"']],
+    ['/events/:id/replay?dry_run=1', {}, ['"dry_run"']],
+  ])(
+    'is refused, when POST %s gets %j, with 400 that names %j, and nothing is replayed',
+    async (path, body, names) => {
+      const answer = await post(`/api${path}`, JSON.stringify(body), JSON_TYPE);
+      expect(answer.status).toBe(400);
+      const { error } = JSON.parse(answer.body);
+      expect(error).toMatch(/^unknown: .*; known are .*\breset_steps\b/);
+      expect(error.slice('unknown: '.length).split('; ')[0]).toBe(names.join(', '));
+      expect(await replays()).toBe(0);
+    },
+  );
+
+  test('is refused, when JSON itself has a member __proto__, with 400', async () => {
+    const answer = await post('/api/events/replay', '{"all":true,"__proto__":{"dry_run":true}}', JSON_TYPE);
+    expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('__proto__') });
+    expect(await replays()).toBe(0);
+  });
+
+  test.each([
+    ['{"dry_run":true}', FORM_TYPE, 'Content-Type'],
+    ['dry_run=true', FORM_TYPE, 'Content-Type'],
+    ['{"dry_run":true}', 'text/plain', 'Content-Type'],
+    ['[]', JSON_TYPE, 'object'],
+    ['[{"dry_run":true}]', JSON_TYPE, 'object'],
+  ])('is refused, when its body is %s as %s, with 400', async (body, type, word) => {
+    const answer = await post('/api/events/replay?status=handled', body, type);
+    expect(answer).toMatchObject({ status: 400, body: expect.stringContaining(word) });
+    expect(await replays()).toBe(0);
+  });
+
+  test('is described so, when a client reads the description', async () => {
+    const { paths } = await inspected.api('/openapi.json');
+    for (const path of ['/api/events/replay', '/api/events/{id}/replay']) {
+      const { schema } = paths[path].post.requestBody.content[JSON_TYPE];
+      expect(schema.additionalProperties).toBe(false);
+    }
+  });
+});
+
+describe('a replay by a form', () => {
+  test.each([
+    ['/events/replay', `replay=${REPLAY}&knd=channel_active`, '"knd"'],
+    ['/events/replay', `replay=${REPLAY}&dry_run=`, '"dry_run"'],
+    ['/events/replay?kind=channel_active', `replay=${REPLAY}`, '"kind"'],
+    ['/events/:id/replay', 'resetSteps=on', '"resetSteps"'],
+    ['/events/:id/replay?reset_steps=on', '', '"reset_steps"'],
+  ])(
+    'is refused, when POST %s gets %s, with 400 that names it, and nothing is replayed',
+    async (path, body, name) => {
+      const answer = await post(path, body, FORM_TYPE);
+      expect(answer).toMatchObject({ status: 400, body: expect.stringContaining(`unknown: ${name}`) });
+      expect(await replays()).toBe(0);
+    },
+  );
+});
+
+test('a list passes over unknown parameters, when it only reads, with 200', async () => {
+  const { events } = await inspected.api('/events?knd=channel_active');
+  expect(events).toHaveLength(1);
+});

@@ -1,0 +1,19 @@
+import type { EventStore } from '../../src/store/event-store.ts';
+
+/** Makes stores whose calls fail while a test wants them to. */
+export class Breakable {
+  /** with what every call but `close` fails; undefined while the store works */
+  failure: Error | undefined;
+
+  readonly wrap = (store: EventStore): EventStore =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        return (...given: readonly unknown[]) =>
+          this.failure && name !== 'close'
+            ? Promise.reject(this.failure)
+            : Reflect.apply(member, target, given);
+      },
+    });
+}
