@@ -176,7 +176,9 @@ describe('lines of the log', () => {
     const overview = { tallies: [], quarantined: 0, quarantineLost: 0, oldestPendingAt: undefined };
     const metrics = new Metrics(() => 7);
     for (const _ of [1, 2]) {
-      expect(await metrics.text(overview, 0, 0)).toMatch(/^webhook_log_lines_dropped_total 7$/m);
+      expect(await metrics.text({ overview, unreadableSecrets: 0 }, 0)).toMatch(
+        /^webhook_log_lines_dropped_total 7$/m,
+      );
     }
     expect(createInspector(systemClock, () => 7).observer).toMatchObject({ metrics: expect.any(Metrics) });
   });
