@@ -38,7 +38,7 @@ export interface ServerFacts {
   readonly schemaVersion: number;
   /** whether the role may make the schema, or its tables where the schema is there */
   readonly mayMake: boolean;
-  /** tables that the role may not read and write */
+  /** tables that the role may not read and write, and sequences that it may not use */
   readonly refused: readonly string[];
   /** `on`: transactions may not write, unless they say that they do */
   readonly readOnly: string;
@@ -167,7 +167,7 @@ function schema({ schemaVersion, mayMake, refused, readOnly }: ServerFacts): Fin
   const text = `schema version ${schemaVersion}`;
   if (schemaVersion > known) return fail(`${text}, and this program knows ${known}: run the newer program`);
   if (refused.length > 0)
-    return fail(`${text}, and this role may not read and write ${refused.join(', ')}: ${GRANT_RIGHTS}`);
+    return fail(`${text}, and this role may not use ${refused.join(', ')}: ${GRANT_RIGHTS}`);
   return schemaVersion < known ? warn(`${text}: the next start brings it to ${known}`) : ok(text);
 }
 
@@ -395,9 +395,10 @@ const STANDBYS = `
 /** Of a partition the rights to its table count. */
 const REFUSED = `
   SELECT relname AS name FROM pg_class
-  WHERE relnamespace = 'hookkit'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-    AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
-      AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+  WHERE relnamespace = 'hookkit'::regnamespace AND relkind IN ('r', 'p', 'S') AND NOT relispartition
+    AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(oid, 'USAGE')
+      ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+        AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE') END
   ORDER BY relname`;
 
 const NOT_VACUUMED = `

@@ -313,11 +313,10 @@ const NO_TLS = 'The server does not support SSL connections';
 
 /** The SQLSTATE of what a role has no right to. */
 const NO_RIGHT = '42501';
-/** What to do about rights that the role does not have: to make the schema, or to use what another role made. */
+/** What to do about rights that the role does not have. It also makes partitions, which only the owner of a table may. */
 export const GRANT_RIGHTS =
   'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit ' +
-  'AUTHORIZATION …); where another role made it, GRANT USAGE ON SCHEMA hookkit, and SELECT, INSERT, UPDATE, DELETE ON ALL ' +
-  'TABLES IN SCHEMA hookkit';
+  'AUTHORIZATION …); where another role has made the tables, GRANT that role to this one';
 
 /** What to do about a connection that fails. The errors' own messages name the user, the host or the database. */
 const NO_CONNECTION: Readonly<Record<string, string>> = {
