@@ -46,12 +46,19 @@ export const FAILED = 'this step fails in a test';
 
 /** The same, but a step that `isMeant` fails before it does anything. */
 export function failing(side: Side, isMeant: (step: string) => boolean): Side {
+  return preceded(side, async (step) => {
+    if (CHANGING.includes(step) && isMeant(step)) throw new Error(FAILED);
+  });
+}
+
+/** The same, but each step waits for `before`. */
+export function preceded(side: Side, before: (step: string) => Promise<void>): Side {
   return new Proxy(side, {
     get(_, name) {
       const member: unknown = Reflect.get(side, name);
       if (typeof member !== 'function') return member;
-      return (...given: readonly unknown[]) => {
-        if (CHANGING.includes(String(name)) && isMeant(String(name))) throw new Error(FAILED);
+      return async (...given: readonly unknown[]) => {
+        await before(String(name));
         return Reflect.apply(member, side, given);
       };
     },

@@ -10,7 +10,7 @@ import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../supp
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { size } from '../../support/sizes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { FAILED, failing, move } from '../../support/transferring.ts';
+import { FAILED, failing, move, preceded } from '../../support/transferring.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const open = (url: string) => openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, threads: false });
@@ -145,18 +145,10 @@ describe('SQLite', () => {
       const around = (side: Side, url: string): Side =>
         url === to
           ? side
-          : new Proxy(side, {
-              get(_, name) {
-                const member: unknown = Reflect.get(side, name);
-                if (typeof member !== 'function') return member;
-                return async (...given: readonly unknown[]) => {
-                  if (name === 'alone' && ++locks === lock) {
-                    await side.close(); // as it does itself before it locks the file
-                    await move(from, other);
-                  }
-                  return Reflect.apply(member, side, given);
-                };
-              },
+          : preceded(side, async (step) => {
+              if (step !== 'alone' || ++locks !== lock) return;
+              await side.close(); // as it does itself before it locks the file
+              await move(from, other);
             });
       await expect(move(from, to, { around })).rejects.toThrow(refused);
       expect(await resources(other)).toEqual(['media:first']);
@@ -196,25 +188,17 @@ await describeWithPostgres('PostgreSQL', (server) => {
     const around = (side: Side, url: string): Side =>
       url === to
         ? side
-        : new Proxy(side, {
-            get(_, name) {
-              const member: unknown = Reflect.get(side, name);
-              if (typeof member !== 'function') return member;
-              return async (...given: readonly unknown[]) => {
-                if (name === 'numbers') {
-                  started = open(from).catch((error) => error);
-                  await connected(admin, (client) =>
-                    eventually('the program waits', async () => {
-                      const { rowCount } = await client.query(
-                        "SELECT 1 FROM pg_locks WHERE relation = 'hookkit.meta'::regclass AND NOT granted",
-                      );
-                      return rowCount === 1;
-                    }),
-                  );
-                }
-                return Reflect.apply(member, side, given);
-              };
-            },
+        : preceded(side, async (step) => {
+            if (step !== 'numbers') return;
+            started = open(from).catch((error) => error);
+            await connected(admin, (client) =>
+              eventually('the program waits', async () => {
+                const { rowCount } = await client.query(
+                  "SELECT 1 FROM pg_locks WHERE relation = 'hookkit.meta'::regclass AND NOT granted",
+                );
+                return rowCount === 1;
+              }),
+            );
           });
     await move(from, to, { around });
     expect(String(await started)).toMatch(/everything in this database was moved to/);
