@@ -27,10 +27,7 @@ export const DEFAULT_CONNECTIONS = 10;
 const CONNECT_MS = 5000;
 /** Where the server did not end a statement by its own time-outs, as it cannot be reached. */
 const ANSWER_MS = 30_000;
-/**
- * Whatever the database has for a default; but where it was made read-only, as when its disk is nearly full, acks fail as all else does,
- * and health checks say so.
- */
+/** Whatever the database has for a default. */
 const ISOLATION = 'ISOLATION LEVEL READ COMMITTED';
 /**
  * Set within each transaction: behind PgBouncer a connection is only lent for one. Statements are not compiled: a query that
@@ -80,7 +77,10 @@ export class Database {
     script: (sql) => this.#lent((client) => sessionOf(client).script(sql)),
   };
 
-  /** The same of those that come again and again, by keys. */
+  /**
+   * The same of those that come again and again, by keys. Where the database was made read-only for its sessions, as some providers do
+   * when its disk is nearly full, what writes fails.
+   */
   readonly frequent: Session = {
     rows: <R>(sql: string, params: readonly unknown[] = []) =>
       this.#again(() =>
@@ -100,13 +100,13 @@ export class Database {
 
   /**
    * Does work in one transaction, again if it met a conflict. Statements that it does not wait for before it makes the next one are
-   * executed in their order.
+   * executed in their order. One that may write fails at a standby, also if it only reads: what it read would be old.
    */
   transaction<T>(
     work: (session: Session) => Promise<T>,
     { isDurable = true, isReadOnly = false, isFrequent = false }: Purpose = {},
   ): Promise<T> {
-    const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : ''}; ${LIMITS}
+    const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${LIMITS}
       ${isDurable ? '' : '; SET LOCAL synchronous_commit = off'}`;
     return this.#again(() =>
       this.#lent(async (client) => {

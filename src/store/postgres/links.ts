@@ -88,6 +88,8 @@ export class WriteLink implements StoreLink<TableOperations> {
     if (name === 'record') return this.#records.request(input as Entry);
     if (name === 'settle') return this.#settles.request(input as Settling);
     if (name === 'claim') return this.#claim(input as ClaimRequest);
+    // As acks do: where those fail, health checks must say so.
+    if (name === 'ping') return tablesOf(this.#database.frequent).ping();
     if (name === 'prune') return this.#prune(input as PruningStep);
     const operate = operations[name as keyof typeof operations] as (
       tables: Tables,
