@@ -108,23 +108,26 @@ test.each(['links', 'no links'] as const)(
 );
 
 test(`a move of ${TIMES}0,000 events ends whole, when it was killed ${KILLS} times on its way, and goes on from where it was`, async () => {
-  copyFixture();
-  if (TIMES > 1) enlarge(path, TIMES);
   const random = new Random(8);
-  const whole = statSync(path).size;
   let killed = 0;
   let goneOn = 0;
-  for (let round = 0; round < KILLS; round++) {
-    const before = newBytes();
-    const { wasKilled, stderr } = await run({
-      killAtBytes: Math.max(before + 1, (whole * (round + random.next())) / KILLS),
-    });
-    if (stderr.includes('going on to move')) goneOn++;
-    if (!wasKilled) break; // it was as large as that only at its end
-    killed++;
-    expect(newBytes()).toBeGreaterThanOrEqual(before);
+  // On a busy machine a short move can be over before it is killed.
+  for (let tries = 0; tries < 20 && goneOn === 0; tries++) {
+    copyFixture();
+    if (TIMES > 1) enlarge(path, TIMES);
+    const whole = statSync(path).size;
+    for (let round = 0; round < KILLS; round++) {
+      const before = newBytes();
+      const { wasKilled, stderr } = await run({
+        killAtBytes: Math.max(before + 1, (whole * (round + random.next())) / KILLS),
+      });
+      if (stderr.includes('going on to move')) goneOn++;
+      if (!wasKilled) break; // it was as large as that only at its end
+      killed++;
+      expect(newBytes()).toBeGreaterThanOrEqual(before);
+    }
+    if ((await run()).stderr.includes('going on to move')) goneOn++;
   }
-  await run();
   process.stdout.write(`moved: killed ${killed} times, went on ${goneOn} times\n`);
   expect(goneOn).toBeGreaterThan(0);
   expectWhole();
