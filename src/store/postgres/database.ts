@@ -231,6 +231,8 @@ function poolOf(server: Server, { connections, name, isOneOfMany }: PoolParts): 
     types: { getTypeParser },
     verify: (client, done) => verify(client, isOneOfMany, done),
   } as pg.PoolConfig & { verify: (client: pg.PoolClient, done: (error?: Error) => void) => void });
+  // A connection may be lost while it is verified, when nobody else listens: its statements fail, and the process must not.
+  pool.on('connect', (client) => void client.on('error', () => undefined));
   pool.on('error', () => undefined); // an idle connection was lost; the next request makes another one
   return pool;
 }
