@@ -65,15 +65,14 @@ export async function deleteWebhook(
 }
 
 /**
- * Stores the secret of a webhook in place of all others, which retire at once.
- * @returns how many others there were
+ * Retires at once all secrets of a webhook but one, and removes those that do not open.
+ * @returns how many there were
  */
-export async function replaceSecrets(
+export async function retireOthers(
   id: string,
   secret: string,
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
 ): Promise<number> {
-  await store.addSecret(id, secret);
   const others = (await store.secrets()).filter((one) => one.webhookId === id && one.secret !== secret);
   for (const other of others) await store.retireSecret(id, other.secret, clock.now());
   return others.length + (await store.dropUnreadableSecrets(id));

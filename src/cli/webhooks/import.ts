@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { replaceSecrets } from '../../rotation/webhook-and-secret.ts';
+import { retireOthers } from '../../rotation/webhook-and-secret.ts';
 import { predictable } from '../../store/predictable-secrets.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
@@ -39,8 +39,8 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
       'anybody can compute this secret, as it follows from the seed of a mock provider: serve starts with it on loopback only',
     );
   await withStore(config, async (store) => {
-    const retired = replace && (await replaceSecrets(id, secret, { store, clock: systemClock }));
-    if (!replace) await store.addSecret(id, secret);
+    await store.addSecret(id, secret);
+    const retired = replace && (await retireOthers(id, secret, { store, clock: systemClock }));
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
     if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
     const others = replace ? `; ${retired} others are retired` : '';

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Settlement } from '../../../src/store/event-store.ts';
 import { Database } from '../../../src/store/postgres/database.ts';
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { migrate } from '../../../src/store/postgres/migrations.ts';
 import { tablesOf } from '../../../src/store/postgres/tables/index.ts';
 import { claim } from '../../../src/store/semantics/claiming.ts';
 import { record } from '../../../src/store/semantics/recording.ts';
 import { settle } from '../../../src/store/semantics/settling.ts';
 import { HANDLED, request, waiting } from '../../support/claiming.ts';
 import { explained } from '../../support/explained.ts';
-import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { createDatabase, dropDatabase } from '../../support/postgres-databases.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -25,18 +25,15 @@ const STATE = [
 
 await describeWithPostgres('a batch of events in PostgreSQL', (server) => {
   let name: string;
-  let store: PostgresStore;
   let database: Database;
   const clock = new VirtualClock();
   let count = 0;
   beforeAll(async () => {
     name = await createDatabase(server);
-    const own = { clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false };
-    store = await PostgresStore.open({ url: server.url(name), ...own });
     database = new Database({ url: server.url(name), connections: 1, name: 'test' });
+    await migrate(database, clock);
   });
   afterAll(async () => {
-    await store.close();
     await database.close();
     await dropDatabase(server, name);
   });
