@@ -96,9 +96,10 @@ await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     await receivers.stopSending();
     const store = await receivers.store();
     const { ids, handled, counted } = await receivers.finish();
-    const lost = await Promise.all([...ids].map((id) => store.attempts(id)));
+    const outcomes = new Set<string>();
+    for (const id of ids) for (const { outcome } of await store.attempts(id)) outcomes.add(outcome);
     await store.close();
-    expect(lost.flat().filter(({ outcome }) => outcome === 'lost').length).toBeGreaterThan(0);
+    expect(outcomes).toContain('lost');
     expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
     expect(handled).toBe(ids.size);
     expect(counted).toBe(handled);
