@@ -22,6 +22,7 @@ export async function start(options: Options): Promise<Service> {
     connections: config.DATABASE_POOL,
     threads: options.threads,
     onCommit: (ms) => admin?.observer.committed(ms),
+    onTrouble: (reason) => log.warn({ reason }, 'the database needs care'),
   }).then(async (opened) => {
     await refusePredictable(opened, config).catch(async (error) => {
       await opened.close();

@@ -40,6 +40,9 @@ export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reas
   readonly state?: readonly StateChange[] | undefined;
 };
 
+/** Somebody has taken it out of the database by hand, perhaps for a while. */
+const NO_BODY = 'its body is missing in the database: bring it back (a detached partition, a backup)';
+
 /** How long a handler whose signal was aborted may take to end before it is left behind. */
 const STOP_MS = 5000;
 
@@ -52,6 +55,7 @@ export async function runHandler(
   abort: AbortController,
   options: RunOptions,
 ): Promise<Run> {
+  if (event.body === '') return { type: 'error', reason: NO_BODY };
   const payload = payloadOf(event.body);
   if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
   const name = payload.type === 'known' ? payload.notification.event : 'unknown';

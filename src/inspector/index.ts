@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { boundedServer } from '../base/bounded-server.ts';
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Listener } from '../base/listener.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
@@ -21,7 +21,7 @@ const BOUNDS = {
  * @param droppedLogLines how many lines of the log were dropped since the start
  * @example await startService({ ...options, admin: createInspector(systemClock) });
  */
-export function createInspector(clock: Clock, droppedLogLines?: () => number): Admin {
+export function createInspector(clock: MonotonicClock, droppedLogLines?: () => number): Admin {
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,

@@ -9,7 +9,7 @@ import { requestLog } from './request-log.ts';
 import { unavailable, verdictAfter } from './verdict.ts';
 import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
 
-export interface ReceiverOptions extends WebhookRouteOptions {
+export interface ReceiverOptions extends Omit<WebhookRouteOptions, 'probe'> {
   readonly store: Pick<EventStore, 'record' | 'quarantine' | 'ping'>;
   readonly webhookPath: string;
   /** how many proxies' X-Forwarded-For entries are believed */
@@ -28,10 +28,11 @@ export function createReceiver(options: ReceiverOptions): RequestListener {
       return addressOf(this, options.trustProxy);
     },
   });
+  const probe = new Probe(options.clock);
   app.use(requestLog(app, options));
-  app.all(options.webhookPath, webhookRoute(options));
+  app.all(options.webhookPath, webhookRoute({ ...options, probe }));
   app.all('/healthz', readOnly, (_req, res) => answer(res, 200, { status: 'ok' }));
-  app.all('/readyz', readOnly, readiness(options));
+  app.all('/readyz', readOnly, readiness(options, probe));
   app.use((_req, res) => answerError(res, NOTHING_HERE));
   app.use(lastResort);
   return (req, res) => {
@@ -82,8 +83,7 @@ const readOnly: RequestHandler = (req, res, next) => {
   answerError(res, READ_ONLY);
 };
 
-function readiness({ isDraining, store, clock }: ReceiverOptions): RequestHandler {
-  const probe = new Probe(clock);
+function readiness({ isDraining, store }: ReceiverOptions, probe: Probe): RequestHandler {
   return async (_req, res) => {
     if (isDraining()) return answerError(res, unavailable('shutting down'));
     if (!(await probe.commits(store))) return answerError(res, unavailable('the store is busy'));

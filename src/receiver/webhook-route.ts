@@ -4,6 +4,7 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Observer } from '../observer.ts';
+import type { Probe } from '../store/commit-probe.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError } from './answer.ts';
 import { Failures } from './failures.ts';
@@ -39,6 +40,8 @@ export interface WebhookRouteOptions {
   readonly onQuarantineLost?: ((lost: number) => void) | undefined;
   /** requests that may wait for their commit at once */
   readonly maxWaitingAcks: number;
+  /** told what became of each ack */
+  readonly probe: Pick<Probe, 'noting'>;
   /** log lines a second about refused requests; 10 without it */
   readonly refusalLines?: number | undefined;
   /** whether the service is shutting down */
@@ -64,7 +67,7 @@ interface Exchange {
 
 /** Answers each request on the webhook path with its verdict, and acts on it. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
-  const { store, keyring, clock, log, bodyLimit, rejectLimit, observer } = options;
+  const { store, keyring, clock, log, bodyLimit, rejectLimit, observer, probe } = options;
   const failures = new Failures(clock);
   const quarantine = new Quarantine({
     store,
@@ -102,7 +105,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     // Asked again: many requests may have come while none was waiting yet.
     if (isOverloaded()) return OVERLOADED;
     waitingAcks++;
-    return store.record(notification).finally(() => waitingAcks--);
+    return probe.noting(store.record(notification)).finally(() => waitingAcks--);
   };
 
   const acknowledge = (exchange: Exchange, { notification }: Accepted, recorded: Recorded): void => {

@@ -1,4 +1,5 @@
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
+import { isUnavailable } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 
 /** A store that takes longer than this soon makes the receiver answer with 503, too. */
@@ -6,21 +7,39 @@ const PATIENCE_MS = 1000;
 /** From one check to the next: anybody can ask, and acks wait for the commits of the checks. */
 const REST_MS = 50;
 
+/** For so long an ack that could not be recorded says more than a check, which may find room or rights where acks do not. */
+const REMEMBERED_MS = 5000;
+
 /** Checks whether the store can commit. Callers of the same moment share one commit, since each check costs one. */
 export class Probe {
-  readonly #clock: Clock;
+  readonly #clock: MonotonicClock;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #underWay: Promise<void> | undefined;
   #rest = Promise.resolve();
 
-  constructor(clock: Clock) {
+  constructor(clock: MonotonicClock) {
     this.#clock = clock;
   }
 
+  /** Remembers whether the store could record an ack. */
+  noting<T>(recorded: Promise<T>): Promise<T> {
+    recorded.then(
+      () => {
+        this.#failedAt = Number.NEGATIVE_INFINITY;
+      },
+      (error) => {
+        if (isUnavailable(error)) this.#failedAt = this.#clock.monotonic();
+      },
+    );
+    return recorded;
+  }
+
   /**
-   * Whether the store commits within a second.
+   * Whether the store commits within a second, and the last ack was not one that it failed to record a moment ago.
    * @throws KitError STORE_UNAVAILABLE if it cannot
    */
   commits(store: Pick<EventStore, 'ping'>): Promise<boolean> {
+    if (this.#clock.monotonic() - this.#failedAt < REMEMBERED_MS) return Promise.resolve(false);
     this.#underWay ??= this.#check(store).finally(() => {
       this.#underWay = undefined;
     });

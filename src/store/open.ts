@@ -20,6 +20,8 @@ export interface StoreOptions {
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
+  /** told in a sentence what only an administrator of the database can mend, and how */
+  readonly onTrouble?: ((what: string) => void) | undefined;
 }
 
 const pathOf = (url: string) => sqlitePathOf(url) ?? '';

@@ -164,7 +164,12 @@ describe('an event with an invalid payload', () => {
     },
   );
 
-  test.each(['', 'not json', '[]', '{"event":"media_available","event":"media_available"}'])(
+  test('is tried again, when the database has no body for it at the moment', async () => {
+    const ended = await run({ media_available: () => fail('it ran') }, claimOf({ ...verified(), body: '' }));
+    expect(ended).toEqual({ type: 'error', reason: expect.stringContaining('its body is missing') });
+  });
+
+  test.each(['not json', '[]', '{"event":"media_available","event":"media_available"}'])(
     'is dead, when its stored text is %j, which this version does not read, and the run does not reject',
     async (body) => {
       const ended = run({ media_available() {} }, claimOf({ ...verified(), body }));

@@ -84,6 +84,18 @@ describe('/readyz', () => {
     expect((await request(app).get('/readyz')).status).toBe(200);
   });
 
+  test('answers a GET, when a notification could not be recorded a moment ago, with 503', async () => {
+    const { app } = await start({
+      wrap: (store) =>
+        storeWith(store, { record: () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'no room')) }),
+    });
+    const asked = () => request(app).get('/readyz');
+    expect((await asked()).status).toBe(200);
+    expect((await deliver(app, notification())).status).toBe(503);
+    const response = await asked();
+    expect([response.status, response.body]).toEqual([503, { error: 'the store is busy' }]);
+  });
+
   test('answers a GET, when the store does not answer, with 503', async () => {
     const { app } = await start({ wrap: (store) => storeWith(store, { ping: () => new Promise(() => {}) }) });
     const response = await request(app).get('/readyz');

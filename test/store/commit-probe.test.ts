@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { KitError } from '../../src/base/errors.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Probe } from '../../src/store/commit-probe.ts';
 
@@ -29,4 +30,23 @@ test('a question after the rest gets an answer of its own, when the store has fa
   const next = probe.canRecord({ ping: () => Promise.reject(new Error('full')) });
   await clock.advance(50);
   expect(await next).toBe(false);
+});
+
+test('an ack that the store could not record counts for five seconds, or until one is recorded, whatever a check finds', async () => {
+  const clock = new VirtualClock();
+  const probe = new Probe(clock);
+  const store = { ping: async () => {} };
+  const refused = (code: 'STORE_UNAVAILABLE' | 'INPUT_INVALID') =>
+    expect(probe.noting(Promise.reject(new KitError(code, 'no room')))).rejects.toThrow('no room');
+  await refused('INPUT_INVALID');
+  expect(await probe.commits(store)).toBe(true);
+  await refused('STORE_UNAVAILABLE');
+  await clock.advance(4999);
+  expect(await probe.commits(store)).toBe(false);
+  await clock.advance(1);
+  expect(await probe.commits(store)).toBe(true);
+  await refused('STORE_UNAVAILABLE');
+  expect(await probe.noting(Promise.resolve('recorded'))).toBe('recorded');
+  await clock.advance(50);
+  expect(await probe.commits(store)).toBe(true);
 });

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
 import { Probe } from '../../store/commit-probe.ts';
 import { Feed } from './feed.ts';
@@ -19,7 +19,7 @@ export class Watch implements Observer {
   readonly startedAt: number;
   readonly #clock: Clock;
 
-  constructor(clock: Clock, droppedLogLines?: () => number) {
+  constructor(clock: MonotonicClock, droppedLogLines?: () => number) {
     this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();

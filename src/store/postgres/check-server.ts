@@ -1,13 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { Database, DEFAULT_CONNECTIONS, GRANT_RIGHTS, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS, LET_WRITE, MAY_MAKE, MAY_USE, reasonOf } from './database.ts';
 import { TIME_THERE } from './database-clock.ts';
 import {
-  LET_WRITE,
   MAKE_ONE_OF_UTF8,
   migrations,
   OLDEST_SERVER,
+  SEQUENCES,
+  SET_FSYNC,
+  TABLES,
   TAKES_NO_WRITES,
   UTF8,
   versionOf,
@@ -159,15 +161,14 @@ function schema({ schemaVersion, mayMake, refused, readOnly }: ServerFacts): Fin
   if (readOnly !== 'off')
     return fail(`default_transaction_read_only is ${readOnly}, so it takes no writes: ${LET_WRITE}`);
   if (schemaVersion === 0) {
-    if (!mayMake) return fail(`it has no tables yet, and this role may not make them: ${GRANT_RIGHTS}`);
+    if (!mayMake) return fail(`it has no tables yet, and this role may not make them: ${MAY_MAKE}`);
     return warn(
       'it has no tables yet: the first start makes them; if there were some, check DATABASE_URL, or wait for the standby',
     );
   }
   const text = `schema version ${schemaVersion}`;
   if (schemaVersion > known) return fail(`${text}, and this program knows ${known}: run the newer program`);
-  if (refused.length > 0)
-    return fail(`${text}, and this role may not use ${refused.join(', ')}: ${GRANT_RIGHTS}`);
+  if (refused.length > 0) return fail(`${text}, and this role may not use ${refused.join(', ')}: ${MAY_USE}`);
   return schemaVersion < known ? warn(`${text}: the next start brings it to ${known}`) : ok(text);
 }
 
@@ -176,7 +177,7 @@ function durability(facts: ServerFacts): Finding {
   const { fsync, fullPageWrites, synchronousCommit: commit, synchronousStandbys } = facts;
   const text = `fsync ${fsync}, full_page_writes ${fullPageWrites}, synchronous_commit ${commit}`;
   if (fsync !== 'on') {
-    return fail(`${text}: a power cut can destroy the database; set fsync = on in postgresql.conf`);
+    return fail(`${text}: ${SET_FSYNC}`);
   }
   if (commit === 'off') {
     return fail(`${text}: an acknowledged event can be lost; ${WAIT_FOR_DISK}`);
@@ -314,8 +315,9 @@ export async function readFacts(session: Session, clock: Clock) {
   const answered = clock.now();
   const settings = await session.rows<Settings>(SETTINGS);
   const schemaVersion = await versionOf(session);
-  const ofTables = async <R>(sql: string) => (schemaVersion === 0 ? [] : await session.rows<R>(sql));
-  const refused = await ofTables<{ name: string }>(REFUSED);
+  const ofTables = async <R>(sql: string, params: readonly unknown[] = []) =>
+    schemaVersion === 0 ? [] : await session.rows<R>(sql, params);
+  const refused = await ofTables<{ name: string }>(REFUSED, [NEEDED]);
   const partitions = await ofTables<{ name: string }>(PARTITIONS);
   // What fails would end the transaction.
   const strays = refused.length > 0 ? [] : await ofTables<{ name: string }>(STRAYS);
@@ -392,11 +394,13 @@ const STANDBYS = `
       flush_lsn)::float8 AS "lagBytes"
   FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY application_name`;
 
+const NEEDED = [...TABLES, ...SEQUENCES];
+
 /** Of a partition the rights to its table count. */
 const REFUSED = `
   SELECT relname AS name FROM pg_class
   WHERE relnamespace = 'hookkit'::regnamespace AND relkind IN ('r', 'p', 'S') AND NOT relispartition
-    AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(oid, 'USAGE')
+    AND relname = ANY($1) AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(oid, 'USAGE')
       ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
         AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE') END
   ORDER BY relname`;

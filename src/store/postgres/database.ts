@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { Session } from './session.ts';
 import { type Server, serversOf } from './url.ts';
@@ -45,6 +46,8 @@ const BY_KEYS = `SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enabl
 /** A deadlock or a conflict with another transaction: nothing was done, and the next time it goes through. */
 const CONFLICTS = new Set(['40001', '40P01']);
 const MOST_TRIES = 10;
+/** The server has no connection left: for anybody, or for this role or database. */
+const NONE_LEFT = '53300';
 /** The server takes no writes, as it is a standby or became one: said of a statement that writes, and of a transaction that is to. */
 const READ_ONLY = new Set(['25006', '0A000']);
 /** What a connection does not know of a prepared statement any more, or what another one's client has prepared there. */
@@ -85,11 +88,12 @@ export class Database {
     rows: <R>(sql: string, params: readonly unknown[] = []) =>
       this.#again(() =>
         this.#lent(async (client) => {
-          if (!this.#isPrepared(client)) return sessionOf(client).rows<R>(sql, params);
+          const isPrepared = this.#isPrepared(client);
+          const begin = `BEGIN TRANSACTION ${ISOLATION}; ${limitsOf(client)}; ${onDisk(client)}`;
           // Of what fails, COMMIT commits nothing.
           const [, rows] = await Promise.all([
-            client.query(`BEGIN TRANSACTION ${ISOLATION}; ${LIMITS}; ${BY_KEYS}`),
-            preparedSessionOf(client).rows<R>(sql, params),
+            client.query(isPrepared ? `${begin}; ${BY_KEYS}` : begin),
+            (isPrepared ? preparedSessionOf : sessionOf)(client).rows<R>(sql, params),
             client.query('COMMIT'),
           ]);
           return rows;
@@ -106,10 +110,10 @@ export class Database {
     work: (session: Session) => Promise<T>,
     { isDurable = true, isReadOnly = false, isFrequent = false }: Purpose = {},
   ): Promise<T> {
-    const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${LIMITS}
-      ${isDurable ? '' : '; SET LOCAL synchronous_commit = off'}`;
     return this.#again(() =>
       this.#lent(async (client) => {
+        const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${limitsOf(client)};
+          ${isDurable ? onDisk(client) : 'SET LOCAL synchronous_commit = off'}`;
         const isPrepared = isFrequent && this.#isPrepared(client);
         const { session, end } = untilEnd(isPrepared ? preparedSessionOf(client) : sessionOf(client));
         try {
@@ -150,7 +154,7 @@ export class Database {
   }
 
   #isPrepared(client: pg.PoolClient): boolean {
-    return this.#prepares && direct.has(client);
+    return this.#prepares && seen.get(client)?.isDirect === true;
   }
 
   /** Lends a connection. One that failed in an unknown way is not used again. */
@@ -194,9 +198,10 @@ export class Database {
     for (const _ of this.#pools) {
       if (this.#closed) break;
       const at = this.#current;
+      const pool = this.#pools[at];
+      if (!pool) break;
       try {
-        const client = await this.#pools[at]?.connect();
-        if (client) return { client, at };
+        return { client: await connected(pool), at };
       } catch (error) {
         failure = error;
         this.#leave(at);
@@ -208,6 +213,35 @@ export class Database {
   /** The next request looks at the next server first, unless another request has left this one already. */
   #leave(at: number): void {
     if (this.#current === at) this.#current = (at + 1) % this.#pools.length;
+  }
+}
+
+/** For so long a pool is content with the connections that it got, where the server had no more. */
+const CONTENT_MS = 60_000;
+
+/** When the server had no connection left for a pool, and how many the pool may have otherwise. */
+const shrunk = new WeakMap<pg.Pool, { readonly at: number; readonly most: number }>();
+
+/**
+ * Lends a connection of a pool. Where the server has none left for it, the request waits for one of those that the pool has, like
+ * those that come to a pool in full use.
+ */
+async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  const now = systemClock.monotonic();
+  const before = shrunk.get(pool);
+  if (before && now - before.at > CONTENT_MS) {
+    pool.options.max = before.most;
+    shrunk.delete(pool);
+  }
+  for (;;) {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const { max } = pool.options;
+      if (codeOf(error) !== NONE_LEFT || pool.totalCount === 0 || max === 1) throw error;
+      shrunk.set(pool, { at: now, most: shrunk.get(pool)?.most ?? max });
+      pool.options.max = max - 1;
+    }
   }
 }
 
@@ -237,20 +271,45 @@ function poolOf(server: Server, { connections, name, isOneOfMany }: PoolParts): 
   return pool;
 }
 
-/** The connections that are the server's own. What is prepared there stays for the next transaction. */
-const direct = new WeakSet<pg.PoolClient>();
+/** What was seen of a connection when it was made. */
+interface Seen {
+  /** whether it is the server's own: what is prepared there stays for the next transaction */
+  readonly isDirect: boolean;
+  /** what its commits waited for */
+  readonly commit: string;
+  /** whether the server has a limit for whole transactions, as PostgreSQL 17 and newer */
+  readonly hasTransactionTimeout: boolean;
+}
+
+const seen = new WeakMap<pg.PoolClient, Seen>();
+
+/** A role may have a limit for transactions in general. Ours have one for each statement. */
+const limitsOf = (client: pg.PoolClient) =>
+  seen.get(client)?.hasTransactionTimeout ? `${LIMITS}; SET LOCAL transaction_timeout = 0` : LIMITS;
+
+/**
+ * For a commit that must outlast a crash of the server: it waits as it did when the connection was made, and for the disk at least. A reload of the
+ * server's configuration may set `off` for the connections that are there.
+ */
+function onDisk(client: pg.PoolClient): string {
+  const { commit = 'on' } = seen.get(client) ?? {};
+  return `SET LOCAL synchronous_commit = ${commit === 'off' ? 'on' : commit}`;
+}
 
 /** Looks at a new connection: of several servers the one is meant that takes writes. */
 function verify(client: pg.PoolClient, isOneOfMany: boolean, done: (error?: Error) => void): void {
   client
-    .query<{ standby: boolean; pid: number }>(
-      'SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid',
+    .query<Omit<Seen, 'isDirect'> & { standby: boolean; pid: number }>(
+      `SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid, current_setting('synchronous_commit') AS commit,
+         current_setting('transaction_timeout', true) IS NOT NULL AS "hasTransactionTimeout"`,
     )
     .then(({ rows: [facts] }) => {
-      if (isOneOfMany && facts?.standby)
+      if (!facts) return done(new Error('the server gave no answer'));
+      if (isOneOfMany && facts.standby)
         return done(new Error('the server is a standby, which takes no writes'));
       // PgBouncer and its like make up a number of their own for each client.
-      if (facts?.pid === (client as unknown as { readonly processID: number }).processID) direct.add(client);
+      const isDirect = facts.pid === (client as unknown as { readonly processID: number }).processID;
+      seen.set(client, { ...facts, isDirect });
       done();
     }, done);
 }
@@ -313,23 +372,38 @@ const WRONG_AUTHORITY =
 /** What pg says of a server that answers without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 
+/** What pg says where it has none to give. */
+const NO_PASSWORD = /client password must be a(?: non-empty)? string/;
+
 /** The SQLSTATE of what a role has no right to. */
-const NO_RIGHT = '42501';
-/** What to do about rights that the role does not have. It also makes partitions, which only the owner of a table may. */
-export const GRANT_RIGHTS =
-  'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit ' +
-  'AUTHORIZATION …); where another role has made the tables, GRANT that role to this one';
+export const NO_RIGHT = '42501';
+/** What to do where the role may not make the schema. */
+export const MAY_MAKE =
+  'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit AUTHORIZATION …)';
+/** What to do where it may not use the tables. */
+export const MAY_USE =
+  'GRANT the role that has made the tables to the role of DATABASE_URL; partitions, too, only their owner can make';
+const MAY_CONNECT = 'GRANT CONNECT ON DATABASE … to the role of DATABASE_URL';
+
+/** What to do where transactions may not write. */
+export const LET_WRITE = 'ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off';
+
+/** What a role has no right to, and what to do. The message may name the database. */
+function noRight(message: string, detail = ''): string {
+  const text = message.replace(/ database .*/, ' the database');
+  if (detail.includes('CONNECT')) return `${text}: ${MAY_CONNECT}`;
+  return `${text}: ${/ database /.test(message) ? MAY_MAKE : MAY_USE}`;
+}
 
 /** What to do about a connection that fails. The errors' own messages name the user, the host or the database. */
 const NO_CONNECTION: Readonly<Record<string, string>> = {
   '28P01':
     'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or the password file',
   '28000':
-    'the server lets this user not connect from here: see its pg_hba.conf, and whether sslmode must be set',
+    'the server lets this user not connect from here: see its pg_hba.conf, whether sslmode must be set, and whether it wants a certificate (sslcert, sslkey)',
   '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
-  '53300': 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
-  '25006':
-    'the database takes no writes: make room on its disk if that is full, set default_transaction_read_only = off, or name the primary',
+  [NONE_LEFT]: 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
+  '25006': `the database takes no writes: make room on its disk if that is full, ${LET_WRITE}, or name the primary`,
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
   ENOTFOUND: 'the host of DATABASE_URL is not known: correct it, or the name service',
@@ -355,9 +429,10 @@ export function reasonOf(error: unknown): string {
       ? (error.errors as unknown[]).map(messageOf).join('; ')
       : messageOf(error);
   const code = codeOf(error);
+  if (NO_PASSWORD.test(message))
+    return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
   if (message === NO_TLS) return 'the server has no TLS: set ssl = on there, or sslmode=disable';
-  if (code === NO_RIGHT)
-    return `${message.replace(/ database .*/, ' the database')}: ${GRANT_RIGHTS} (${code})`;
+  if (code === NO_RIGHT) return `${noRight(message, (error as pg.DatabaseError).detail)} (${code})`;
   const known = NO_CONNECTION[code ?? ''];
   if (known) return `${known} (${code})`;
   return `${message || 'no connection'}${code && !message.includes(code) ? ` (${code})` : ''}`;

@@ -15,6 +15,13 @@ import type { Session } from './session.ts';
  */
 export const migrations: readonly string[] = [schema];
 
+/** The names of our tables, without their schema and the partitions. Somebody may have others in it. */
+export const TABLES = [...migrations.join('\n').matchAll(/CREATE TABLE hookkit\.(\w+) \(/g)].map(
+  ([, name = '']) => name,
+);
+/** The sequences of their numbers. */
+export const SEQUENCES = ['ledger_event_seq', 'quarantine_id_seq'] as const;
+
 /** The first version of the server that has all that is used. */
 export const OLDEST_SERVER = 140_000;
 
@@ -25,10 +32,12 @@ export const TAKES_NO_WRITES =
 export const UTF8 = 'UTF8';
 /** Of another encoding, what to do. */
 export const MAKE_ONE_OF_UTF8 = "make one with ENCODING 'UTF8'";
-/** What to do where transactions may not write. */
-export const LET_WRITE = 'ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off';
 /** What to do where commits do not wait for the disk. */
 export const WAIT_FOR_DISK = 'ALTER DATABASE or ALTER ROLE … SET synchronous_commit = on';
+
+/** Of a server that does not write to its disk what it says to have written. */
+export const SET_FSYNC =
+  'fsync is not on, so a power cut can destroy the database: set fsync = on in postgresql.conf';
 
 interface Facts {
   readonly server: number;

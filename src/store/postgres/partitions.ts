@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import { codeOf, type Database, NO_RIGHT, reasonOf } from './database.ts';
 
 /** How many months are made ahead. */
 const AHEAD = 2;
@@ -8,12 +8,17 @@ const BACK = 240;
 /**
  * Makes the partitions of this month and the next two. Without one of its own, a row goes to the partition of all others:
  * nothing fails if this comes too late.
+ * @returns why the role may not make one; undefined where it may, or all are there
  */
-export async function makePartitions(database: Database, now: number): Promise<void> {
+export async function makePartitions(database: Database, now: number): Promise<string | undefined> {
+  let refusal: string | undefined;
   for (const partition of partitionsFrom(now, AHEAD)) {
     // Another process makes it, or a long query is in the way: there is time.
-    await makePartition(database, partition).catch(() => undefined);
+    await makePartition(database, partition).catch((error) => {
+      if (codeOf(error) === NO_RIGHT) refusal ??= `${partition.name} cannot be made: ${reasonOf(error)}`;
+    });
   }
+  return refusal;
 }
 
 /** The partitions of this month and of so many after it. */

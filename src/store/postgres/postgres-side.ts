@@ -6,7 +6,7 @@ import type { Awaitable, Tables } from '../driver.ts';
 import { columnsOf, type Form, type Row } from '../transfer/forms.ts';
 import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from '../transfer/side.ts';
 import { Database, reasonOf } from './database.ts';
-import { migrate } from './migrations.ts';
+import { migrate, TABLES } from './migrations.ts';
 import { FormerPartitions } from './partitions.ts';
 import { fromText, type Session, toText } from './session.ts';
 import { tablesOf } from './tables/index.ts';
@@ -144,7 +144,7 @@ class PostgresSide implements Side {
         await session.rows('SET LOCAL idle_in_transaction_session_timeout = 0');
         // Programs that start read from it before anything else, and so wait.
         await session.rows('LOCK TABLE hookkit.meta IN ACCESS EXCLUSIVE MODE');
-        await session.rows(`LOCK TABLE ${await ourTables(session)} IN SHARE MODE`);
+        await session.rows(`LOCK TABLE ${ALL_BUT_META.join(', ')} IN SHARE MODE`);
         if (await hasSome(OTHERS, session)) throw new InUse();
         this.#alone = session;
         const done = await work();
@@ -176,9 +176,7 @@ class PostgresSide implements Side {
       await giveOutAfter(session, 'quarantine_id_seq', Math.max(entry, given.entry));
     });
     // Before it has seen the tables, the planner would read whole ones where an index would do.
-    for (const table of (await ourTables(this.#session)).split(', ')) {
-      await this.#database.statements.rows(`ANALYZE ${table}`);
-    }
+    for (const table of ALL_BUT_META) await this.#database.statements.rows(`ANALYZE ${table}`);
   }
 
   close(): Promise<void> {
@@ -225,15 +223,8 @@ async function giveOutAfter(session: Session, sequence: string, last: number): P
   await session.rows(`SELECT setval('hookkit.${sequence}', $1, $2)`, [Math.max(1, last), last > 0]);
 }
 
-/** All tables but `meta`, with a comma between each two. */
-async function ourTables(session: Session): Promise<string> {
-  const [row] = await session.rows<{ tables: string }>(
-    `SELECT string_agg(format('hookkit.%I', relname), ', ') AS tables FROM pg_class
-     WHERE relnamespace = 'hookkit'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-       AND relname <> 'meta'`,
-  );
-  return row?.tables ?? '';
-}
+/** All of our tables but `meta`. */
+const ALL_BUT_META = TABLES.filter((name) => name !== 'meta').map((name) => `hookkit.${name}`);
 
 /** Rows of a table, and which of their columns are meant. */
 interface Rows {

@@ -2,11 +2,13 @@ import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
+import { unavailable } from '../refusals.ts';
 import { givenKey, NO_KEY } from '../vault.ts';
-import { Database, DEFAULT_CONNECTIONS, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS, MAY_USE, reasonOf } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
+import type { Session } from './session.ts';
 import { Tidying } from './tidying.ts';
 
 export interface PostgresOptions {
@@ -23,6 +25,8 @@ export interface PostgresOptions {
   readonly tidies?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
+  /** told what only an administrator of the database can mend */
+  readonly onTrouble?: ((what: string) => void) | undefined;
   /** shown by the server for each connection */
   readonly name?: string | undefined;
 }
@@ -59,6 +63,7 @@ export class PostgresStore extends DriverStore {
     connections = DEFAULT_CONNECTIONS,
     tidies = true,
     onCommit,
+    onTrouble,
     name = 'hookkit',
   }: PostgresOptions): Promise<PostgresStore> {
     if (!secretsKey) throw new KitError('CONFIG_INVALID', NO_KEY);
@@ -69,7 +74,7 @@ export class PostgresStore extends DriverStore {
     try {
       await migrate(writer, clock);
       const time = timeOfDatabase ?? (await DatabaseClock.of(clock, writer.statements));
-      const tidying = tidies ? new Tidying(writer, time) : undefined;
+      const tidying = tidies ? new Tidying(writer, time, onTrouble) : undefined;
       const timed = async <T>(work: () => Promise<T>): Promise<T> => {
         const began = clock.monotonic();
         const done = await work();
@@ -102,10 +107,12 @@ export class PostgresStore extends DriverStore {
     }
   }
 
-  /** Secrets leave their table's file; logs and backups of the server keep them as long as they are kept. */
+  /**
+   * Secrets leave their table's file; logs and backups of the server keep them as long as they are kept.
+   * @throws KitError STORE_UNAVAILABLE if the role may not rewrite the tables
+   */
   async scrub(): Promise<Scrubbed> {
-    await this.#writer.statements.rows('VACUUM FULL hookkit.secrets');
-    await this.#writer.statements.rows('VACUUM FULL hookkit.meta');
+    for (const table of ['hookkit.secrets', 'hookkit.meta']) await rewrite(this.#writer.statements, table);
     return { toRewrite: 0, isLogInUse: false, backups: [] };
   }
 
@@ -114,6 +121,18 @@ export class PostgresStore extends DriverStore {
     await super.close();
     await Promise.all(this.#databases.map((database) => database.close()));
   }
+}
+
+/** Gives a table a new file. Of a table that the role may not rewrite, VACUUM only warns. */
+async function rewrite(session: Session, table: string): Promise<void> {
+  const file = async () =>
+    (await session.rows<{ file: number }>(`SELECT pg_relation_filenode('${table}') AS file`))[0]?.file;
+  const before = await file();
+  await session.rows(`VACUUM FULL ${table}`);
+  if ((await file()) === before)
+    throw unavailable(
+      `only the owner of ${table} can rewrite it, and until then its file has what was deleted: ${MAY_USE}`,
+    );
 }
 
 /** @param threads false: for a command */

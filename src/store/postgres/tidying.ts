@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { repeat } from '../../base/repeat.ts';
 import type { Database } from './database.ts';
 import { TIDY_ALONE } from './locks.ts';
+import { SET_FSYNC } from './migrations.ts';
 import { makePartitions } from './partitions.ts';
 
 const EVERY_MS = 5000;
@@ -13,12 +14,15 @@ const STEP = 20_000;
 export class Tidying {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #onTrouble: (what: string) => void;
   #stop = () => {};
-  #partitionsAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(database: Database, clock: Clock) {
+  /** @param onTrouble told once an hour what only an administrator can mend */
+  constructor(database: Database, clock: Clock, onTrouble: (what: string) => void = () => {}) {
     this.#database = database;
     this.#clock = clock;
+    this.#onTrouble = onTrouble;
   }
 
   async start(): Promise<void> {
@@ -35,12 +39,19 @@ export class Tidying {
 
   async #tidy(): Promise<void> {
     const now = this.#clock.now();
-    if (now - this.#partitionsAt >= HOUR_MS) {
-      this.#partitionsAt = now;
-      await makePartitions(this.#database, now);
+    if (now - this.#lookedAt >= HOUR_MS) {
+      this.#lookedAt = now;
+      const troubles = [await makePartitions(this.#database, now), await dangerAtPowerCut(this.#database)];
+      for (const trouble of troubles) if (trouble !== undefined) this.#onTrouble(trouble);
     }
     await sumUpTallies(this.#database);
   }
+}
+
+/** What commits cannot outlast by anything that is set in a transaction. */
+async function dangerAtPowerCut(database: Database): Promise<string | undefined> {
+  const [row] = await database.statements.rows<{ fsync: string }>("SELECT current_setting('fsync') AS fsync");
+  return row?.fsync === 'on' ? undefined : SET_FSYNC;
 }
 
 /** Puts one row in place of all that changed a tally. Readers see either. */

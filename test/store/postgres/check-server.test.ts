@@ -11,6 +11,7 @@ import { makePartitions } from '../../../src/store/postgres/partitions.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { only } from '../../support/only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { type Guest, workAsGuest } from '../../support/postgres-guest.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { runCli, spawnCli } from '../../support/run-cli.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
@@ -270,29 +271,8 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
     const serve = (url: string) =>
       spawnCli(['serve'], { env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') } });
 
-    /** Works on a database as a role that has no right to anything in it. */
-    async function asGuest(
-      options: { readonly isEmpty: boolean },
-      work: (guest: {
-        readonly url: string;
-        readonly role: string;
-        readonly admin: pg.Client;
-      }) => Promise<void>,
-    ): Promise<void> {
-      const there = await createDatabase(server);
-      const role = `${there}_guest`;
-      const url = Object.assign(new URL(server.url(there)), { username: role, password: 'guest' }).href;
-      try {
-        await connected(server.adminUrl(there), async (client) => {
-          await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'guest'`);
-          if (options.isEmpty) await client.query('DROP SCHEMA hookkit CASCADE');
-          await work({ url, role, admin: client });
-        });
-      } finally {
-        await dropDatabase(server, there);
-        await connected(server.adminUrl(), (client) => client.query(`DROP ROLE ${role}`));
-      }
-    }
+    const asGuest = (options: { readonly isEmpty: boolean }, work: (guest: Guest) => Promise<void>) =>
+      workAsGuest(server, options, work);
 
     test('ask for the key, when there are no tables yet, and when there is no server', async () => {
       await asGuest({ isEmpty: true }, async ({ url }) => {
@@ -321,7 +301,9 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
           ),
         });
         await owner.query('CREATE SCHEMA hookkit');
-        expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^FAIL .*GRANT that role/)]);
+        expect(of('database', await doctor(url))).toEqual([
+          expect.stringMatching(/^FAIL .*GRANT the role that has made/),
+        ]);
         await owner.query(`ALTER SCHEMA hookkit OWNER TO ${role}`);
         expect(of('database', await doctor(url))).toEqual([
           expect.stringMatching(/^warn .*the first start makes/),
@@ -334,7 +316,7 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
 
     test('say as the start does what to grant, when the tables are of another role', async () => {
       await asGuest({ isEmpty: false }, async ({ url, role, admin: owner }) => {
-        const failing = expect.stringMatching(/^FAIL .*made the tables, GRANT that role to this one/);
+        const failing = expect.stringMatching(/^FAIL .*GRANT the role that has made the tables/);
         expect(of('database', await doctor(url))).toEqual([failing]);
         await owner.query(`GRANT USAGE ON SCHEMA hookkit TO ${role}`);
         expect(of('database', await doctor(url))).toEqual([failing]);
@@ -343,13 +325,14 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
         expect(of('database', run)).toEqual([failing]);
         expect(of('database', run)).toEqual([expect.stringContaining('may not use attempts, bodies,')]);
         expect((await serve(url)).stderr).toMatch(
-          /permission denied for table .*: .*GRANT that role.*\(42501\)/,
+          /permission denied for table .*: GRANT the role that has made the tables.*\(42501\)/,
         );
         await owner.query(`GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hookkit TO ${role}`);
         expect(of('database', await doctor(url))).toEqual([
           expect.stringContaining('may not use ledger_event_seq, quarantine_id_seq:'),
         ]);
         await owner.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA hookkit TO ${role}`);
+        await owner.query('CREATE TABLE hookkit.of_somebody_else (number serial)');
         expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^ok /)]);
       });
     });
@@ -376,7 +359,7 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       ['its sslmode is empty', '5432/x?sslmode=', 'sslmode'],
       ['it has sslmode twice, and the last is prefer', '5432/x?sslmode=disable&sslmode=prefer', 'sslmode'],
       ['its port is too large', '99999/x', 'port'],
-      ['a parameter is such a port', '5432/x?port=99999', 'port'],
+      ['a parameter is none that is known', '5432/x?port=99999', 'a parameter (number 1)'],
       ['its certificate is not there', '5432/x?sslmode=verify-full&sslrootcert=/none/ca.pem', '/none/ca.pem'],
     ])('go on, and the start ends with 2, when the URL is wrong: %s', async (_, rest, told) => {
       const url = `postgres://me:hunter2@127.0.0.1:${rest}`;

@@ -6,6 +6,7 @@ import type { EventStore } from '../../../src/store/event-store.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { letUse, workAsGuest } from '../../support/postgres-guest.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -116,5 +117,42 @@ await describeWithPostgres('the time of PostgreSQL', (server) => {
     // The server runs on this machine, and a minute is far from a day.
     expect(Math.abs(now - Date.now())).toBeLessThan(60_000);
     expect(Math.abs((event?.receivedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+  });
+});
+
+await describeWithPostgres('what only an administrator of PostgreSQL can mend', (server) => {
+  const open = (url: string, troubles: string[]) =>
+    PostgresStore.open({
+      url,
+      clock: systemClock,
+      secretsKey: SECRETS_KEY,
+      connections: 2,
+      onTrouble: (what) => troubles.push(what),
+    });
+
+  test('is told at the start: a server that does not write to its disk, and partitions that the role may not make', async () => {
+    await workAsGuest(server, { isEmpty: false }, async (guest) => {
+      await letUse(guest);
+      const troubles: string[] = [];
+      await (await open(guest.url, troubles)).close();
+      // The template has the partitions of another time. Servers of tests need not outlast a power cut.
+      const [row] = (await guest.admin.query<{ fsync: string }>('SHOW fsync')).rows;
+      expect(troubles).toEqual([
+        expect.stringMatching(/^hookkit\.bodies_\d{4}_\d\d cannot be made: .*GRANT the role that has made/),
+        ...(row?.fsync === 'on' ? [] : [expect.stringMatching(/^fsync is not on/)]),
+      ]);
+    });
+  });
+
+  test('is what keeps old secrets in their file, when the tables are of another role', async () => {
+    await workAsGuest(server, { isEmpty: false }, async (guest) => {
+      await letUse(guest);
+      const store = await open(guest.url, []);
+      await expect(store.scrub()).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringContaining('only the owner of hookkit.secrets can rewrite it'),
+      });
+      await store.close();
+    });
   });
 });

@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, reasonOf } from '../../../src/store/postgres/database.ts';
+import { connected } from '../../support/postgres-databases.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { describeWith } from '../../support/tools.ts';
 
+const CERTIFIED = 'certified';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
 await describeWithPostgres('TLS to PostgreSQL', (shared) =>
@@ -42,7 +44,22 @@ await describeWithPostgres('TLS to PostgreSQL', (shared) =>
       const files = Object.fromEntries(
         ['server.crt', 'server.key'].map((name) => [name, readFileSync(file(name), 'utf8')]),
       );
-      server = await startPostgres({ settings: { ssl: 'on' }, files });
+      openssl('req', ...KEY, '-subj', `/CN=${CERTIFIED}`, '-keyout', 'own.key', '-out', 'own.csr');
+      openssl('x509', '-req', '-in', 'own.csr', ...signed.slice(0, 5), '-out', 'own.pem');
+      openssl('pkey', '-in', 'own.key', '-aes256', '-passout', 'pass:sesame', '-out', 'locked.key');
+      openssl('pkey', '-in', 'own.key', '-outform', 'DER', '-out', 'der.key');
+      execFileSync('cp', ['own.key', 'open.key'], { cwd: folder });
+      for (const name of ['own', 'locked', 'der', 'right']) await chmod(file(`${name}.key`), 0o600);
+      await chmod(file('open.key'), 0o644);
+      server = await startPostgres({
+        settings: { ssl: 'on', ssl_ca_file: 'right.pem' },
+        files: {
+          ...files,
+          'right.pem': readFileSync(file('right.pem'), 'utf8'),
+          'pg_hba.conf': `hostssl all ${CERTIFIED} all cert\nhost all all all scram-sha-256\n`,
+        },
+      });
+      await connected(server.adminUrl(), (admin) => admin.query(`CREATE ROLE ${CERTIFIED} LOGIN`));
       await writeFile(file('none.pem'), 'no certificate');
     });
     afterAll(async () => {
@@ -67,8 +84,8 @@ await describeWithPostgres('TLS to PostgreSQL', (shared) =>
         return row?.ssl ?? 'no answer';
       } catch (error) {
         const reason = reasonOf(error);
-        for (const part of [new URL(url).password, new URL(url).host, url])
-          expect(reason).not.toContain(part);
+        const { password, host } = new URL(url);
+        for (const part of [password, host, url]) if (part) expect(reason).not.toContain(part);
         return reason;
       } finally {
         await database?.close();
@@ -101,6 +118,43 @@ await describeWithPostgres('TLS to PostgreSQL', (shared) =>
     ])('is refused, when the URL has %j for %s, with what to do', async (query, host, advice) => {
       expect(await encrypted(query, host)).toContain(advice);
     });
+
+    test("is refused, when the certificate is another's and NODE_TLS_REJECT_UNAUTHORIZED lets every one pass", async () => {
+      const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+      try {
+        expect(await encrypted('?sslmode=verify-full&sslrootcert=wrong', 'localhost')).toContain(AUTHORITY);
+      } finally {
+        if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+        else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+      }
+    });
+
+    test.each([
+      ['own', 'own', true],
+      ['own', 'none', 'sslkey, and this file cannot be read (ENOENT)'],
+      ['own', '', 'has one of sslcert and sslkey: name both'],
+      ['', '', 'whether it wants a certificate'],
+      ['right', 'own', 'has an sslkey that is not that of its sslcert'],
+      ['own', 'locked', 'sslkey, and this file is not one in PEM without a passphrase'],
+      ['own', 'der', 'sslkey, and this file is not one in PEM'],
+      ['none', 'own', 'sslcert, and this file is not one in PEM'],
+      ['own', 'open', 'which others can read: chmod 600'],
+    ])(
+      'with the certificate %j and the key %j is as it must be, or says what to do',
+      async (cert, key, expected) => {
+        const own = new URL(server.url('postgres').replace('127.0.0.1', 'localhost'));
+        own.username = CERTIFIED;
+        own.password = '';
+        own.searchParams.set('sslmode', 'verify-full');
+        own.searchParams.set('sslrootcert', file('right.pem'));
+        if (cert) own.searchParams.set('sslcert', file(`${cert}.pem`));
+        if (key) own.searchParams.set('sslkey', file(`${key}.key`));
+        const answer = await connect(own.href);
+        if (expected === true) expect(answer).toBe(true);
+        else expect(answer).toContain(expected);
+      },
+    );
 
     test('is refused, when it is required and the server has none, with what to do', async () => {
       expect(await connect(`${shared.url('postgres')}?sslmode=require`)).toContain('set ssl = on there');

@@ -33,12 +33,47 @@ describe('a DATABASE_URL', () => {
     expect(tlsOf('')).toBe(false);
     expect(tlsOf('?sslmode=disable')).toBe(false);
     expect(tlsOf('?sslmode=require')).toMatchObject({ rejectUnauthorized: false });
-    expect(tlsOf(`?sslmode=verify-full&sslrootcert=${ca}`)).toEqual({ ca: 'a certificate' });
+    expect(tlsOf(`?sslmode=require&sslrootcert=${ca}`)).toMatchObject({ rejectUnauthorized: true });
+    // Said in any case: what is not said NODE_TLS_REJECT_UNAUTHORIZED decides.
+    const full = { rejectUnauthorized: true };
+    expect(tlsOf(`?sslmode=verify-full&sslrootcert=${ca}`)).toEqual({ ...full, ca: 'a certificate' });
+    expect(tlsOf('?sslmode=verify-full&sslrootcert=system')).toEqual(full);
     expect(tlsOf(`?sslmode=verify-ca&sslrootcert=${ca}`)).toMatchObject({
+      ...full,
       ca: 'a certificate',
       checkServerIdentity: expect.any(Function),
     });
   });
+
+  test('is refused, when it says nothing of TLS while PGSSLMODE asks for it', () => {
+    const before = process.env.PGSSLMODE;
+    process.env.PGSSLMODE = 'verify-full';
+    try {
+      expect(() => serversOf('postgres://me@one/events')).toThrow('has no sslmode, and PGSSLMODE is set');
+      expect(serversOf('postgres://me@one/events?sslmode=disable')).toHaveLength(1);
+    } finally {
+      if (before === undefined) delete process.env.PGSSLMODE;
+      else process.env.PGSSLMODE = before;
+    }
+  });
+
+  test('is refused, when it trusts public authorities without the name of the server', () => {
+    const use = () => serversOf('postgres://me@one/events?sslmode=require&sslrootcert=system');
+    expect(use).toThrow('needs sslmode=verify-full');
+  });
+
+  test('names the folder of a socket', () => {
+    expect(only('postgres://me@/events?host=%2Fvar%2Frun').host).toBe('/var/run');
+  });
+
+  test.each(['sslMode', 'ssl_mode', 'channel_binding', 'sslpassword', PASSWORD])(
+    'is refused without a word of it, when it has a parameter that nobody reads: %s',
+    (name) => {
+      const use = () => serversOf(`postgres://me@one/events?sslmode=require&${name}=verify-full`);
+      expect(use).toThrow('has a parameter (number 2) that is none of sslmode, ');
+      expect(use).not.toThrow(PASSWORD);
+    },
+  );
 
   test.each([
     ['it is no URL', `postgres:${PASSWORD}`],

@@ -4,7 +4,7 @@ import { type FrontierSession, NO_FRONTIER } from '../frontier.ts';
 import type { Session } from '../session.ts';
 import { historyTables } from './history.ts';
 import { laneTables } from './lanes.ts';
-import { ledgerTables } from './ledger.ts';
+import { appended, ledgerTables } from './ledger.ts';
 import { quarantineTables } from './quarantine.ts';
 import { resetTables } from './resets.ts';
 import { secretTables } from './secrets.ts';
@@ -29,6 +29,7 @@ export function tablesOf(session: Session, frontier: FrontierSession = NO_FRONTI
 function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
   return {
     async ping() {
+      await appended(session, []);
       await session.rows(
         `INSERT INTO hookkit.meta VALUES ('ping', uuid_send(gen_random_uuid()))
          ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

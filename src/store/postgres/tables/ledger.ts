@@ -52,6 +52,26 @@ const WRITERS = `
   WHERE locktype = 'relation' AND relation = 'hookkit.ledger'::regclass AND mode = 'RowExclusiveLock'
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
+const bytes = ({ digest }: { digest: Uint8Array }) => bytesOf(digest);
+
+/** Appends entries of different identities. Without any it finds out whether it could: whether the role may, and the tables are not locked. */
+export function appended(session: Session, entries: readonly Entry[]): Promise<IdentityColumns[]> {
+  return session.rows<IdentityColumns>(
+    APPEND,
+    columns(
+      entries,
+      ({ eventTime }) => eventTime,
+      bytes,
+      ({ kind }) => toText(kind),
+      ({ webhookId }) => toText(webhookId),
+      ({ siteId }) => toText(siteId),
+      ({ resource }) => toText(resource),
+      ({ receivedAt }) => receivedAt,
+      ({ body }) => toText(body),
+    ),
+  );
+}
+
 /** Whether the ledger may have something that is not in the working set yet. */
 export async function hasUntaken(session: Session): Promise<boolean> {
   const [row] = await session.rows<{ some: boolean }>(
@@ -86,24 +106,7 @@ export function ledgerTables(session: Session): LedgerTables {
         for (const { event, event_time, digest } of rows)
           places.set(keyOf(event_time, digest), { event, isNew });
       };
-      const bytes = ({ digest }: { digest: Uint8Array }) => bytesOf(digest);
-      note(
-        await session.rows<IdentityColumns>(
-          APPEND,
-          columns(
-            [...firsts.values()],
-            ({ eventTime }) => eventTime,
-            bytes,
-            ({ kind }) => toText(kind),
-            ({ webhookId }) => toText(webhookId),
-            ({ siteId }) => toText(siteId),
-            ({ resource }) => toText(resource),
-            ({ receivedAt }) => receivedAt,
-            ({ body }) => toText(body),
-          ),
-        ),
-        true,
-      );
+      note(await appended(session, [...firsts.values()]), true);
       const known = [...firsts].flatMap(([key, entry]) => (places.has(key) ? [] : entry));
       if (known.length > 0)
         note(
