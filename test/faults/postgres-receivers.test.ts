@@ -82,6 +82,37 @@ await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
   });
 
+  test('keep what they acknowledged, when a reload says that commits wait for no disk, and PostgreSQL ends at once', async () => {
+    // What does not wait is written by the server itself, and that late.
+    const lazy = await startPostgres({
+      durable: true,
+      settings: { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' },
+    });
+    try {
+      const receivers = await Receivers.on(lazy, { diaryServer: shared });
+      await receivers.start(0);
+      const configure = (command: string) =>
+        connected(lazy.adminUrl(), async (admin) => {
+          await admin.query(command);
+          await admin.query('SELECT pg_reload_conf()');
+        });
+      await configure('ALTER SYSTEM SET synchronous_commit = off');
+      await pause(500);
+      receivers.send(CLIENTS, MEDIA);
+      await pause(2000);
+      await lazy.stop('immediate');
+      await receivers.stopSending();
+      await lazy.start();
+      await configure('ALTER SYSTEM RESET synchronous_commit');
+      await pause(500);
+      const { ids } = await receivers.finish();
+      expect(receivers.acknowledged.size).toBeGreaterThan(10);
+      expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+    } finally {
+      await lazy.remove();
+    }
+  });
+
   test('change nothing late, when one stands still for longer than its leases and goes on', async () => {
     const receivers = await Receivers.on(server, { WORK_MS: '300', LEASE_MS: '1000' });
     const [still] = [await receivers.start(0), await receivers.start(1)];
