@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { Database, DEFAULT_CONNECTIONS, LET_WRITE, MAY_MAKE, MAY_USE, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS } from './database.ts';
 import { TIME_THERE } from './database-clock.ts';
 import {
   MAKE_ONE_OF_UTF8,
@@ -16,6 +16,7 @@ import {
   WAIT_FOR_DISK,
 } from './migrations.ts';
 import { partitionsOf } from './partitions.ts';
+import { LET_WRITE, MAY_MAKE, MAY_USE, reasonOf } from './reasons.ts';
 import type { Session } from './session.ts';
 
 // The doctor's checks of a PostgreSQL server and the database there: first all facts, in one transaction that only reads, then what

@@ -1,8 +1,9 @@
 import pg from 'pg';
-import { systemClock } from '../../base/clock.ts';
-import { KitError, messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
+import { connected, poolOf, seenOf } from './pool.ts';
+import { codeOf } from './reasons.ts';
 import type { Session } from './session.ts';
-import { type Server, serversOf } from './url.ts';
+import { serversOf } from './url.ts';
 
 export interface DatabaseOptions {
   /** `postgres://USER@HOST:PORT/DATABASE`; several hosts with commas between, of which the one that takes writes is used */
@@ -24,8 +25,6 @@ export interface Purpose {
 
 /** How many connections a process makes at most, where nothing is said. */
 export const DEFAULT_CONNECTIONS = 10;
-/** How long is waited for a connection; then the answer is 503. */
-const CONNECT_MS = 5000;
 /** Where the server did not end a statement by its own time-outs, as it cannot be reached. */
 const ANSWER_MS = 30_000;
 /** Whatever the database has for a default. */
@@ -46,8 +45,6 @@ const BY_KEYS = `SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enabl
 /** A deadlock or a conflict with another transaction: nothing was done, and the next time it goes through. */
 const CONFLICTS = new Set(['40001', '40P01']);
 const MOST_TRIES = 10;
-/** The server has no connection left: for anybody, or for this role or database. */
-const NONE_LEFT = '53300';
 /** The server takes no writes, as it is a standby or became one: said of a statement that writes, and of a transaction that is to. */
 const READ_ONLY = new Set(['25006', '0A000']);
 /** What a connection does not know of a prepared statement any more, or what another one's client has prepared there. */
@@ -69,7 +66,7 @@ export class Database {
   constructor({ url, connections, name }: DatabaseOptions) {
     const servers = serversOf(url);
     this.#pools = servers.map((server) =>
-      poolOf(server, { connections, name, isOneOfMany: servers.length > 1 }),
+      poolOf(server, { connections, name, answerMs: ANSWER_MS, isOneOfMany: servers.length > 1 }),
     );
   }
 
@@ -154,7 +151,7 @@ export class Database {
   }
 
   #isPrepared(client: pg.PoolClient): boolean {
-    return this.#prepares && seen.get(client)?.isDirect === true;
+    return this.#prepares && seenOf(client)?.isDirect === true;
   }
 
   /** Lends a connection. One that failed in an unknown way is not used again. */
@@ -216,109 +213,21 @@ export class Database {
   }
 }
 
-/** For so long a pool is content with the connections that it got, where the server had no more. */
-const CONTENT_MS = 60_000;
-
-/** When the server had no connection left for a pool, and how many the pool may have otherwise. */
-const shrunk = new WeakMap<pg.Pool, { readonly at: number; readonly most: number }>();
-
-/**
- * Lends a connection of a pool. Where the server has none left for it, the request waits for one of those that the pool has, like
- * those that come to a pool in full use.
- */
-async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
-  const now = systemClock.monotonic();
-  const before = shrunk.get(pool);
-  if (before && now - before.at > CONTENT_MS) {
-    pool.options.max = before.most;
-    shrunk.delete(pool);
-  }
-  for (;;) {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      const { max } = pool.options;
-      if (codeOf(error) !== NONE_LEFT || pool.totalCount === 0 || max === 1) throw error;
-      shrunk.set(pool, { at: now, most: shrunk.get(pool)?.most ?? max });
-      pool.options.max = max - 1;
-    }
-  }
-}
-
 function isOutdated(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.routine === OUTDATED;
 }
 
-interface PoolParts extends Omit<DatabaseOptions, 'url'> {
-  readonly isOneOfMany: boolean;
-}
-
-function poolOf(server: Server, { connections, name, isOneOfMany }: PoolParts): pg.Pool {
-  const pool = new pg.Pool({
-    ...server,
-    max: connections,
-    application_name: name,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: ANSWER_MS,
-    keepAlive: true,
-    pipeline: true, // statements are sent before those before them are answered
-    types: { getTypeParser },
-    verify: (client, done) => verify(client, isOneOfMany, done),
-  } as pg.PoolConfig & { verify: (client: pg.PoolClient, done: (error?: Error) => void) => void });
-  // A connection may be lost while it is verified, when nobody else listens: its statements fail, and the process must not.
-  pool.on('connect', (client) => void client.on('error', () => undefined));
-  pool.on('error', () => undefined); // an idle connection was lost; the next request makes another one
-  return pool;
-}
-
-/** What was seen of a connection when it was made. */
-interface Seen {
-  /** whether it is the server's own: what is prepared there stays for the next transaction */
-  readonly isDirect: boolean;
-  /** what its commits waited for */
-  readonly commit: string;
-  /** whether the server has a limit for whole transactions, as PostgreSQL 17 and newer */
-  readonly hasTransactionTimeout: boolean;
-}
-
-const seen = new WeakMap<pg.PoolClient, Seen>();
-
 /** A role may have a limit for transactions in general. Ours have one for each statement. */
 const limitsOf = (client: pg.PoolClient) =>
-  seen.get(client)?.hasTransactionTimeout ? `${LIMITS}; SET LOCAL transaction_timeout = 0` : LIMITS;
+  seenOf(client)?.hasTransactionTimeout ? `${LIMITS}; SET LOCAL transaction_timeout = 0` : LIMITS;
 
 /**
  * For a commit that must outlast a crash of the server: it waits as it did when the connection was made, and for the disk at least. A reload of the
  * server's configuration may set `off` for the connections that are there.
  */
 function onDisk(client: pg.PoolClient): string {
-  const { commit = 'on' } = seen.get(client) ?? {};
+  const { commit = 'on' } = seenOf(client) ?? {};
   return `SET LOCAL synchronous_commit = ${commit === 'off' ? 'on' : commit}`;
-}
-
-/** Looks at a new connection: of several servers the one is meant that takes writes. */
-function verify(client: pg.PoolClient, isOneOfMany: boolean, done: (error?: Error) => void): void {
-  client
-    .query<Omit<Seen, 'isDirect'> & { standby: boolean; pid: number }>(
-      `SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid, current_setting('synchronous_commit') AS commit,
-         current_setting('transaction_timeout', true) IS NOT NULL AS "hasTransactionTimeout"`,
-    )
-    .then(({ rows: [facts] }) => {
-      if (!facts) return done(new Error('the server gave no answer'));
-      if (isOneOfMany && facts.standby)
-        return done(new Error('the server is a standby, which takes no writes'));
-      // PgBouncer and its like make up a number of their own for each client.
-      const isDirect = facts.pid === (client as unknown as { readonly processID: number }).processID;
-      seen.set(client, { ...facts, isDirect });
-      done();
-    }, done);
-}
-
-const INT8 = 20;
-
-/** Numbers of events and times are far below 2^53. */
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  return oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text');
 }
 
 function sessionOf(client: pg.PoolClient): Session {
@@ -359,81 +268,4 @@ function preparedSessionOf(client: pg.PoolClient): Session {
       return (await client.query({ text: sql, values: [...params], ...(name && { name }) })).rows as R[];
     },
   };
-}
-
-/** The SQLSTATE of an error of the server, or the code of one of the network; undefined if it has none. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
-}
-
-const WRONG_AUTHORITY =
-  "the server's certificate is not of the authority of sslrootcert, or without that of a public one: name its authority's certificate";
-
-/** What pg says of a server that answers without TLS. */
-const NO_TLS = 'The server does not support SSL connections';
-
-/** What pg says where it has none to give. */
-const NO_PASSWORD = /client password must be a(?: non-empty)? string/;
-
-/** The SQLSTATE of what a role has no right to. */
-export const NO_RIGHT = '42501';
-/** What to do where the role may not make the schema. */
-export const MAY_MAKE =
-  'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit AUTHORIZATION …)';
-/** What to do where it may not use the tables. */
-export const MAY_USE =
-  'GRANT the role that has made the tables to the role of DATABASE_URL; partitions, too, only their owner can make';
-const MAY_CONNECT = 'GRANT CONNECT ON DATABASE … to the role of DATABASE_URL';
-
-/** What to do where transactions may not write. */
-export const LET_WRITE = 'ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off';
-
-/** What a role has no right to, and what to do. The message may name the database. */
-function noRight(message: string, detail = ''): string {
-  const text = message.replace(/ database .*/, ' the database');
-  if (detail.includes('CONNECT')) return `${text}: ${MAY_CONNECT}`;
-  return `${text}: ${/ database /.test(message) ? MAY_MAKE : MAY_USE}`;
-}
-
-/** What to do about a connection that fails. The errors' own messages name the user, the host or the database. */
-const NO_CONNECTION: Readonly<Record<string, string>> = {
-  '28P01':
-    'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or the password file',
-  '28000':
-    'the server lets this user not connect from here: see its pg_hba.conf, whether sslmode must be set, and whether it wants a certificate (sslcert, sslkey)',
-  '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
-  [NONE_LEFT]: 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
-  '25006': `the database takes no writes: make room on its disk if that is full, ${LET_WRITE}, or name the primary`,
-  '57P03': 'the server is starting or stopping: try again',
-  ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
-  ENOTFOUND: 'the host of DATABASE_URL is not known: correct it, or the name service',
-  EAI_AGAIN: 'the name service does not answer, so the host of DATABASE_URL cannot be found',
-  EHOSTUNREACH: 'the host of DATABASE_URL cannot be reached: look at the network',
-  ENETUNREACH: 'the host of DATABASE_URL cannot be reached: look at the network',
-  ETIMEDOUT: 'the host of DATABASE_URL does not answer: look at the network and firewalls',
-  ...Object.fromEntries(
-    ['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY']
-      .concat('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_SIGNATURE_FAILURE')
-      .map((code) => [code, WRONG_AUTHORITY]),
-  ),
-  CERT_HAS_EXPIRED: "the server's certificate has expired: renew it",
-  ERR_TLS_CERT_ALTNAME_INVALID:
-    "the server's certificate is for another name than the host of DATABASE_URL: correct the one or the other",
-};
-
-/** What went wrong, without anything of the URL. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof KitError) return error.message;
-  const message =
-    error instanceof AggregateError
-      ? (error.errors as unknown[]).map(messageOf).join('; ')
-      : messageOf(error);
-  const code = codeOf(error);
-  if (NO_PASSWORD.test(message))
-    return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
-  if (message === NO_TLS) return 'the server has no TLS: set ssl = on there, or sslmode=disable';
-  if (code === NO_RIGHT) return `${noRight(message, (error as pg.DatabaseError).detail)} (${code})`;
-  const known = NO_CONNECTION[code ?? ''];
-  if (known) return `${known} (${code})`;
-  return `${message || 'no connection'}${code && !message.includes(code) ? ` (${code})` : ''}`;
 }

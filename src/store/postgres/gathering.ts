@@ -1,5 +1,5 @@
 import { KitError } from '../../base/errors.ts';
-import { codeOf } from './database.ts';
+import { codeOf } from './reasons.ts';
 
 /** How many requests share one transaction at most. */
 const MOST = 256;

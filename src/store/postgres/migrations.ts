@@ -2,8 +2,9 @@ import type { MonotonicClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { say } from '../say.ts';
-import { codeOf, type Database } from './database.ts';
+import type { Database } from './database.ts';
 import { MIGRATE_ALONE } from './locks.ts';
+import { codeOf } from './reasons.ts';
 import { schema } from './schema.ts';
 import type { Session } from './session.ts';
 

@@ -1,4 +1,5 @@
-import { codeOf, type Database, NO_RIGHT, reasonOf } from './database.ts';
+import type { Database } from './database.ts';
+import { codeOf, NO_RIGHT, reasonOf } from './reasons.ts';
 
 /** How many months are made ahead. */
 const AHEAD = 2;

@@ -4,10 +4,11 @@ import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-st
 import type { Scrubbed } from '../event-store.ts';
 import { unavailable } from '../refusals.ts';
 import { givenKey, NO_KEY } from '../vault.ts';
-import { Database, DEFAULT_CONNECTIONS, MAY_USE, reasonOf } from './database.ts';
+import { Database, DEFAULT_CONNECTIONS } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
+import { MAY_USE, reasonOf } from './reasons.ts';
 import type { Session } from './session.ts';
 import { Tidying } from './tidying.ts';
 
