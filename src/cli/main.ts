@@ -3,7 +3,7 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
-import { onTerminal, setExitCode, type Terminal } from './terminal.ts';
+import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
@@ -91,9 +91,20 @@ async function command(argv: readonly string[], { onLoaded }: CommandIo): Promis
   const program = await programOf(commandIn(argv));
   takeOver(program);
   onLoaded?.();
+  if (ownsProcess()) process.once('beforeExit', tellThatStuck);
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof NobodyReads)) setExitCode(exitCodeOf(error));
+  } finally {
+    process.off('beforeExit', tellThatStuck);
   }
+}
+
+/** Node would name a line of ours, and exit with 13. */
+function tellThatStuck(): void {
+  say(
+    'hookkit: the command waits for a promise that nothing settles any more: look for an await that never ends where your handlers load, or where their app starts or closes',
+  );
+  process.exitCode = FAILED;
 }
