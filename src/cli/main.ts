@@ -3,6 +3,7 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
+import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
@@ -52,7 +53,7 @@ function commandIn(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--env-file');
 }
 
-/** Makes a command throw where commander would exit the process, and print through print.ts. */
+/** Makes a command throw where commander would exit the process, print through print.ts, and be strict. */
 function takeOver(command: Command): void {
   command.exitOverride();
   const withoutEnd = (text: string) => text.replace(/\n$/, '');
@@ -60,6 +61,7 @@ function takeOver(command: Command): void {
     writeOut: (text) => report(withoutEnd(text)),
     writeErr: (text) => say(withoutEnd(text)),
   });
+  makeStrict(command);
   for (const inner of command.commands) takeOver(inner);
 }
 
