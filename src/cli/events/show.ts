@@ -1,11 +1,10 @@
 import { Command } from 'commander';
-import { cut } from '../../base/cut.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import { attemptJson, eventJson, iso, stateJson } from '../../store/event-json.ts';
 import type { Attempt, StateValue, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
-import { line, write } from '../print.ts';
+import { beginning, line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf } from './open-database.ts';
 
@@ -67,10 +66,7 @@ function describe(event: StoredEvent, attempts: readonly Attempt[], state: reado
 /** Nothing where there is no state, as for most events. */
 function stateLines(resource: string, state: readonly StateValue[]): string[] {
   if (state.length === 0) return [];
-  const lines = state.map(({ name, value }) => {
-    const rest = value.length > LONGEST_VALUE ? ' ...' : '';
-    return `  ${line(name)}: ${line(cut(value, LONGEST_VALUE))}${rest}`;
-  });
+  const lines = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST_VALUE)}`);
   return ['', `state of ${line(resource)}`, ...lines];
 }
 
@@ -84,7 +80,7 @@ function history(attempts: readonly Attempt[]): string {
     `${durationMs} ms`,
     outcome,
     line(instance ?? ''),
-    line(headlineOf(error ?? '').slice(0, LONGEST_ERROR)),
+    beginning(headlineOf(error ?? ''), LONGEST_ERROR),
   ]);
   return table(head, rows);
 }
