@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
+import { parseEventId } from '../store/event-id.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
@@ -62,7 +63,19 @@ function takeOver(command: Command): void {
     writeErr: (text) => say(withoutEnd(text)),
   });
   makeStrict(command);
+  if (command.commands.length === 0) takeEventIds(command);
   for (const inner of command.commands) takeOver(inner);
+}
+
+/** The id of an event before 1970 begins with a minus: commander would take it for an option that the command does not have. */
+function takeEventIds(command: Command): void {
+  const parse = command.parseOptions.bind(command);
+  command.parseOptions = (args) => {
+    const { operands, unknown } = parse(args);
+    const options = unknown.filter((arg) => arg.startsWith('-') && !parseEventId(arg));
+    if (options.length > 0) return { operands, unknown: options };
+    return { operands: operands.concat(unknown), unknown: [] };
+  };
 }
 
 function exitCodeOf(error: unknown): number {

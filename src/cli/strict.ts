@@ -8,19 +8,16 @@ export function makeStrict(command: Command): void {
   for (const option of command.options) if (option.required) takeOnce(command, option);
   command.hook('preAction', (_, { args, registeredArguments }) => {
     const empty = registeredArguments.find((_argument, index) => args[index] === '');
-    if (empty)
-      command.error(`error: command-argument value '' is invalid for argument '${empty.name()}'. ${EMPTY}`);
+    if (empty) command.error(`error: argument '${empty.name()}' is invalid. It must not be empty.`);
   });
 }
-
-const EMPTY = 'It must not be empty.';
 
 /** An option that may be repeated has a list as its value. */
 function takeOnce(command: Command, option: Option): void {
   let isGiven = false;
   command.on(`option:${option.name()}`, (value: string) => {
     if (value === '' && !MAY_BE_EMPTY.includes(option.long))
-      command.error(`error: option '${option.flags}' argument '' is invalid. ${EMPTY}`);
+      command.error(`error: option '${option.flags}' argument '' is invalid. It must not be empty.`);
     if (isGiven && !Array.isArray(command.getOptionValue(option.attributeName())))
       command.error(`error: option '${option.flags}' is given twice. Give it once.`);
     isGiven = true;

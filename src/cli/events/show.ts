@@ -8,10 +8,8 @@ import { beginning, line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf } from './open-database.ts';
 
-/** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
-const LONGEST_ERROR = 160;
-/** In characters, of a value of the state; `hookkit state show` shows it as a whole. */
-const LONGEST_VALUE = 160;
+/** In characters, of an attempt's error, and of a value of the state, which `hookkit state show` shows as a whole. */
+const LONGEST = 160;
 
 const EXAMPLES = `
 Examples:
@@ -66,7 +64,7 @@ function describe(event: StoredEvent, attempts: readonly Attempt[], state: reado
 /** Nothing where there is no state, as for most events. */
 function stateLines(resource: string, state: readonly StateValue[]): string[] {
   if (state.length === 0) return [];
-  const lines = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST_VALUE)}`);
+  const lines = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST)}`);
   return ['', `state of ${line(resource)}`, ...lines];
 }
 
@@ -80,7 +78,7 @@ function history(attempts: readonly Attempt[]): string {
     `${durationMs} ms`,
     outcome,
     line(instance ?? ''),
-    beginning(headlineOf(error ?? ''), LONGEST_ERROR),
+    beginning(headlineOf(error ?? ''), LONGEST),
   ]);
   return table(head, rows);
 }
