@@ -3,20 +3,27 @@ import { type Clock, systemClock } from './clock.ts';
 /** Longest interval that Node takes. */
 const FOREVER = 2 ** 31 - 1;
 
+/** Does work during which the process stays, even if the work waits for a timer of a clock alone: those do not keep it alive. */
+export async function keptAlive<T>(work: () => Promise<T>): Promise<T> {
+  const alive = setInterval(() => undefined, FOREVER);
+  try {
+    return await work();
+  } finally {
+    clearInterval(alive);
+  }
+}
+
 /** Resolves `ms` milliseconds from now. @throws the reason of `signal`, once that is aborted */
 export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
-  // The timers of a clock do not keep the process alive, but a command that waits to try again has to stay.
-  const alive = setInterval(() => undefined, FOREVER);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () => reject(signal?.reason);
   const cancel = clock.after(ms, resolve);
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    await promise;
+    await keptAlive(() => promise);
   } finally {
     cancel();
-    clearInterval(alive);
     signal?.removeEventListener('abort', abort);
   }
 }

@@ -1,9 +1,14 @@
+import { cut } from './cut.ts';
+
 /**
  * Characters that a terminal or a browser obeys or hides instead of showing them: control characters including C1,
  * characters that turn the direction of a text, line separators, characters without width, and halves of surrogate pairs.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
+
+/** Stands at the end of a text that was cut. */
+const CUT = ' ...';
 
 /** Each character's escape, once it was asked for: making it again takes four times as long, and strangers can send many. */
 const escapes = new Map([
@@ -24,6 +29,13 @@ export function visible(text: string): string {
 /** A text of others as one line: line ends are escapes too. */
 export function visibleLine(text: string): string {
   return text.replace(UNSEEN, escaped);
+}
+
+/** The same, cut so that it is no longer than this when it is visible: one NUL is six characters then. */
+export function visibleBeginning(text: string, longest: number): string {
+  const whole = visibleLine(cut(text, longest + 1));
+  if (whole.length <= longest) return whole;
+  return `${cut(whole, longest - CUT.length).replace(/\\u?[0-9a-f]{0,3}$/, '')}${CUT}`;
 }
 
 /** For pino: strangers choose some text of a log line, and operators read it on a terminal. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { KitError, messageOf } from './errors.ts';
 import { visible } from './visible.ts';
 
@@ -13,10 +14,11 @@ export interface WholeFile {
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
+ * A symbolic link stays, and its target is replaced. A device or a pipe is written into as the work goes on.
  * @throws KitError OUTPUT_FAILED if the file cannot be written
  */
 export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {
-  const draft = await Draft.create(path);
+  const draft = await begin(path);
   try {
     const result = await work(draft);
     await draft.commit();
@@ -27,50 +29,91 @@ export async function writeWholeFile<T>(path: string, work: (file: WholeFile) =>
   }
 }
 
-class Draft implements WholeFile {
-  readonly #path: string;
-  readonly #draftPath: string;
-  readonly #file: FileHandle;
-
-  private constructor(path: string, draftPath: string, file: FileHandle) {
-    this.#path = path;
-    this.#draftPath = draftPath;
-    this.#file = file;
+async function begin(path: string): Promise<Straight> {
+  try {
+    const found = await statOf(path);
+    // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
+    if (found?.isFile() === false) return new Straight(path, await open(path, constants.O_WRONLY));
+    const target = await targetOf(path);
+    await removeAbandoned(target);
+    const draftPath = `${prefixOf(target)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
+    const file = await open(draftPath, 'wx', 0o600); // notifications are for the owner alone
+    return new Draft(path, file, { draftPath, target });
+  } catch (cause) {
+    throw failed(path, cause);
   }
+}
 
-  static async create(path: string): Promise<Draft> {
-    try {
-      await removeAbandoned(path);
-      const draftPath = `${prefixOf(path)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
-      return new Draft(path, draftPath, await open(draftPath, 'wx', 0o600)); // notifications are for the owner alone
-    } catch (cause) {
-      throw failed(path, cause);
-    }
+/** What is written straight into its place: a device or a pipe. */
+class Straight implements WholeFile {
+  readonly #path: string;
+  protected readonly file: FileHandle;
+
+  constructor(path: string, file: FileHandle) {
+    this.#path = path;
+    this.file = file;
   }
 
   async write(text: string): Promise<void> {
     try {
-      await this.#file.writeFile(visible(text));
+      await this.file.writeFile(visible(text));
     } catch (cause) {
       throw failed(this.#path, cause);
     }
   }
 
-  /** Replaces a file that is there. */
   async commit(): Promise<void> {
     try {
-      await this.#file.sync();
-      await this.#file.close();
-      await rename(this.#draftPath, this.#path);
+      await this.finish();
     } catch (cause) {
       throw failed(this.#path, cause);
     }
+  }
+
+  protected async finish(): Promise<void> {
+    await this.file.close();
   }
 
   async discard(): Promise<void> {
-    await this.#file.close();
-    await unlink(this.#draftPath);
+    await this.file.close();
   }
+}
+
+/** A file beside the one that it is to be. */
+class Draft extends Straight {
+  readonly #places: { readonly draftPath: string; readonly target: string };
+
+  constructor(path: string, file: FileHandle, places: { draftPath: string; target: string }) {
+    super(path, file);
+    this.#places = places;
+  }
+
+  /** Replaces a file that is there. */
+  protected override async finish(): Promise<void> {
+    await this.file.sync();
+    await super.finish();
+    await rename(this.#places.draftPath, this.#places.target);
+  }
+
+  override async discard(): Promise<void> {
+    await super.discard();
+    await unlink(this.#places.draftPath);
+  }
+}
+
+/** What a path leads to; undefined if that is not there. */
+function statOf(path: string) {
+  return stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+}
+
+/** The file that symbolic links lead to, even one that is not there yet. */
+async function targetOf(path: string): Promise<string> {
+  const place = join(await realpath(dirname(path)), basename(path));
+  const link = await readlink(place).catch(() => undefined); // an error: no link
+  return link === undefined ? place : targetOf(resolve(dirname(place), link));
 }
 
 function prefixOf(path: string): string {

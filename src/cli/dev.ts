@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, isWatched, loadConfig } from '../config.ts';
@@ -12,6 +12,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { Service } from '../service.ts';
 import { stopInOrder } from '../stopping.ts';
+import { wholeNumber } from './events/option-values.ts';
 import { say } from './print.ts';
 import { terminal } from './terminal.ts';
 
@@ -30,7 +31,7 @@ export function devCommand(): Command {
       '--tick',
       'let the mock live: every few seconds something is uploaded, changed, deleted or goes live',
     )
-    .option('--seed <number>', 'with --tick: have the same things happen in the same order', seedOf)
+    .option('--seed <number>', 'with --tick: have the same things happen in the same order', wholeNumber)
     .action((flags: Flags) => {
       if (flags.seed !== undefined && !flags.tick)
         throw new KitError('INPUT_INVALID', '--seed goes with --tick');
@@ -41,11 +42,6 @@ export function devCommand(): Command {
 interface Flags {
   readonly tick?: true;
   readonly seed?: number;
-}
-
-function seedOf(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
 }
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */

@@ -2,8 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
+import { parseEventId } from '../store/event-id.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
-import { onTerminal, setExitCode, type Terminal } from './terminal.ts';
+import { makeStrict } from './strict.ts';
+import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
@@ -52,7 +54,7 @@ function commandIn(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--env-file');
 }
 
-/** Makes a command throw where commander would exit the process, and print through print.ts. */
+/** Makes a command throw where commander would exit the process, print through print.ts, and be strict. */
 function takeOver(command: Command): void {
   command.exitOverride();
   const withoutEnd = (text: string) => text.replace(/\n$/, '');
@@ -60,7 +62,20 @@ function takeOver(command: Command): void {
     writeOut: (text) => report(withoutEnd(text)),
     writeErr: (text) => say(withoutEnd(text)),
   });
+  makeStrict(command);
+  if (command.commands.length === 0) takeEventIds(command);
   for (const inner of command.commands) takeOver(inner);
+}
+
+/** The id of an event before 1970 begins with a minus: commander would take it for an option that the command does not have. */
+function takeEventIds(command: Command): void {
+  const parse = command.parseOptions.bind(command);
+  command.parseOptions = (args) => {
+    const { operands, unknown } = parse(args);
+    const options = unknown.filter((arg) => arg.startsWith('-') && !parseEventId(arg));
+    if (options.length > 0) return { operands, unknown: options };
+    return { operands: operands.concat(unknown), unknown: [] };
+  };
 }
 
 function exitCodeOf(error: unknown): number {
@@ -91,9 +106,20 @@ async function command(argv: readonly string[], { onLoaded }: CommandIo): Promis
   const program = await programOf(commandIn(argv));
   takeOver(program);
   onLoaded?.();
+  if (ownsProcess()) process.once('beforeExit', tellThatStuck);
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof NobodyReads)) setExitCode(exitCodeOf(error));
+  } finally {
+    process.off('beforeExit', tellThatStuck);
   }
+}
+
+/** Node would name a line of ours, and exit with 13. */
+function tellThatStuck(): void {
+  say(
+    'hookkit: the command waits for a promise that nothing settles any more: look for an await that never ends where your handlers load, or where their app starts or closes',
+  );
+  process.exitCode = FAILED;
 }

@@ -7,6 +7,7 @@ import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
 import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
+import { wholeNumberTo } from './events/option-values.ts';
 import { line, say } from './print.ts';
 
 interface Flags {
@@ -29,7 +30,7 @@ export function mockCommand(): Command {
     .option(
       '--port <port>',
       'the port to listen on; 0 takes any free port (default: MOCK_PORT)',
-      wholeNumber(65_535),
+      wholeNumberTo(65_535),
     )
     .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
     .option(
@@ -40,7 +41,7 @@ export function mockCommand(): Command {
     .option(
       '--seed <number>',
       'make ids and secrets predictable: the same seed gives the same run',
-      wholeNumber(2 ** 32 - 1),
+      wholeNumberTo(2 ** 32 - 1),
     )
     .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);
@@ -115,11 +116,4 @@ function summaryOf({ id, webhook_id, notification, faults, state, attempts }: De
 function hostNames(text: string, before: readonly string[] = []): readonly string[] {
   if (hostOf(text)) return [...before, text];
   throw new InvalidArgumentError('It must be a host name or address, with or without a port.');
-}
-
-function wholeNumber(most: number): (text: string) => number {
-  return (text) => {
-    if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
-  };
 }

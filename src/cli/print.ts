@@ -3,7 +3,7 @@ import { visible } from '../base/visible.ts';
 import { terminal } from './terminal.ts';
 
 /** Makes foreign text safe to print within a line. */
-export { visibleLine as line } from '../base/visible.ts';
+export { visibleBeginning as beginning, visibleLine as line } from '../base/visible.ts';
 
 /** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
 export class NobodyReads extends Error {}

@@ -1,4 +1,7 @@
-import { line } from './print.ts';
+import { beginning, line } from './print.ts';
+
+/** In characters: one long cell widens the lines of all rows, unless it is the last of its own. */
+const LONGEST = 100;
 
 /** Lays rows out in columns. Columns of numbers (or of dashes where a number is missing) are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -15,7 +18,7 @@ export function* tableLines(
   for (const row of rows()) {
     for (const column of head.keys()) {
       const text = cell(row, column);
-      widths[column] = Math.max(widths[column] ?? 0, text.length);
+      widths[column] = Math.min(Math.max(widths[column] ?? 0, text.length), LONGEST);
       right[column] &&= /^([\d.]+( ms)?|-)$/.test(text);
     }
   }
@@ -31,5 +34,6 @@ export function* tableLines(
 }
 
 function cell(row: readonly string[], column: number): string {
-  return line(row[column] ?? '');
+  const text = row[column] ?? '';
+  return column < row.length - 1 ? beginning(text, LONGEST) : line(text);
 }

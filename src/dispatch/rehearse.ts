@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
+import { keptAlive } from '../base/pause.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { type EventId, eventId } from '../store/event-id.ts';
 import type { EventStore, StateChange, VerifiedNotification } from '../store/event-store.ts';
@@ -58,11 +59,8 @@ export async function rehearse(event: Assignment, options: RehearsalOptions): Pr
   const steps = new RehearsedSteps(event.id, stored);
   const began = systemClock.monotonic();
   try {
-    const { state = [], ...run } = await runHandler(event, abort, {
-      ...rest,
-      store: steps,
-      clock: systemClock,
-    });
+    const running = { ...rest, store: steps, clock: systemClock };
+    const { state = [], ...run } = await keptAlive(() => runHandler(event, abort, running));
     return { run, ms: Math.round(systemClock.monotonic() - began), steps: steps.done, state };
   } finally {
     signal.removeEventListener('abort', pass);

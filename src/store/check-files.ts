@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
+import { isThere } from './is-there.ts';
 import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
 import { backupsOf, isFormer, neededFor } from './sqlite/move.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
@@ -58,10 +59,14 @@ function nearest(directory: string): string {
 export function checkDatabase(path: string): { readonly finding: Finding; readonly isUsable: boolean } {
   const { warn, fail } = findingsOf('database');
   const unusable = (finding: Finding) => ({ finding, isUsable: false });
-  if (!existsSync(path)) {
-    return unusable(
-      warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`),
-    );
+  try {
+    if (!isThere(path)) {
+      return unusable(
+        warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`),
+      );
+    }
+  } catch (error) {
+    return unusable(fail(messageOf(error)));
   }
   try {
     const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0; // before this check reads for long itself
@@ -152,7 +157,13 @@ export function checkBackups(path: string, found: readonly Finding[]): Finding[]
   const isWell =
     found.some(({ check }) => check === 'events') &&
     !found.some(({ check, result }) => result === 'FAIL' && check !== 'disk');
-  return backupsOf(path).map((backup) => {
+  let backups: readonly string[];
+  try {
+    backups = backupsOf(path);
+  } catch (error) {
+    return [findingsOf('backup').skipped(messageOf(error))];
+  }
+  return backups.map((backup) => {
     const advice = isWell
       ? 'delete it, as the database is well'
       : 'keep it until the checks above are well; docs/upgrading.md says how to go back to it';
@@ -169,7 +180,11 @@ export function checkKeyFile(
 ): Finding {
   const { ok, fail, skipped } = findingsOf('key');
   if (SECRETS_KEY) return ok('SECRETS_KEY is set');
-  if (!existsSync(path)) return skipped(`there is no ${path} yet: it is made with the database`);
+  try {
+    if (!isThere(path)) return skipped(`there is no ${path} yet: it is made with the database`);
+  } catch (error) {
+    return fail(messageOf(error));
+  }
   if (process.platform === 'win32') return skipped('Windows does not tell modes');
   const mode = statSync(path).mode & 0o777;
   const octal = mode.toString(8).padStart(4, '0');

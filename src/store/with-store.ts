@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
+import { isThere } from './is-there.ts';
 import { openStore } from './open.ts';
 
 /** The variables of the environment that name a store. */
@@ -34,16 +34,16 @@ export async function withStore<T>(
   }
 }
 
-/** Whether the SQLite database is there. A database server counts as there. */
+/** Whether the SQLite database is there. A database server counts as there. @throws KitError STORE_UNUSABLE if it cannot be seen */
 export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE_URL'>): boolean {
   const path = sqlitePathOf(url);
-  return path === undefined || existsSync(path);
+  return path === undefined || isThere(path);
 }
 
 /**
  * Opens the database of the configuration, but never creates one. The server may run meanwhile.
  * @param threads whether the store works on threads of its own, so that the command goes on beside it
- * @throws KitError STORE_UNUSABLE if there is no database
+ * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
 export async function withDatabase<T>(
   config: StoreSettings,

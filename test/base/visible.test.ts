@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
+import { visible, visibleBeginning, visibleLine, visibleLog } from '../../src/base/visible.ts';
 import { table } from '../../src/cli/table.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
@@ -60,6 +60,20 @@ describe('a text that is printed', () => {
         }
       }),
       { numRuns: runs(300) },
+    );
+  });
+
+  test('is no longer than its bound and ends in no piece of an escape, whatever it was, and is whole if that fits', () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 10, max: 60 }), (given, longest) => {
+        const whole = visibleLine(given);
+        const shown = visibleBeginning(given, longest);
+        expect(shown.length).toBeLessThanOrEqual(longest);
+        if (whole.length <= longest) return expect(shown).toBe(whole);
+        expect(hostileIn(shown)).toEqual([]);
+        expect(shown).toMatch(/(?<!\\u?[0-9a-f]{0,3}) \.\.\.$/);
+      }),
+      { numRuns: runs(500) },
     );
   });
 

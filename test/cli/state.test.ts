@@ -76,7 +76,7 @@ test('is shown with an event of its media, when events show is asked for it, cut
   const id = await leave([...POSTS, { name: 'long', value: JSON.stringify(long) }]);
   const { stdout } = await run(['events', 'show', id]);
   expect(stdout).toContain(
-    `\n\nstate of media:UUhbHm6C\n  long: "${'x'.repeat(159)} ...\n  posts: ["a","b"]\n  title: "New"\n\n`,
+    `\n\nstate of media:UUhbHm6C\n  long: "${'x'.repeat(155)} ...\n  posts: ["a","b"]\n  title: "New"\n\n`,
   );
   expect(JSON.parse((await run(['events', 'show', id, '--json'])).stdout)).toMatchObject({
     id,

@@ -4,7 +4,7 @@ import { KitError } from '../../base/errors.ts';
 import { isKind, kindNames } from '../../notification/kinds.ts';
 import { compose } from '../../replay/compose.ts';
 import { readInput } from '../read-input.ts';
-import { moment, present, TIME_HELP } from './option-values.ts';
+import { moment, TIME_HELP } from './option-values.ts';
 
 /** The options that make up the body of a notification. */
 export interface BodyFlags {
@@ -32,12 +32,12 @@ const WEBHOOK = 'webhook1';
 export function addBodyOptions(command: Command, webhook: string): Command {
   return command
     .option('--kind <kind>', 'a kind, such as media_available, or unknown:NAME for another', kind)
-    .option('--media <id>', 'media_id', present)
-    .option('--thumbnail <id>', 'thumbnail_id', present)
-    .option('--track <id>', 'track_id', present)
-    .option('--channel <id>', 'channel_id', present)
-    .option('--site <id>', `site_id (default: ${SITE})`, present)
-    .option('--webhook <id>', webhook, present)
+    .option('--media <id>', 'media_id')
+    .option('--thumbnail <id>', 'thumbnail_id')
+    .option('--track <id>', 'track_id')
+    .option('--channel <id>', 'channel_id')
+    .option('--site <id>', `site_id (default: ${SITE})`)
+    .option('--webhook <id>', webhook)
     .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
     .option('--body <file>', 'take exactly this file (-: stdin) instead of the options above');
 }

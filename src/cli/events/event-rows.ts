@@ -1,7 +1,7 @@
 import { headlineOf } from '../../base/thrown.ts';
 import { iso } from '../../store/event-json.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
-import { line } from '../print.ts';
+import { beginning } from '../print.ts';
 import { table } from '../table.ts';
 
 const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
@@ -15,8 +15,8 @@ export function eventTable(events: readonly StoredEvent[]): string {
 function rowOf(event: StoredEvent): string[] {
   const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
   const time = eventTime === 0 ? '-' : second(eventTime);
-  const note = body === undefined ? '(pruned)' : headlineOf(lastError ?? '').slice(0, LONGEST_ERROR);
-  return [id, time, second(receivedAt), kind, resource, status, String(attempts), note].map(line);
+  const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST_ERROR);
+  return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
 }
 
 function second(time: number): string {

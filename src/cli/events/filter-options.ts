@@ -3,7 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
-import { moment, present, TIME_HELP } from './option-values.ts';
+import { moment, TIME_HELP } from './option-values.ts';
 
 /** The options of a filter. */
 export interface FilterFlags {
@@ -30,12 +30,12 @@ export function addFilterOptions(command: Command): Command {
       kinds,
     )
     .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
-    .option('--site <id>', 'the site of the event', present)
+    .option('--site <id>', 'the site of the event')
     .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
-    .option('--webhook <id>', 'the webhook that delivered the event', present)
+    .option('--webhook <id>', 'the webhook that delivered the event')
     .option('--since <time>', `the event happened at this time or later: ${TIME_HELP}`, moment)
     .option('--until <time>', 'the event happened before this time', moment)
-    .option('--q <text>', 'a text somewhere in the body of the event', present)
+    .option('--q <text>', 'a text somewhere in the body of the event')
     .option('--id <event>', 'the id of the event; may be repeated', id);
 }
 

@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { durationOf } from '../../base/duration.ts';
 import { KitError } from '../../base/errors.ts';
 import { momentOf } from '../../base/moment.ts';
-
-const MOST = 1_000_000_000;
 
 /** A whole number from 1 on. */
 export function atLeastOne(text: string): number {
@@ -13,10 +12,14 @@ export function atLeastOne(text: string): number {
 }
 
 /** A whole number from 0 on. */
-export function wholeNumber(text: string): number {
-  if (/^\d{1,10}$/.test(text) && Number(text) <= MOST) return Number(text);
-  throw new InvalidArgumentError(`It must be a whole number, at most ${MOST}.`);
+export function wholeNumberTo(most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
+  };
 }
+
+export const wholeNumber = wholeNumberTo(1_000_000_000);
 
 /** A probability. */
 export function probability(text: string): number {
@@ -31,12 +34,6 @@ export function speed(text: string): number {
   const number = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
   if (number > 0) return number;
   throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
-}
-
-/** A text that is not empty. */
-export function present(text: string): string {
-  if (text !== '') return text;
-  throw new InvalidArgumentError('It must not be empty.');
 }
 
 /** @throws KitError INPUT_INVALID if a URL has a password in it, or may have: without the URL, which goes to logs */
@@ -68,4 +65,11 @@ export function moment(text: string): number {
     'It must be a date (2026-11-19), a date and time (2026-11-19T14:00, 2026-11-19T14:00:00+01:00; UTC without an ' +
       'offset), or how long ago (30m, 2h, 3d ago).',
   );
+}
+
+/** A length of time, `90s` or `10m`, in milliseconds. */
+export function duration(text: string): number {
+  const ms = durationOf(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
 }

@@ -3,10 +3,10 @@ import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
 import { withDatabase } from '../../store/with-store.ts';
-import { duration } from '../duration-option.ts';
 import { interruptible } from '../interruptible.ts';
 import { say, write } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
+import { duration } from './option-values.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {

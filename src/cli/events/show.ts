@@ -1,18 +1,15 @@
 import { Command } from 'commander';
-import { cut } from '../../base/cut.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import { attemptJson, eventJson, iso, stateJson } from '../../store/event-json.ts';
 import type { Attempt, StateValue, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
-import { line, write } from '../print.ts';
+import { beginning, line, write } from '../print.ts';
 import { table } from '../table.ts';
 import { checkEventId, eventOf } from './open-database.ts';
 
-/** In characters, of an attempt's error in the table; the last error is also shown as a whole. */
-const LONGEST_ERROR = 160;
-/** In characters, of a value of the state; `hookkit state show` shows it as a whole. */
-const LONGEST_VALUE = 160;
+/** In characters, of an attempt's error, and of a value of the state, which `hookkit state show` shows as a whole. */
+const LONGEST = 160;
 
 const EXAMPLES = `
 Examples:
@@ -67,10 +64,7 @@ function describe(event: StoredEvent, attempts: readonly Attempt[], state: reado
 /** Nothing where there is no state, as for most events. */
 function stateLines(resource: string, state: readonly StateValue[]): string[] {
   if (state.length === 0) return [];
-  const lines = state.map(({ name, value }) => {
-    const rest = value.length > LONGEST_VALUE ? ' ...' : '';
-    return `  ${line(name)}: ${line(cut(value, LONGEST_VALUE))}${rest}`;
-  });
+  const lines = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST)}`);
   return ['', `state of ${line(resource)}`, ...lines];
 }
 
@@ -84,7 +78,7 @@ function history(attempts: readonly Attempt[]): string {
     `${durationMs} ms`,
     outcome,
     line(instance ?? ''),
-    line(headlineOf(error ?? '').slice(0, LONGEST_ERROR)),
+    beginning(headlineOf(error ?? ''), LONGEST),
   ]);
   return table(head, rows);
 }

@@ -59,15 +59,15 @@ async function list({ json }: { json?: true }): Promise<void> {
 
 /** By kind, all that are not in the list together as `unknown`; undefined without a database that can be read. */
 async function figuresOf(config: Config): Promise<ReadonlyMap<string, LastHour> | undefined> {
-  if (!hasDatabase(config)) {
-    const { DATABASE_URL: url, DEV_DATABASE_URL: dev } = config;
-    const isDev = hasDatabase({ ...config, DATABASE_URL: dev });
-    say(
-      `without figures: there is no ${line(url)}${isDev ? `; for those of npm run dev, set DATABASE_URL=${line(dev)}` : ''}`,
-    );
-    return undefined;
-  }
   try {
+    if (!hasDatabase(config)) {
+      const { DATABASE_URL: url, DEV_DATABASE_URL: dev } = config;
+      const isDev = hasDatabase({ ...config, DATABASE_URL: dev });
+      say(
+        `without figures: there is no ${line(url)}${isDev ? `; for those of npm run dev, set DATABASE_URL=${line(dev)}` : ''}`,
+      );
+      return undefined;
+    }
     const path = sqlitePathOf(config.DATABASE_URL);
     if (path !== undefined) assertPresentVersion(path);
     const { kinds, isCut } = await withStore(config, lastHourOf);

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
@@ -15,6 +15,7 @@ import { toVerified } from '../../store/verified.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
 import { checkEventId, eventOf } from '../events/open-database.ts';
+import { atLeastOne } from '../events/option-values.ts';
 import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, print, printJson, say } from '../print.ts';
@@ -47,18 +48,13 @@ export function tryCommand(): Command {
     .description('Try the handler for one event once, in this process. Nothing is recorded.')
     .argument('[id]', 'the id of a stored event; without it, the options compose a notification');
   return addBodyOptions(command, 'webhook_id (default: webhook1)')
-    .option('--attempt <n>', 'the value of ctx.attempt', count, 1)
+    .option('--attempt <n>', 'the value of ctx.attempt', atLeastOne, 1)
     .option('--replay', 'make ctx.replay true')
     .option('--late', 'make ctx.late true')
     .option('--reset-steps', 'run every step of ctx.once, even if its result is stored')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(tryHandler);
-}
-
-function count(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 on.');
 }
 
 async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {

@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { type Kind, kindNames } from '../../notification/kinds.ts';
 import type { NewWebhook } from '../../provider/index.ts';
-import { duration } from '../duration-option.ts';
-import { refuseCredentials } from '../events/option-values.ts';
+import { duration, refuseCredentials } from '../events/option-values.ts';
 
 /** The options of `create` and `update`. */
 export interface MetadataFlags {
@@ -21,11 +20,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export function withMetadataOptions(command: Command): Command {
   return command
     .option('--name <name>', 'a name for the webhook')
-    .addOption(
-      new Option('--url <url>', 'the URL that it sends to: https, with the path WEBHOOK_PATH').argParser(
-        receiverUrl,
-      ),
-    )
+    .option('--url <url>', 'the URL that it sends to: https, with the path WEBHOOK_PATH', receiverUrl)
     .option('--site <id...>', 'the sites (properties) whose notifications it sends')
     .addOption(
       new Option('--event <kind...>', 'the kinds that it sends').choices(kindNames).conflicts('allEvents'),

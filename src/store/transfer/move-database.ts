@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { sqlitePathOf } from '../../base/database-url.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { isThere } from '../is-there.ts';
 import { openSide } from '../open.ts';
 import { FORMS } from './forms.ts';
 import type { Side } from './side.ts';
@@ -49,7 +49,7 @@ export function reopenDatabase(url: string): Promise<boolean> {
 /** Opens a database that must be there. */
 function withFormer<T>(url: string, work: (side: Side) => Promise<T>): Promise<T> {
   const path = sqlitePathOf(url);
-  if (path !== undefined && !existsSync(path))
+  if (path !== undefined && !isThere(path))
     throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: correct the path`);
   return withSide(url, 'the database to move', work);
 }
