@@ -140,10 +140,10 @@ describe('a question to the API', () => {
     },
   );
 
-  test.each(routes)(
+  test.each(routes.filter(([, known]) => known !== 'none'))(
     'is refused, when GET %s gets any of its parameters twice, with 400 that names it and lists: %s',
     async (path, known) => {
-      for (const name of known === 'none' ? [] : known.split(', ')) {
+      for (const name of known.split(', ')) {
         for (const query of [`${name}=&${name}=`, `${name}=1&${name}=1`, `${name}&${name}=2026-01-01`])
           expect(await get(`${path}?${query}`)).toMatchObject(
             refusal(`given more than once: "${name}"; known are ${known}`),
