@@ -43,6 +43,8 @@ export interface Observer {
   ran(run: HandlerRun): void;
   /** Writes that shared a commit were answered so many milliseconds after they were handed over. */
   committed(ms: number): void;
+  /** The secrets of these webhooks may verify now what was refused before: one was stored, or stored again. */
+  secretsFound(webhooks: readonly string[]): void;
 }
 
 /** Pages of the user's own. */

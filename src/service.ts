@@ -88,7 +88,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(() => Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]).then(() => {}));
 
-    const admissions = new Admissions({ store, keyring, clock, log, onEnd: () => dispatcher.wake() });
+    const admissions = new Admissions({
+      store,
+      keyring,
+      clock,
+      log,
+      onFound: (webhooks) => observer?.secretsFound(webhooks),
+      onEnd: () => dispatcher.wake(),
+    });
     ends.defer(() => admissions.stop());
     admissions.start(); // WEBHOOK_SECRET may be new
     dispatcher.start();

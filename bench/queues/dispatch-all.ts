@@ -25,7 +25,7 @@ export function idleDispatcher(
     clock: systemClock,
     log: pino({ level: 'warn' }),
     random: Math.random,
-    observer: { answered() {}, committed() {}, ran: onRan },
+    observer: { answered() {}, committed() {}, secretsFound() {}, ran: onRan },
   });
 }
 

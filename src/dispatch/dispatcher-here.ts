@@ -40,7 +40,7 @@ export async function dispatcherHere(
     clock: systemClock,
     log,
     random: Math.random,
-    observer: { answered() {}, committed() {}, ran: () => collect(1) },
+    observer: { answered() {}, committed() {}, secretsFound() {}, ran: () => collect(1) },
   });
   const kept = ends.move();
   return {

@@ -1,6 +1,6 @@
 import type { StateChange, StateValue } from '../store/event-store.ts';
 import type { AsJson } from './as-json.ts';
-import { checkName, jsonTextOf } from './stored-json.ts';
+import { checkName, exactJsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
 
@@ -18,8 +18,9 @@ export interface ResourceState {
   get<T = unknown>(name: string): AsJson<T> | undefined;
   /**
    * Sets the value under a name to a copy of `value`.
-   * @param value anything that JSON can hold; a Date becomes a string
-   * @throws TypeError if the name is not a string of 1 to 200 characters, or the value is not JSON; RangeError if names and
+   * @param value anything that JSON gives back as it is, or that has a toJSON: a Date becomes a string
+   * @throws TypeError if the name is not a string of 1 to 200 characters, or something in the value is not JSON, such as NaN or
+   *   a Map; RangeError if names and
    *   values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
    */
   set(name: string, value: string | number | boolean | object | null): void;
@@ -61,7 +62,7 @@ export function runStateOf(resource: string, before: readonly StateValue[]): Run
     },
     set(name, value) {
       check(name);
-      const json = jsonTextOf(value);
+      const json = exactJsonTextOf(value);
       if ('problem' in json)
         throw new TypeError(`the value "${name}" of ctx.state cannot be stored: ${json.problem}`);
       change(name, json.text);

@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types';
 import { shown } from '../base/thrown.ts';
 
 const LONGEST_NAME = 200;
@@ -23,9 +24,10 @@ function isName(name: unknown): name is string {
 }
 
 /** A value as JSON text, or why it has none. */
-export function jsonTextOf(
-  value: unknown,
-): { readonly text: string; readonly bytes: number } | { readonly problem: string } {
+export type JsonText = { readonly text: string; readonly bytes: number } | { readonly problem: string };
+
+/** A value as JSON has it, which may be something else: null for NaN, `{}` for a Map. */
+export function jsonTextOf(value: unknown): JsonText {
   try {
     const text: string | undefined = JSON.stringify(value);
     if (text === undefined) return { problem: `it is not JSON (${shown(value)})` };
@@ -33,4 +35,56 @@ export function jsonTextOf(
   } catch (error) {
     return { problem: `it is not JSON (${shown(error)})` };
   }
+}
+
+/**
+ * A value that JSON gives back as it is. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
+ * undefined when it is read.
+ */
+export function exactJsonTextOf(value: unknown): JsonText {
+  const places = new Map<unknown, string>();
+  let problem: string | undefined;
+  const checked = function (this: object, name: string, made: unknown) {
+    const above = places.get(this);
+    const place = above === undefined ? '' : above + stepTo(this, name);
+    const isMember = above !== undefined && !Array.isArray(this);
+    // The toJSON of a Date that is none gives null.
+    const isExact = made === null ? !isDate(Reflect.get(this, name)) : isKept(made, isMember);
+    if (!isExact) {
+      problem = `${shown(made ?? Reflect.get(this, name))} ${place && `at ${place} `}is no JSON value`;
+      throw new TypeError(problem);
+    }
+    if (typeof made === 'object') places.set(made, place);
+    return made;
+  };
+  try {
+    const text = JSON.stringify(value, checked);
+    return { text, bytes: Buffer.byteLength(text) };
+  } catch (error) {
+    return { problem: problem ?? `it is not JSON (${shown(error)})` };
+  }
+}
+
+function isKept(value: unknown, isMember: boolean): boolean {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value);
+    case 'object':
+      return Array.isArray(value) || isPlain(value);
+    case 'undefined':
+      return isMember;
+    default:
+      return typeof value === 'string' || typeof value === 'boolean';
+  }
+}
+
+/** Whether an object is its members and nothing else, in this realm or another one, such as a test's. */
+function isPlain(value: object | null): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function stepTo(holder: object, name: string): string {
+  if (Array.isArray(holder)) return `[${name}]`;
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? `.${name}` : `[${shown(name)}]`;
 }

@@ -83,6 +83,8 @@ interface AdmissionsOptions extends Omit<Admission, 'webhooks'> {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'error'>;
+  /** called with webhooks whose refused notifications may verify now */
+  readonly onFound: (webhooks: readonly string[]) => void;
   /** called after each run, also if nothing was admitted */
   readonly onEnd: () => void;
 }
@@ -98,7 +100,11 @@ export class Admissions {
   }
 
   start(): void {
-    this.#options.keyring.onAdded = (webhooks) => this.#admit(webhooks);
+    const { keyring, onFound } = this.#options;
+    keyring.onAdded = (webhooks) => {
+      onFound(webhooks);
+      this.#admit(webhooks);
+    };
     this.#admit();
   }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../notification/json.ts';
 import { eventId } from '../store/event-id.ts';
 import type { EventFilter, VerifiedNotification } from '../store/event-store.ts';
+import { isWithin } from '../store/times-of-filter.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Recorded } from './recording-lines.ts';
 
@@ -24,15 +25,14 @@ export function recordedEvent(
 
 /** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */
 export function matches(event: RecordedEvent, filter: EventFilter): boolean {
-  const { ids, kind, site, resource, webhook, since, until, q } = filter;
+  const { ids, kind, site, resource, webhook, q } = filter;
   return (
     (ids === undefined || ids.includes(event.id)) &&
     (kind === undefined || [kind].flat().includes(event.kind)) &&
     (site === undefined || site === event.siteId) &&
     (resource === undefined || resource === event.resource) &&
     (webhook === undefined || webhook === event.webhookId) &&
-    (since === undefined || event.eventTime >= since) &&
-    (until === undefined || event.eventTime < until) &&
+    isWithin(event, filter) &&
     (q === undefined || event.body.includes(q))
   );
 }

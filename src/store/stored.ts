@@ -88,9 +88,9 @@ export interface EventFilter {
   readonly site?: string | undefined;
   readonly resource?: string | undefined;
   readonly webhook?: string | undefined;
-  /** from this time on */
+  /** happened from this time on; an event without an event time did not, nor before one */
   readonly since?: number | undefined;
-  /** before this time */
+  /** happened before this time */
   readonly until?: number | undefined;
   /** a part of the body */
   readonly q?: string | undefined;

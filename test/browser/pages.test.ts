@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { kindNames } from '../../src/notification/kinds.ts';
 import { describeInBrowser, endTransitions, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { WEBHOOK } from '../support/genuine.ts';
@@ -109,18 +110,19 @@ describeInBrowser('a page', () => {
 });
 
 const LONG = 'W'.repeat(2000);
+const LONGEST_KIND = kindNames.reduce((one, other) => (other.length > one.length ? other : one));
 
 describeInBrowser('a page on which senders have put words of 2,000 characters', () => {
   let inspected: Inspected;
   beforeAll(async () => {
-    inspected = await inspect({
-      media_available() {
-        throw new Error(LONG);
-      },
-    });
+    const fail = () => {
+      throw new Error(LONG);
+    };
+    inspected = await inspect({ media_available: fail, [LONGEST_KIND]: fail });
     const body = { event: 'media_available', webhook_id: WEBHOOK, site_id: LONG, media_id: LONG };
     const times = { event_time: '2026-01-01T00:00:00+00:00' };
     await inspected.deliver({ ...body, ...times });
+    await inspected.deliver({ ...body, ...times, event: LONGEST_KIND });
     await inspected.deliver({ ...body, ...times, event: LONG });
     await inspected.deliver({ ...body, ...times, event: 'channel_active', channel_id: LONG });
     await inspected.deliver({ ...body, ...times, event: LONG }, 'another secret');
@@ -146,6 +148,19 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
     for (const width of [1280, 360]) {
       await page.setViewportSize({ width, height: 800 });
       await expectOwnWidth(page);
+    }
+  });
+
+  test('has each kind on one line, when it lists events with long ids and errors, on a window of any width', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/events?kind=${LONGEST_KIND}`);
+    for (const width of [1300, 1000, 780, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectOwnWidth(page);
+      const lines = await page.evaluate(
+        'document.querySelector("[data-row] td:nth-child(2) a").getClientRects().length',
+      );
+      expect({ width, lines }).toEqual({ width, lines: 1 });
     }
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KitError } from '../../src/base/errors.ts';
 import { fail, type Handler, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
+import { runStateOf } from '../../src/dispatch/resource-state.ts';
 import type { NotificationOf } from '../../src/notification/payload.ts';
 import { eachWithStage, LEASE_MS, MAX_ATTEMPTS, TIMEOUT_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
@@ -21,6 +22,13 @@ const stored = async () =>
   Object.fromEntries(
     (await stage().store.state(RESOURCE)).map(({ name, value }) => [name, JSON.parse(value)]),
   );
+
+/** Jest tells -0 from 0. */
+function withoutMinusZero(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMinusZero);
+  if (typeof value !== 'object' || value === null) return value === 0 ? 0 : value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutMinusZero(one)]));
+}
 
 /** Has handlers do one thing after the other, an event each of the same media. */
 async function inTurn(...works: readonly Work[]): Promise<void> {
@@ -241,6 +249,88 @@ describe('a value of ctx.state', () => {
     expect(thrown).toEqual([
       expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(/"before".*JSON/) }),
     ]);
+  });
+
+  const REFUSED = 'the value "views" of ctx.state cannot be stored';
+  const refusalOf = (value: object, { set } = runStateOf(RESOURCE, []).state): unknown => {
+    try {
+      set('views', value);
+    } catch (error) {
+      return error;
+    }
+  };
+  class Post {
+    readonly id = 'p1';
+  }
+  const places: readonly [shown: string, value: unknown][] = [
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['-Infinity', Number.NEGATIVE_INFINITY],
+    ['NaN', Number.NaN],
+    ['1n', 1n],
+    ['Invalid Date', new Date(Number.NaN)],
+    ['[Function: views]', function views() {}],
+    ['Symbol(s)', Symbol('s')],
+    ["Map(1) { 'a' => 1 }", new Map([['a', 1]])],
+    ['Set(1) { 1 }', new Set([1])],
+    ["Post { id: 'p1' }", new Post()],
+    ['/a/', /a/],
+    ['[Error: no]', new Error('no')],
+    ['Promise { 1 }', Promise.resolve(1)],
+    ['[Number: 1]', Object(1)],
+    ['Uint8Array(1) [ 0 ]', new Uint8Array(1)],
+    ['Infinity', { toJSON: () => Number.POSITIVE_INFINITY }],
+  ];
+  test.each(places)('is refused, when %s is in it, with its place', (what, value) => {
+    const shared = { at: 1 };
+    const around: [string, object][] = [
+      ['.a[2]', { a: [shared, shared, value] }],
+      ["['two words'].b", { ok: shared, 'two words': { b: value } }],
+      ['[0][0]', [[value]]],
+      ['', value as object],
+    ];
+    for (const [place, given] of around) {
+      const thrown = refusalOf(given);
+      expect(thrown).toBeInstanceOf(TypeError);
+      const at = place && `at ${place} `;
+      expect(thrown).toHaveProperty('message', `${REFUSED}: ${what} ${at}is no JSON value`);
+    }
+  });
+
+  test.each<[string, object, string]>([
+    ['undefined in a list', [1, undefined], 'undefined at [1]'],
+    ['a gap in a list', Array(1), 'undefined at [0]'],
+  ])('is refused, when there is %s, as it would come back as null', (_, value, what) => {
+    expect(refusalOf(value)).toHaveProperty('message', `${REFUSED}: ${what} is no JSON value`);
+  });
+
+  test('is what its toJSON gives, without members that are undefined, when it has some', async () => {
+    const url = new URL('https://example.com/a');
+    const bare = Object.assign(Object.create(null), { a: 1 });
+    await inTurn((state) => {
+      state.set('kept', {
+        at: new Date(0),
+        url,
+        none: undefined,
+        zero: -0,
+        bare,
+        deep: [{ at: new Date(0) }, null],
+      });
+    });
+    const at = '1970-01-01T00:00:00.000Z';
+    expect(await stored()).toEqual({
+      kept: { at, url: url.href, zero: 0, bare: { a: 1 }, deep: [{ at }, null] },
+    });
+  });
+
+  test('comes back as it was or is refused, when it is anything at all', () => {
+    const anything = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true });
+    const property = fc.property(anything, (value) => {
+      const { state } = runStateOf(RESOURCE, []);
+      const thrown = refusalOf(value as object, state);
+      if (thrown !== undefined) expect(thrown).toBeInstanceOf(TypeError);
+      else expect(state.get('views')).toEqual(withoutMinusZero(value));
+    });
+    fc.assert(property);
   });
 
   test.each<[string, unknown]>([

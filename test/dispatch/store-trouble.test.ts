@@ -79,6 +79,7 @@ describe('a store that cannot commit', () => {
     const observer = {
       answered() {},
       committed() {},
+      secretsFound() {},
       ran: ({ id }: { readonly id: string }) => void ran.push(id),
     };
     const { loseAnswer } = await start({ media_available: held.handle }, { observer });

@@ -70,6 +70,15 @@ describe('a replay over the API', () => {
     expect(await replays()).toBe(0);
   });
 
+  test('is refused, when its query gives a filter twice, with 400', async () => {
+    const answer = await post('/api/events/replay?kind=media_created&kind=media_available', '{}', JSON_TYPE);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('more than once: \\"kind\\"'),
+    });
+    expect(await replays()).toBe(0);
+  });
+
   test('is described so, when a client reads the description', async () => {
     const { paths } = await inspected.api('/openapi.json');
     for (const path of ['/api/events/replay', '/api/events/{id}/replay']) {
@@ -96,7 +105,55 @@ describe('a replay by a form', () => {
   );
 });
 
-test('a list passes over unknown parameters, when it only reads, with 200', async () => {
-  const { events } = await inspected.api('/events?knd=channel_active');
-  expect(events).toHaveLength(1);
+describe('a question to the API', () => {
+  const routes: [path: string, known: string][] = [
+    ['/events', 'kind, status, site, resource, webhook, since, until, q, before, limit'],
+    ['/channels', 'state, after, limit'],
+    ['/events/:id', 'none'],
+    ['/rejections', 'none'],
+    ['/quarantine', 'none'],
+    ['/webhooks', 'none'],
+    ['/stats', 'none'],
+    ['/stream', 'none'],
+    ['/openapi.json', 'none'],
+  ];
+  const get = (path: string) => inspected.raw(`/api${path.replace(':id', id)}`);
+  const refusal = (error: string) => ({ status: 400, body: JSON.stringify({ error }) });
+
+  test('is asked of each route, when this table lists them', async () => {
+    const { paths } = await inspected.api('/openapi.json');
+    const described = Object.keys(paths).filter((path) => paths[path].get);
+    const listed = routes.map(([path]) => `/api${path.replace(':id', '{id}')}`);
+    expect(listed.toSorted()).toEqual([...described, '/api/openapi.json'].toSorted());
+  });
+
+  test.each(routes)(
+    'is refused, when GET %s gets an unknown parameter, also an empty one, with 400 that names it and lists: %s',
+    async (path, known) => {
+      const names = ['nosuch', 'status[]', 'Kind', 'id', '__proto__'];
+      for (const name of names) {
+        expect(await get(`${path}?${name}=dead`)).toMatchObject(
+          refusal(`unknown: "${name}"; known are ${known}`),
+        );
+        expect(await get(`${path}?${name}`)).toMatchObject({ status: 400 });
+      }
+    },
+  );
+
+  test.each(routes.filter(([, known]) => known !== 'none'))(
+    'is refused, when GET %s gets any of its parameters twice, with 400 that names it and lists: %s',
+    async (path, known) => {
+      for (const name of known.split(', ')) {
+        for (const query of [`${name}=&${name}=`, `${name}=1&${name}=1`, `${name}&${name}=2026-01-01`])
+          expect(await get(`${path}?${query}`)).toMatchObject(
+            refusal(`given more than once: "${name}"; known are ${known}`),
+          );
+      }
+    },
+  );
+
+  test('is answered, when a page, which reads its own addresses, passes over what it does not know', async () => {
+    for (const path of ['/events?knd=channel_active', '/?x=1', '/channels?x=1'])
+      expect(await inspected.raw(path)).toMatchObject({ status: 200 });
+  });
 });

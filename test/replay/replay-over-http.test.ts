@@ -84,6 +84,16 @@ test('sends only what the filter takes, when a recording is filtered', async () 
   expect(mediaOf(listening)).toEqual(['media001', 'media002']);
 });
 
+test('sends no event without an event time, when a recording is filtered by times', async () => {
+  const body = JSON.stringify({ event: 'media_available', media_id: 'undated', event_time: 'soon' });
+  const lines = [recordedLine(0), JSON.stringify({ ...JSON.parse(recordedLine(1)), body })];
+  const file = writeRecording(directory, lines);
+  const listening = await listen();
+  const filter = { until: Date.UTC(2027, 0, 1) };
+  await replayOverHttp(await recordingSource(file, { filter }), { to: new URL(listening.url), keys });
+  expect(mediaOf(listening)).toEqual(['media000']);
+});
+
 test('names broken lines and unwanted answers, when there is a listener, each once', async () => {
   const file = writeRecording(directory, [recordedLine(0), 'garbage', recordedLine(1), recordedLine(2)]);
   const { url } = await listen(({ media_id }) => ({ status: media_id === 'media000' ? 200 : 503 }));

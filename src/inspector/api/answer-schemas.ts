@@ -151,23 +151,31 @@ export const statsAnswer = z.object({
   ),
   kinds: z.array(z.object({ kind: z.string(), events: count })),
   oldest_pending_at: time.nullable(),
+  last_recorded_at: time
+    .nullable()
+    .describe('when the newest event came in: to any process, or from quarantine, if its secret came later'),
   quarantined: count,
   can_record: z.boolean().describe('whether the store could commit just now'),
   last_10_minutes: z.object({
     accepted: count,
     duplicate: count,
     rejected: count.describe('refused requests, without 503 and 500'),
+    refusals_are_over: z
+      .boolean()
+      .describe('whether a secret was stored since for the webhook of each refused request'),
     not_recorded: count.describe('answered 503 or 500'),
     refused_webhooks: z
       .array(
         z.object({
           webhook_id: z.string(),
-          refused: count.describe('since its last accepted notification'),
+          refused: count.describe('since its last accepted notification, and since its secret was stored'),
           last_refused_at: time,
           last_accepted_at: time.nullable().describe('in this process'),
         }),
       )
-      .describe('known webhooks whose requests were all refused'),
+      .describe(
+        'known webhooks whose requests were all refused, by each process, and of which none was admitted',
+      ),
     handled: count,
     failed: count,
     ack_ms: quantiles,

@@ -6,12 +6,14 @@ import { mount } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
 import type { Inspected } from './lookups.ts';
 import { openApi } from './openapi.ts';
+import { expectNoParameters } from './overlooked.ts';
 
 /** Everything under `/api`. */
 export function apiRouter(inspected: Inspected): Router {
   const router = Router();
   const endpoints = endpointsOf(inspected);
   const description = openApi(endpoints);
+  router.get(['/openapi.json', '/stream'], expectNoParameters);
   router.get('/openapi.json', (_req, res) => void res.json(description));
   router.get('/stream', stream(inspected.watch.feed, inspected.clock));
   router.use(express.json({ limit: '16kb' }));

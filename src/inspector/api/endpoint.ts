@@ -43,7 +43,7 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
 export function mount(router: Router, { method, path, input, run }: Endpoint): void {
   const names = Object.keys(input.shape);
   router[method](path, async (req: Request, res: Response) => {
-    const mistake = method === 'get' ? undefined : overlooked(req, { inQuery: names, inBody: names });
+    const mistake = overlooked(req, { inQuery: names, inBody: names });
     if (mistake !== undefined) return void res.status(400).json({ error: mistake });
     const given = { ...withoutEmpty(req.query), ...withoutEmpty(req.body), ...req.params };
     const parsed = input.safeParse(given);

@@ -28,8 +28,8 @@ export const filterShape = {
   site: text.optional(),
   resource: text.optional().describe('media:ID or channel:ID'),
   webhook: text.optional(),
-  since: moment.optional().describe('happened then or later'),
-  until: moment.optional().describe('happened before then'),
+  since: moment.optional().describe('happened then or later; an event without an event_time did not'),
+  until: moment.optional().describe('happened before then; an event without an event_time did not'),
   q: text.optional().describe('a text in the body'),
 } as const;
 

@@ -4,6 +4,7 @@ import type { AdminNeeds } from '../../observer.ts';
 import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
+import type { RefusedWebhook } from '../watch/rejections.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import type { Watch } from '../watch/watch.ts';
 import type {
@@ -102,13 +103,13 @@ export async function stats({
   clock,
   config,
 }: Inspected): Promise<z.input<typeof statsAnswer>> {
-  const [overview, secrets, canRecord] = await Promise.all([
+  const now = clock.now();
+  const [overview, lastRecordedAt, refusedWebhooks, canRecord] = await Promise.all([
     store.overview(),
-    store.secrets(),
+    newestReceipt(store, { reach: 1 }),
+    webhooksLeftOut({ store, watch }, now),
     watch.probe.canRecord(store),
   ]);
-  const stored = new Set(secrets.map(({ webhookId }) => webhookId));
-  const now = clock.now();
   const { rates } = watch;
   const kinds = Map.groupBy(overview.tallies, ({ kind }) => kind);
   const sums = statuses.map((status) => [status, countOf(overview, status)] as const);
@@ -122,6 +123,7 @@ export async function stats({
       events: tallies.reduce((sum, { events }) => sum + events, 0),
     })),
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
+    last_recorded_at: isoOrNull(lastRecordedAt),
     quarantined: overview.quarantined,
     can_record: canRecord,
     last_10_minutes: {
@@ -129,16 +131,13 @@ export async function stats({
       duplicate: recent('duplicate'),
       rejected: recent('rejected'),
       not_recorded: recent('notRecorded'),
-      refused_webhooks: watch.refusedWebhooks
-        .list(RECENT_MS, now)
-        // Strangers can name any webhook; only known ones are listed.
-        .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined)
-        .map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
-          webhook_id: webhookId,
-          refused,
-          last_refused_at: iso(lastRefusedAt),
-          last_accepted_at: isoOrNull(lastAcceptedAt),
-        })),
+      refusals_are_over: watch.rejections.areOver(RECENT_MS, now),
+      refused_webhooks: refusedWebhooks.map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
+        webhook_id: webhookId,
+        refused,
+        last_refused_at: iso(lastRefusedAt),
+        last_accepted_at: isoOrNull(lastAcceptedAt),
+      })),
       handled: recent('handled'),
       failed: recent('failed'),
       ack_ms: rates.quantiles('ack', RECENT_MS, now),
@@ -147,6 +146,34 @@ export async function stats({
     },
     last_hour: rates.series(now) as z.input<typeof statsAnswer>['last_hour'],
   };
+}
+
+/** How many of the newest events are looked at for one of a webhook. */
+const NEAR = 1000;
+
+/** When the newest event, or the newest of a webhook, came in; undefined if none of the newest `reach` events is one. */
+async function newestReceipt(
+  store: Inspected['store'],
+  { webhook, reach }: { readonly webhook?: string; readonly reach: number },
+): Promise<number | undefined> {
+  const { events } = await store.search({ webhook }, { limit: 1, reach });
+  return events[0]?.receivedAt;
+}
+
+/** Webhooks of which this process refuses everything, while no other process and no admission has brought an event of theirs. */
+async function webhooksLeftOut(
+  { store, watch }: Pick<Inspected, 'store' | 'watch'>,
+  now: number,
+): Promise<readonly RefusedWebhook[]> {
+  const stored = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
+  const refused = watch.refusedWebhooks
+    .list(RECENT_MS, now)
+    // Strangers can name any webhook; only known ones are listed.
+    .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined);
+  const receipts = await Promise.all(
+    refused.map(({ webhookId }) => newestReceipt(store, { webhook: webhookId, reach: NEAR })),
+  );
+  return refused.filter((_, index) => (receipts[index] ?? 0) <= now - RECENT_MS);
 }
 
 export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {

@@ -18,7 +18,8 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
       title: 'webhook-receiver-kit inspector',
       version: '1',
       description:
-        'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token.',
+        'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
+        'A parameter that a route does not know, or that is given twice, is refused with 400.',
     },
     components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     security: [{ token: [] }, {}],

@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { visible } from '../../base/visible.ts';
 
 /** The names that a route knows. */
@@ -8,19 +8,28 @@ export interface KnownNames {
 }
 
 /**
- * The part of a request that its route would pass over, as an error text; undefined if there is none. A route that changes
- * something refuses it: with a mistyped `dry_run` it would change what was only to be counted, and with a mistyped filter
- * more than was meant.
+ * The part of a request that its route would pass over, as an error text; undefined if there is none. A route refuses it: with
+ * a mistyped `dry_run` it would change what was only to be counted, and with a mistyped filter take or show more than was
+ * meant. A parameter that the query gives twice is such a part, as one of its values would not count.
  */
 export function overlooked(req: Request, { inQuery, inBody }: KnownNames): string | undefined {
   const body: unknown = req.body;
   if (body === undefined && hasBody(req)) return 'the body cannot be read: correct its Content-Type';
   if (Array.isArray(body)) return 'the body must be an object';
   const strange = [...strangeTo(inQuery, req.query, req.params), ...strangeTo(inBody, body, req.params)];
-  if (strange.length === 0) return undefined;
+  const repeated = Object.keys(req.query).filter((name) => Array.isArray(req.query[name]));
+  if (strange.length === 0 && repeated.length === 0) return undefined;
   const known = [...new Set([...inQuery, ...inBody])].filter((name) => !Object.hasOwn(req.params, name));
-  return `unknown: ${[...new Set(strange)].map(quoted).join(', ')}; known are ${known.join(', ')}`;
+  const [mistake, names] = strange.length > 0 ? ['unknown', strange] : ['given more than once', repeated];
+  return `${mistake}: ${[...new Set(names)].map(quoted).join(', ')}; known are ${known.join(', ') || 'none'}`;
 }
+
+/** Refuses what a route passes over that has no parameters. */
+export const expectNoParameters: RequestHandler = (req, res, next) => {
+  const mistake = overlooked(req, { inQuery: [], inBody: [] });
+  if (mistake === undefined) return next();
+  res.status(400).json({ error: mistake });
+};
 
 /** The given names that are not known, and those that the path has given already. Empty values count too. */
 function strangeTo(known: readonly string[], given: unknown, inPath: object): string[] {

@@ -14,6 +14,7 @@ type Stats = z.output<typeof statsAnswer>;
 
 const OLD_MS = 300_000;
 const SLOW_COMMIT_MS = 500;
+const RECENT_MS = 600_000;
 
 /** The problems, the gravest first; none if all is well. */
 export function concernsOf(stats: Stats, now: number): readonly Concern[] {
@@ -21,8 +22,8 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
   const age = oldest === null ? 0 : now - Date.parse(oldest);
   const commit = recent.commit_ms.p99 ?? 0;
   const concerns: (Concern | false)[] = [
-    ...recordingConcerns(stats),
-    ...refusalConcerns(stats),
+    ...recordingConcerns(stats, now),
+    ...refusalConcerns(stats, now),
     events.dead > 0 && {
       grave: true,
       text: `${plural(events.dead, 'event is', 'events are')} dead`,
@@ -37,7 +38,7 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
     },
     commit > SLOW_COMMIT_MS && {
       grave: true,
-      text: `Commits take up to ${duration(commit)}`,
+      text: `Commits took up to ${duration(commit)} in the last 10 minutes`,
       advice: 'Every ack waits for one: look at the disk.',
       path: '/api/stats',
     },
@@ -54,7 +55,8 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
 }
 
 /** Problems that keep genuine notifications from being recorded: 503 and 500, which the provider retries for a while. */
-function recordingConcerns({ can_record: canRecord, last_10_minutes: recent }: Stats): (Concern | false)[] {
+function recordingConcerns(stats: Stats, now: number): (Concern | false)[] {
+  const { can_record: canRecord, last_10_minutes: recent } = stats;
   const count = recent.not_recorded;
   const advice =
     'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
@@ -68,22 +70,24 @@ function recordingConcerns({ can_record: canRecord, last_10_minutes: recent }: S
     },
     count > 0 && {
       grave: true,
-      text:
-        accepted(recent) === 0
-          ? `Nothing was recorded in the last 10 minutes: ${plural(count, 'request')} got 503 or 500`
-          : `${plural(count, 'request was', 'requests were')} not recorded in the last 10 minutes`,
+      text: !isAnyIn(stats, now)
+        ? `Nothing was recorded in the last 10 minutes: ${plural(count, 'request')} got 503 or 500`
+        : `${plural(count, 'request was', 'requests were')} not recorded in the last 10 minutes`,
       advice,
       path: '/api/stats',
     },
   ];
 }
 
-function refusalConcerns({ last_10_minutes: recent }: Stats): (Concern | false)[] {
+function refusalConcerns(stats: Stats, now: number): (Concern | false)[] {
+  const { last_10_minutes: recent } = stats;
+  const isOver = recent.refusals_are_over;
+  const isNothingIn = !isOver && !isAnyIn(stats, now);
   const count = recent.rejected;
   const reasons = 'a wrong secret, a proxy that changes bodies, or an attack';
   return [
     count > 0 &&
-      accepted(recent) === 0 && {
+      isNothingIn && {
         grave: true,
         text: `Nothing gets in: ${count === 1 ? 'the one request' : `all ${plural(count, 'request')}`} of the last 10 minutes ${count === 1 ? 'was' : 'were'} refused`,
         advice: `If your provider sent them, its notifications do not arrive. Look at the reasons: ${reasons}.`,
@@ -96,15 +100,18 @@ function refusalConcerns({ last_10_minutes: recent }: Stats): (Concern | false)[
       path: '/rejections',
     })),
     count > 0 &&
-      accepted(recent) > 0 && {
+      !isNothingIn && {
         grave: false,
         text: `${plural(count, 'request was', 'requests were')} refused in the last 10 minutes`,
-        advice: `Look at the reasons: ${reasons}.`,
+        advice: isOver
+          ? 'A secret of their webhook was stored since, and what it verifies of the quarantine is admitted.'
+          : `Look at the reasons: ${reasons}.`,
         path: '/rejections',
       },
   ];
 }
 
-function accepted({ accepted, duplicate }: Stats['last_10_minutes']): number {
-  return accepted + duplicate;
+/** Whether anything came in lately: to this process, to another one, or from quarantine. */
+function isAnyIn({ last_10_minutes: recent, last_recorded_at: last }: Stats, now: number): boolean {
+  return recent.accepted + recent.duplicate > 0 || (last !== null && Date.parse(last) > now - RECENT_MS);
 }

@@ -7,18 +7,31 @@ export interface Rejection {
   readonly at: number;
   readonly result: Result;
   readonly answer: Answered;
+  /** whether a secret of its webhook was stored since */
+  readonly isOver?: boolean;
 }
 
 const KEPT_REJECTIONS = 200;
 
 /** The last 200 rejections of this process. */
 export class Rejections {
-  readonly #kept: Rejection[] = [];
+  #kept: Rejection[] = [];
   #next = 0;
 
   add(rejection: Rejection): void {
     this.#kept[this.#next] = rejection;
     this.#next = (this.#next + 1) % KEPT_REJECTIONS;
+  }
+
+  /** Marks those of webhooks that have another secret now. */
+  secretsFound(webhooks: readonly string[]): void {
+    const found = new Set(webhooks);
+    this.#kept = this.#kept.map((one) => (found.has(one.answer.webhookId) ? { ...one, isOver: true } : one));
+  }
+
+  /** Whether none of the last `ms` milliseconds stands for a problem that is still there. */
+  areOver(ms: number, now: number): boolean {
+    return this.#kept.every(({ at, isOver }) => isOver || at <= now - ms);
   }
 
   /** Newest first. */
@@ -27,7 +40,7 @@ export class Rejections {
   }
 }
 
-/** A webhook with the requests for it that were refused since the last accepted one. */
+/** A webhook with the requests for it that were refused since the last accepted one, and since its secret was stored. */
 export interface RefusedWebhook {
   readonly webhookId: string;
   /** refusals in a row */
@@ -55,6 +68,14 @@ export class RefusedWebhooks {
       lastAcceptedAt: undefined,
     };
     this.#keep({ webhookId, refused: refused + 1, lastRefusedAt: now, lastAcceptedAt });
+  }
+
+  /** Forgets what was refused before these webhooks had another secret. */
+  secretsFound(webhooks: readonly string[]): void {
+    for (const webhookId of webhooks) {
+      const known = this.#webhooks.get(webhookId);
+      if (known) this.#webhooks.set(webhookId, { ...known, refused: 0, lastRefusedAt: 0 });
+    }
   }
 
   /** The webhooks with refused requests and no accepted one in the last `ms` milliseconds. */

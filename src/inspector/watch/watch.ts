@@ -55,6 +55,11 @@ export class Watch implements Observer {
     this.feed.changed(run.id, run.status, run.kind);
   }
 
+  secretsFound(webhooks: readonly string[]): void {
+    this.rejections.secretsFound(webhooks);
+    this.refusedWebhooks.secretsFound(webhooks);
+  }
+
   committed(ms: number): void {
     this.metrics.committed(ms);
     this.rates.time('commit', ms, this.#clock.now());

@@ -1,9 +1,10 @@
 import { type EventId, eventId, parseEventId } from '../event-id.ts';
 import type { EventFilter, StoredEvent } from '../stored.ts';
+import { isWithin } from '../times-of-filter.ts';
 
 /** What a filter means: whether it takes an event. The conditions of databases mean the same. */
 export function matcher(filter: EventFilter): (event: StoredEvent) => boolean {
-  const { status, site, resource, webhook, since, until, q } = filter;
+  const { status, site, resource, webhook, q } = filter;
   const ids = filter.ids && new Set(filter.ids.map(idOf));
   const kinds = filter.kind === undefined ? undefined : new Set([filter.kind].flat());
   return (event) =>
@@ -13,8 +14,7 @@ export function matcher(filter: EventFilter): (event: StoredEvent) => boolean {
     (site === undefined || event.siteId === site) &&
     (resource === undefined || event.resource === resource) &&
     (webhook === undefined || event.webhookId === webhook) &&
-    (since === undefined || event.eventTime >= since) &&
-    (until === undefined || event.eventTime < until) &&
+    isWithin(event, filter) &&
     (q === undefined || event.body?.includes(q) === true);
 }
 

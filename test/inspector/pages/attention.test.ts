@@ -8,6 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { notification, WEBHOOK } from '../../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../../support/inspected-service.ts';
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
+import { verified } from '../../support/verified-notification.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
 const nothing = { p50: null, p99: null };
@@ -24,10 +25,12 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
     events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 0 },
     kinds: [],
     oldest_pending_at: null,
+    last_recorded_at: null,
     quarantined: 0,
     can_record: true,
     last_10_minutes: {
       ...{ accepted: 0, duplicate: 0, rejected: 0, not_recorded: 0, handled: 0, failed: 0 },
+      refusals_are_over: false,
       ...{ refused_webhooks: [], ack_ms: nothing, handler_ms: nothing, commit_ms: nothing },
       ...recent,
     },
@@ -139,6 +142,63 @@ describe('the overview of a running service', () => {
       'another-secret-of-thirty-two-bytes',
     );
     expect(await overview(inspected)).not.toContain('hookTwo2');
+  });
+
+  const RIGHT = 'the-right-secret-of-thirty-two-bytes';
+  const ALARMS = ['Nothing gets in', `Nothing of webhook ${WEBHOOK} gets in`];
+  const refuseThree = async (inspected: Inspected) => {
+    for (const media_id of ['a', 'b', 'c']) await inspected.deliver(notification({ media_id }), RIGHT);
+    const text = await overview(inspected);
+    for (const alarm of ALARMS) expect(text).toContain(alarm);
+  };
+  const calm = (inspected: Inspected) =>
+    eventually('no alarm is left', async () => {
+      const text = await overview(inspected);
+      return ALARMS.every((alarm) => !text.includes(alarm));
+    });
+
+  test('is no longer alarmed, when the right secret has come and admitted what was refused, and forgeries follow', async () => {
+    const inspected = await inspect({ media_available() {} });
+    await refuseThree(inspected);
+    await inspected.service.store.addSecret(WEBHOOK, RIGHT);
+    await calm(inspected);
+    await eventually('all are admitted', async () => (await inspected.api('/events')).events.length === 3);
+    expect(await overview(inspected)).toMatch(
+      /attention ! 3 requests were refused in the last 10 minutes A secret of their webhook was stored since/,
+    );
+    await inspected.deliver(notification({ media_id: 'd' }), 'a-forgery');
+    expect(await overview(inspected)).toMatch(/attention ! 4 requests were refused .* Look at the reasons/);
+  });
+
+  test('is alarmed by what is refused from then on, when the secret that has come is a wrong one, too', async () => {
+    const inspected = await inspect();
+    await refuseThree(inspected);
+    await inspected.service.store.addSecret(WEBHOOK, 'another-wrong-secret-of-thirty-two-bytes');
+    await calm(inspected);
+    await inspected.deliver(notification({ media_id: 'd' }), RIGHT);
+    const text = await overview(inspected);
+    expect(text).toContain('Nothing gets in: all 4 requests');
+    expect(text).toContain(`Nothing of webhook ${WEBHOOK} gets in: 1 request was refused, and none accepted`);
+  });
+
+  test('is no longer alarmed, when a secret that was retired too early is stored again', async () => {
+    const inspected = await inspect();
+    const { store } = inspected.service;
+    await store.addSecret(WEBHOOK, RIGHT);
+    await store.retireSecret(WEBHOOK, RIGHT, 1);
+    await inspected.deliver(notification(), 'a-forgery'); // its refusal follows a look at the secrets
+    await refuseThree(inspected);
+    await store.addSecret(WEBHOOK, RIGHT);
+    await calm(inspected);
+  });
+
+  test('is not alarmed, when another process takes in what this one refuses', async () => {
+    const inspected = await inspect();
+    await refuseThree(inspected);
+    await inspected.service.store.record(verified({ webhook_id: WEBHOOK }));
+    expect(await overview(inspected)).toMatch(/attention ! 3 requests were refused .* Look at the reasons/);
+    const { last_10_minutes: recent } = await inspected.api('/stats');
+    expect(recent).toMatchObject({ rejected: 3, refusals_are_over: false, refused_webhooks: [] });
   });
 
   test('says that nothing can be recorded, when its disk is full, before and after somebody sends, until there is room', async () => {

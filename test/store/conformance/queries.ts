@@ -28,6 +28,7 @@ async function fill(store: EventStore): Promise<void> {
         at: EVENT_TIME + ((number * 7) % 13) * 1000,
         title: pick(TITLES, Math.floor(number / 3)),
         number,
+        ...(number % 9 === 5 && { event_time: 'soon' }),
       }),
     );
   }
@@ -48,8 +49,8 @@ function matches(event: StoredEvent, filter: EventFilter): boolean {
     (site === undefined || event.siteId === site) &&
     (resource === undefined || event.resource === resource) &&
     (webhook === undefined || event.webhookId === webhook) &&
-    (since === undefined || event.eventTime >= since) &&
-    (until === undefined || event.eventTime < until) &&
+    (since === undefined || (event.eventTime !== 0 && event.eventTime >= since)) &&
+    (until === undefined || (event.eventTime !== 0 && event.eventTime < until)) &&
     (q === undefined || event.body?.includes(q) === true)
   );
 }
@@ -57,7 +58,10 @@ function matches(event: StoredEvent, filter: EventFilter): boolean {
 /** Mostly one or two restrictions, so that most filters let something through. */
 function filters(ids: readonly string[]): fc.Arbitrary<EventFilter> {
   const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 3 });
-  const time = fc.integer({ min: -1, max: 14 }).map((seconds) => EVENT_TIME + seconds * 1000);
+  const time = fc.oneof(
+    fc.integer({ min: -1, max: 14 }).map((seconds) => EVENT_TIME + seconds * 1000),
+    fc.constantFrom(-1, 0, 1),
+  );
   return fc.record({
     ids: fc.option(fc.subarray([...ids, 'nonsense']), { nil: undefined, freq: 1 }),
     kind: rarely(fc.oneof(fc.constantFrom(...KINDS, 'none'), fc.subarray([...KINDS, 'none']))),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EventFilter } from '../../../src/store/event-store.ts';
+import { HANDLED, settleAll } from '../../support/claiming.ts';
 import { fill } from '../../support/filled-store.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
@@ -71,6 +72,34 @@ export function describeSearch(fixture: CurrentFixture): void {
           expect({ filter, reach, seen }).toEqual({ filter, reach, seen: [EVENT_TIME + 5000, EVENT_TIME] });
         }
       }
+    });
+
+    test('and all else that filters pass over an event without an event time, when they have times', async () => {
+      const { store } = fixture();
+      const { id } = await record({ event_time: 'soon' });
+      await record({ event_time: undefined });
+      const old = await record({ at: -1000 });
+      const others: EventFilter[] = [
+        {},
+        { resource: 'media:media-1' },
+        { kind: 'media_available' },
+        { status: 'pending' },
+        { ids: [id, old.id] },
+      ];
+      for (const times of [{ until: FAR }, { since: -FAR }, { since: -FAR, until: FAR }]) {
+        for (const other of others) {
+          const filter = { ...times, ...other };
+          const { events } = await found(filter);
+          expect({ filter, ids: events.map((event) => event.id) }).toEqual({ filter, ids: [old.id] });
+          expect({ filter, count: await store.count(filter) }).toEqual({ filter, count: 1 });
+        }
+      }
+      await settleAll(store, HANDLED);
+      expect(await store.replayable({ until: FAR }, { limit: 10, reach: FAR })).toMatchObject({
+        ids: [old.id],
+      });
+      expect(await store.replay({ until: FAR })).toBe(1);
+      expect(await store.replay({ kind: 'media_available', status: 'handled' })).toBe(2);
     });
 
     test('says how far it came, when nothing matches within its reach, so that it can go on', async () => {

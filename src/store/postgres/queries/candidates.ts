@@ -1,5 +1,6 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { hasTimes } from '../../times-of-filter.ts';
 import { toText } from '../session.ts';
 import { havingKind, havingStatus, NO_END, namedBy, type Params } from './filter.ts';
 import { resourceOrder } from './resource-order.ts';
@@ -45,8 +46,7 @@ export function newestFirst(search: Search): Candidates {
   if (filter.resource !== undefined) return byResource(filter.resource, search);
   const sources = [ofIds(filter), ofStatus(search), ofKind(search)].filter((one) => one !== undefined);
   const rarest = sources.sort((one, other) => one.size - other.size)[0];
-  const hasTimes = filter.since !== undefined || filter.until !== undefined;
-  if (!hasTimes) return byEvent(rarest ?? ALL, search);
+  if (!hasTimes(filter)) return byEvent(rarest ?? ALL, search);
   return rarest && rarest.size <= reach ? amongFew(rarest, search, 'DESC') : byTime(search, 'DESC');
 }
 

@@ -1,5 +1,6 @@
 import { parseEventId } from '../../event-id.ts';
 import type { EventFilter, Status } from '../../event-store.ts';
+import { hasTimes } from '../../times-of-filter.ts';
 import { type Session, toText } from '../session.ts';
 import { kindKey } from '../tables/rows.ts';
 
@@ -34,6 +35,7 @@ export function conditionOf(filter: EventFilter, params: Params): string {
   add(filter.webhook, (webhook) => `place.webhook_id = ${webhook}`);
   add(filter.since, (since) => `place.event_time >= ${since}`);
   add(filter.until, (until) => `place.event_time < ${until}`);
+  if (hasTimes(filter)) conditions.push('place.event_time <> 0');
   const kinds = filter.kind === undefined ? undefined : [filter.kind].flat().map(toText);
   add(kinds, (names) => `place.kind = ANY(${names})`);
   add(filter.status, (status) =>

@@ -1,5 +1,6 @@
 import type { Listed, ListStep, Queries } from '../../driver-store.ts';
 import type { Attempt, EventFilter, Received } from '../../event-store.ts';
+import { hasTimes } from '../../times-of-filter.ts';
 import { fromText, fromTextOrNull, type Session } from '../session.ts';
 import { type EventRow, toEvent } from '../tables/rows.ts';
 import {
@@ -155,6 +156,5 @@ function settledAfter(low: string, { ids }: EventFilter): string {
 }
 
 function isOnlyOfTimes({ since, until, ...others }: EventFilter): boolean {
-  const hasTimes = since !== undefined || until !== undefined;
-  return hasTimes && Object.values(others).every((value) => value === undefined);
+  return hasTimes({ since, until }) && Object.values(others).every((value) => value === undefined);
 }

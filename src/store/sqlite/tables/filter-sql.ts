@@ -1,5 +1,6 @@
 import { parseEventId } from '../../event-id.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { hasTimes } from '../../times-of-filter.ts';
 
 /** A condition on the view `events` and its parameters. */
 export interface Condition {
@@ -19,6 +20,7 @@ export function conditionOf(filter: EventFilter): Condition {
   add(filter.webhook, 'webhook_id = ?');
   add(filter.since, 'event_time >= ?');
   add(filter.until, 'event_time < ?');
+  if (hasTimes(filter)) conditions.push({ sql: 'event_time <> 0', params: [] });
   add(filter.q, 'instr(body, ?) > 0');
   if (filter.kind !== undefined) conditions.push(kindIn([filter.kind].flat()));
   if (filter.ids) conditions.push(anyOf(filter.ids));

@@ -1,0 +1,15 @@
+import type { EventFilter, StoredEvent } from './stored.ts';
+
+/** Whether a filter goes by the event time. It takes no event without one then, whose event time is stored as 0. */
+export function hasTimes({ since, until }: EventFilter): boolean {
+  return since !== undefined || until !== undefined;
+}
+
+/** Whether an event happened within the times of a filter. */
+export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {
+  if (!hasTimes(filter)) return true;
+  const { since, until } = filter;
+  const isLate = since === undefined || eventTime >= since;
+  const isEarly = until === undefined || eventTime < until;
+  return eventTime !== 0 && isLate && isEarly;
+}
