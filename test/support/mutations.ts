@@ -17,9 +17,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'what was acknowledged is on disk: the ack waits for the commit',
     file: 'src/receiver/webhook-route.ts',
-    original: 'return store.record(notification).finally(() => waitingAcks--);',
+    original: 'return probe.noting(store.record(notification)).finally(() => waitingAcks--);',
     mutant:
-      "void store.record(notification).finally(() => waitingAcks--); return { status: 'accepted', id: '0-0' };",
+      "void probe.noting(store.record(notification)).finally(() => waitingAcks--); return { status: 'accepted', id: '0-0' };",
     suite: 'test/receiver/overload.test.ts',
     tests: 'makes the answer 503 with Retry-After and nothing recorded',
   },
