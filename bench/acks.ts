@@ -50,7 +50,8 @@ export async function measureAcks(
   };
 }
 
-async function load(options: Omit<LoadOptions, 'series'>): Promise<LoadResult> {
+/** Sends a target notifications that nobody has sent before. @throws Error unless all are accepted */
+export async function load(options: Omit<LoadOptions, 'series'>): Promise<LoadResult> {
   // Distinct from those of every earlier run too, as a database may have been kept.
   const named: LoadOptions = { ...options, series: `${Date.now().toString(36)}-${series++}` };
   const result = await runChild<LoadResult>('./load.ts', named);

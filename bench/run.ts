@@ -3,6 +3,7 @@ import { removeFilled } from './filled.ts';
 import { say } from './measure.ts';
 import { partOf, writeBeside, writePart } from './results.ts';
 import { acks } from './sections/acks.ts';
+import { burst } from './sections/burst.ts';
 import { dispatch } from './sections/dispatch.ts';
 import { files } from './sections/files.ts';
 import { hostile } from './sections/hostile.ts';
@@ -24,6 +25,7 @@ const sections: Readonly<Record<string, Section>> = {
   acks,
   loaded,
   stored,
+  burst,
   dispatch,
   files,
   hostile,

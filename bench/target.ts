@@ -25,6 +25,12 @@ export class Target {
     return messageFrom<Usage>(this.#child);
   }
 
+  /** Resolves once it has handled all that it has. */
+  async handled(): Promise<void> {
+    this.#child.send('handled');
+    await messageFrom(this.#child);
+  }
+
   /** Lets it handle all that it has, and stop in order. */
   async stop(): Promise<void> {
     this.#child.send('stop');

@@ -63,12 +63,16 @@ async function unfinished(events: EventStore): Promise<number> {
     .reduce((sum, tally) => sum + tally.events, 0);
 }
 
+async function handled(): Promise<void> {
+  while ((await unfinished(store)) > 0) await sleep(50);
+}
+
 async function stop(): Promise<void> {
   isStopping = true;
   await querying;
-  while ((await unfinished(store)) > 0) await sleep(50);
+  await handled();
   await service.stop();
 }
 
 const querying = queried ? queryOn('this stands nowhere') : undefined;
-serveBenchmark({ port, queries: () => queries, stop });
+serveBenchmark({ port, queries: () => queries, handled, stop });

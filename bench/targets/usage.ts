@@ -16,6 +16,8 @@ export interface Usage {
 interface Server {
   readonly port: number;
   readonly queries?: () => number;
+  /** resolves once nothing is pending */
+  readonly handled?: () => Promise<void>;
   readonly stop?: () => Promise<void>;
 }
 
@@ -36,11 +38,12 @@ function writtenBytes(): number {
 }
 
 /** Tells the benchmark where this process listens, and from then on what it asks for. Ends with the benchmark. */
-export function serveBenchmark({ port, queries, stop }: Server): void {
+export function serveBenchmark({ port, queries, handled, stop }: Server): void {
   process.on('disconnect', () => process.exit());
   process.on('message', async (message) => {
+    if (message === 'handled') await handled?.();
     if (message === 'stop') await stop?.();
-    process.send?.(message === 'usage' ? usageOf(queries?.()) : 'stopped');
+    process.send?.(message === 'usage' ? usageOf(queries?.()) : 'done');
   });
   process.send?.({ port });
 }

@@ -1,5 +1,3 @@
-import { cut } from './cut.ts';
-
 /**
  * Characters that a terminal or a browser obeys or hides instead of showing them: control characters including C1,
  * characters that turn the direction of a text, line separators, characters without width, and halves of surrogate pairs.
@@ -31,11 +29,19 @@ export function visibleLine(text: string): string {
   return text.replace(UNSEEN, escaped);
 }
 
-/** The same, cut so that it is no longer than this when it is visible: one NUL is six characters then. */
+/** The same, cut between two characters so that it is no longer than this when it is visible: one NUL is six characters then. */
 export function visibleBeginning(text: string, longest: number): string {
-  const whole = visibleLine(cut(text, longest + 1));
-  if (whole.length <= longest) return whole;
-  return `${cut(whole, longest - CUT.length).replace(/\\u?[0-9a-f]{0,3}$/, '')}${CUT}`;
+  const shown: string[] = [];
+  let length = 0;
+  for (const character of text) {
+    const one = visibleLine(character);
+    shown.push(one);
+    length += one.length;
+    if (length <= longest) continue;
+    while (length > longest - CUT.length) length -= shown.pop()?.length ?? length;
+    return shown.join('') + CUT;
+  }
+  return shown.join('');
 }
 
 /** For pino: strangers choose some text of a log line, and operators read it on a terminal. */
