@@ -13,7 +13,7 @@ import { configuredReceiver } from './receiver/configured.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
-import { openStore } from './store/open.ts';
+import { openForServer } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
 import { watchSecrets } from './store/unreadable-secrets.ts';
 
@@ -131,14 +131,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function openConfigured({ config, clock, admin }: ServiceOptions): Promise<EventStore> {
-  return openStore({
-    url: config.DATABASE_URL,
-    clock,
-    secretsKey: config.SECRETS_KEY,
-    connections: config.DATABASE_POOL,
-    onCommit: admin && ((ms) => admin.observer.committed(ms)),
-  });
+function openConfigured({ config, clock, log, admin }: ServiceOptions): Promise<EventStore> {
+  const onCommit = admin && ((ms: number) => admin.observer.committed(ms));
+  return openForServer(config, { clock, log, onCommit });
 }
 
 function listen(app: RequestListener, config: Config): Promise<Listener> {

@@ -1,7 +1,7 @@
 import { systemClock } from './base/clock.ts';
 import type { Admin } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
-import { openStore } from './store/open.ts';
+import { openForServer } from './store/open.ts';
 import { refusePredictable } from './store/predictable-secrets.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
@@ -15,14 +15,11 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
 export async function start(options: Options): Promise<Service> {
   const { config, app, log } = options;
   let admin: Admin | undefined;
-  const store = openStore({
-    url: config.DATABASE_URL,
+  const store = openForServer(config, {
     clock: systemClock,
-    secretsKey: config.SECRETS_KEY,
-    connections: config.DATABASE_POOL,
+    log,
     threads: options.threads,
     onCommit: (ms) => admin?.observer.committed(ms),
-    onTrouble: (reason) => log.warn({ reason }, 'the database needs care'),
   }).then(async (opened) => {
     await refusePredictable(opened, config).catch(async (error) => {
       await opened.close();

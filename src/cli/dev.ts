@@ -12,7 +12,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { Service } from '../service.ts';
 import { stopInOrder } from '../stopping.ts';
-import { wholeNumber } from './events/option-values.ts';
+import { wholeNumber } from './option-values.ts';
 import { say } from './print.ts';
 import { terminal } from './terminal.ts';
 

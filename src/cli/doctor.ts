@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { examine } from '../examination.ts';
-import { refuseCredentials } from './events/option-values.ts';
 import { printFindings } from './findings.ts';
+import { refuseCredentials } from './option-values.ts';
 import { endProcess } from './terminal.ts';
 
 interface Flags {

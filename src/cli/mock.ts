@@ -7,7 +7,7 @@ import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
 import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
-import { wholeNumberTo } from './events/option-values.ts';
+import { wholeNumberTo } from './option-values.ts';
 import { line, say } from './print.ts';
 
 interface Flags {

@@ -20,8 +20,7 @@ export interface ResourceState {
    * Sets the value under a name to a copy of `value`.
    * @param value anything that JSON gives back as it is, or that has a toJSON: a Date becomes a string
    * @throws TypeError if the name is not a string of 1 to 200 characters, or something in the value is not JSON, such as NaN or
-   *   a Map; RangeError if names and
-   *   values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
+   *   a Map; RangeError if names and values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
    */
   set(name: string, value: string | number | boolean | object | null): void;
   /**

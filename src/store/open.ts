@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
@@ -74,6 +75,28 @@ export function checkKey({ url, secretsKey }: Pick<StoreOptions, 'url' | 'secret
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
   return openBy(drivers, options.url)(options);
+}
+
+/** What a server's configuration says of its store. */
+interface ServerSettings {
+  readonly DATABASE_URL: string;
+  readonly SECRETS_KEY?: Buffer | undefined;
+  readonly DATABASE_POOL: number;
+}
+
+/**
+ * Opens the store of a server. What only an administrator of the database can mend is told in the log.
+ * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
+ */
+export function openForServer(
+  { DATABASE_URL: url, SECRETS_KEY: secretsKey, DATABASE_POOL: connections }: ServerSettings,
+  {
+    log,
+    ...options
+  }: Pick<StoreOptions, 'clock' | 'threads' | 'onCommit'> & { readonly log: Pick<Logger, 'warn'> },
+): Promise<EventStore> {
+  const onTrouble = (reason: string) => log.warn({ reason }, 'the database needs care');
+  return openStore({ url, secretsKey, connections, onTrouble, ...options });
 }
 
 function openBy<O>(ways: Readonly<Record<string, O>>, url: string): O {

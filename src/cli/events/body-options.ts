@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { isKind, kindNames } from '../../notification/kinds.ts';
 import { compose } from '../../replay/compose.ts';
+import { moment, TIME_HELP } from '../option-values.ts';
 import { readInput } from '../read-input.ts';
-import { moment, TIME_HELP } from './option-values.ts';
 
 /** The options that make up the body of a notification. */
 export interface BodyFlags {

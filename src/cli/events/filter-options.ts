@@ -3,7 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
-import { moment, TIME_HELP } from './option-values.ts';
+import { moment, TIME_HELP } from '../option-values.ts';
 
 /** The options of a filter. */
 export interface FilterFlags {

@@ -4,10 +4,10 @@ import { loadConfig } from '../../config.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import { eventJson } from '../../store/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
+import { atLeastOne } from '../option-values.ts';
 import { say, write } from '../print.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { atLeastOne } from './option-values.ts';
 
 interface Flags extends FilterFlags {
   readonly limit: number;

@@ -4,9 +4,9 @@ import { loadConfig } from '../../config.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
+import { duration } from '../option-values.ts';
 import { say, write } from '../print.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { duration } from './option-values.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
 interface Flags extends FilterFlags {

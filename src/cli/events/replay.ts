@@ -16,13 +16,13 @@ import { eventJson, iso } from '../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
+import { atLeastOne, duration, probability, receiverUrl, speed, wholeNumber } from '../option-values.ts';
 import { line, say, write } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
 import { table } from '../table.ts';
 import { pathOf, terminal } from '../terminal.ts';
 import { eventTable } from './event-rows.ts';
 import { addFilterOptions, type FilterFlags, filterOf, isRestricted } from './filter-options.ts';
-import { atLeastOne, duration, probability, receiverUrl, speed, wholeNumber } from './option-values.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 import { keysFor } from './secret-keys.ts';
 

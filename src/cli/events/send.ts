@@ -6,9 +6,9 @@ import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import type { Fault } from '../../replay/faulty-requests.ts';
 import { type Answer, wordOf } from '../../replay/receiver-client.ts';
+import { duration, receiverUrl } from '../option-values.ts';
 import { line, write } from '../print.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from './body-options.ts';
-import { duration, receiverUrl } from './option-values.ts';
 import { keysFor } from './secret-keys.ts';
 
 interface Flags extends BodyFlags {

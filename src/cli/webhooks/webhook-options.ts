@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { type Kind, kindNames } from '../../notification/kinds.ts';
 import type { NewWebhook } from '../../provider/index.ts';
-import { duration, refuseCredentials } from '../events/option-values.ts';
+import { duration, refuseCredentials } from '../option-values.ts';
 
 /** The options of `create` and `update`. */
 export interface MetadataFlags {

@@ -94,7 +94,8 @@ export async function channels(
   };
 }
 
-const RECENT_MS = 600_000;
+/** What `last_10_minutes` is about. */
+export const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
 
 export async function stats({

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { statsAnswer } from '../api/answer-schemas.ts';
+import { RECENT_MS } from '../api/lookups.ts';
 import { duration, eventsPath, plural } from './words.ts';
 
 /** A problem for the operator, and the page that shows it. */
@@ -14,7 +15,6 @@ type Stats = z.output<typeof statsAnswer>;
 
 const OLD_MS = 300_000;
 const SLOW_COMMIT_MS = 500;
-const RECENT_MS = 600_000;
 
 /** The problems, the gravest first; none if all is well. */
 export function concernsOf(stats: Stats, now: number): readonly Concern[] {

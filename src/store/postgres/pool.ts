@@ -66,7 +66,7 @@ export async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /** What was seen of a connection when it was made. */
-export interface Seen {
+interface Seen {
   /** whether it is the server's own: what is prepared there stays for the next transaction */
   readonly isDirect: boolean;
   /** what its commits waited for */

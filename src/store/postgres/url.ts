@@ -34,10 +34,9 @@ export function serversOf(url: string): Server[] {
   const ssl = orUnusable(() => tlsOf(given));
   const folder = given.get('host');
   const socket = folder === undefined ? '' : `?host=${encodeURIComponent(folder)}`;
-  const servers = hosts
-    .split(',')
-    .map((host) => ({ connectionString: `${start}${host}${path}${socket}`, ssl }));
-  const ports = hosts.split(',').map((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 1));
+  const each = hosts.split(',');
+  const servers = each.map((host) => ({ connectionString: `${start}${host}${path}${socket}`, ssl }));
+  const ports = each.map((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 1));
   try {
     // Reads the URL, and connects nowhere.
     if (!ports.some(isNoPort)) ports.push(...servers.map((server) => new pg.Client(server).port));

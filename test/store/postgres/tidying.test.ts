@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { Logger } from 'pino';
 import { systemClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
+import { openForServer } from '../../../src/store/open.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
@@ -121,16 +123,15 @@ await describeWithPostgres('the time of PostgreSQL', (server) => {
 });
 
 await describeWithPostgres('what only an administrator of PostgreSQL can mend', (server) => {
-  const open = (url: string, troubles: string[]) =>
-    PostgresStore.open({
-      url,
-      clock: systemClock,
-      secretsKey: SECRETS_KEY,
-      connections: 2,
-      onTrouble: (what) => troubles.push(what),
-    });
+  const open = (url: string, troubles: string[]) => {
+    const warn = ({ reason }: { readonly reason: string }, message: string) =>
+      message === 'the database needs care' && troubles.push(reason);
+    const log = { warn } as unknown as Pick<Logger, 'warn'>;
+    const settings = { DATABASE_URL: url, SECRETS_KEY, DATABASE_POOL: 2 };
+    return openForServer(settings, { clock: systemClock, log });
+  };
 
-  test('is told at the start: a server that does not write to its disk, and partitions that the role may not make', async () => {
+  test('is in the log at the start: a server that does not write to its disk, and partitions that the role may not make', async () => {
     await workAsGuest(server, { isEmpty: false }, async (guest) => {
       await letUse(guest);
       const troubles: string[] = [];

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { durationOf } from '../../base/duration.ts';
-import { KitError } from '../../base/errors.ts';
-import { momentOf } from '../../base/moment.ts';
+import { systemClock } from '../base/clock.ts';
+import { durationOf } from '../base/duration.ts';
+import { KitError } from '../base/errors.ts';
+import { momentOf } from '../base/moment.ts';
 
 /** A whole number from 1 on. */
 export function atLeastOne(text: string): number {
