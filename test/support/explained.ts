@@ -1,4 +1,30 @@
+import { Database, type DatabaseOptions, type Purpose } from '../../src/store/postgres/database.ts';
 import type { Session } from '../../src/store/postgres/session.ts';
+
+/** Told how many rows a step of a plan went through. */
+type OnRead = (rows: number, step: string) => void;
+
+/** A database of which each statement of a transaction is explained: see `explained`. */
+export class ExplainedDatabase extends Database {
+  readonly #onRead: OnRead;
+
+  constructor(options: DatabaseOptions, onRead: OnRead) {
+    super(options);
+    this.#onRead = onRead;
+  }
+
+  override readonly frequent: Session = {
+    rows: (sql, params) => this.transaction((session) => session.rows(sql, params), { isFrequent: true }),
+    script: (sql) => this.statements.script(sql),
+  };
+
+  override transaction<T>(work: (session: Session) => Promise<T>, purpose: Purpose = {}): Promise<T> {
+    const { isFrequent, isByKeys = isFrequent } = purpose;
+    // As where connections are shared: each statement is planned by what the server believes of the tables then.
+    const shared = { ...purpose, isByKeys, isFrequent: false };
+    return super.transaction((session) => work(explained(session, this.#onRead)), shared);
+  }
+}
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -15,7 +41,7 @@ interface PlanNode {
  * Executes each statement as the session does, one after the other, and tells how many rows each step of its plan went through.
  * What writes is explained and undone first, so its session must be a transaction.
  */
-export function explained(session: Session, onRead: (rows: number, step: string) => void): Session {
+export function explained(session: Session, onRead: OnRead): Session {
   let before: Promise<unknown> = Promise.resolve();
   const explain = async (sql: string, params?: readonly unknown[]) => {
     const [plan] = await session.rows<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
@@ -44,7 +70,7 @@ export function explained(session: Session, onRead: (rows: number, step: string)
   };
 }
 
-function tell(node: PlanNode, onRead: (rows: number, step: string) => void): void {
+function tell(node: PlanNode, onRead: OnRead): void {
   const removed =
     (node['Rows Removed by Filter'] ?? 0) +
     (node['Rows Removed by Index Recheck'] ?? 0) +

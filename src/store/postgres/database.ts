@@ -19,7 +19,9 @@ export interface Purpose {
   /** false: a crash of the database server may undo it; nothing that was acknowledged depends on it */
   readonly isDurable?: boolean | undefined;
   readonly isReadOnly?: boolean | undefined;
-  /** the same statements again and again, by keys: they stay prepared, where the connection is not shared */
+  /** rows are looked up by their keys, or read along an index that has their order, whatever the planner believes of the tables */
+  readonly isByKeys?: boolean | undefined;
+  /** the same statements by keys again and again: they stay prepared, where the connection is not shared */
   readonly isFrequent?: boolean | undefined;
 }
 
@@ -37,11 +39,15 @@ const ISOLATION = 'ISOLATION LEVEL READ COMMITTED';
 const LIMITS = `SET LOCAL jit = off; SET LOCAL statement_timeout = '15s'; SET LOCAL lock_timeout = '5s';
   SET LOCAL idle_in_transaction_session_timeout = '3s'`;
 /**
- * What writes looks rows up by their keys. A plan that is kept was made when the tables may have been empty, where to read all of a
- * table looks cheapest; so it may not.
+ * Rows are looked up by their keys. To read all of a table looks cheapest where the planner believes it to be empty, so it may
+ * not: a plan that is kept may have been made when it was, and so may the statistics, from which each statement is planned
+ * where connections are shared. After a restore there are none.
  */
-const BY_KEYS = `SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;
-  SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+const BY_KEYS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+/** What writes says the same each time. What reads has the planner look at how much it asks for, and reads in the order of an index. */
+const WRITING = `${BY_KEYS}; SET LOCAL plan_cache_mode = force_generic_plan`;
+const READING = `${BY_KEYS}; SET LOCAL enable_sort = off`;
 /** A deadlock or a conflict with another transaction: nothing was done, and the next time it goes through. */
 const CONFLICTS = new Set(['40001', '40P01']);
 const MOST_TRIES = 10;
@@ -89,7 +95,7 @@ export class Database {
           const begin = `BEGIN TRANSACTION ${ISOLATION}; ${limitsOf(client)}; ${onDisk(client)}`;
           // Of what fails, COMMIT commits nothing.
           const [, rows] = await Promise.all([
-            client.query(isPrepared ? `${begin}; ${BY_KEYS}` : begin),
+            client.query(`${begin}; ${WRITING}`),
             (isPrepared ? preparedSessionOf : sessionOf)(client).rows<R>(sql, params),
             client.query('COMMIT'),
           ]);
@@ -105,7 +111,7 @@ export class Database {
    */
   transaction<T>(
     work: (session: Session) => Promise<T>,
-    { isDurable = true, isReadOnly = false, isFrequent = false }: Purpose = {},
+    { isDurable = true, isReadOnly = false, isFrequent = false, isByKeys = isFrequent }: Purpose = {},
   ): Promise<T> {
     return this.#again(() =>
       this.#lent(async (client) => {
@@ -115,7 +121,7 @@ export class Database {
         const { session, end } = untilEnd(isPrepared ? preparedSessionOf(client) : sessionOf(client));
         try {
           const [, done] = await Promise.all([
-            client.query(isPrepared ? `${begin}; ${BY_KEYS}` : begin),
+            client.query(isByKeys ? `${begin}; ${isReadOnly ? READING : WRITING}` : begin),
             work(session),
           ]);
           end();

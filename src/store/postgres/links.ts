@@ -125,7 +125,7 @@ export class WriteLink implements StoreLink<TableOperations> {
           tries.push(frontier);
           return work(tablesOf(session, frontier));
         },
-        { isDurable: !RELAXED.has(name), isFrequent: FREQUENT.has(name) },
+        { isDurable: !RELAXED.has(name), isByKeys: true, isFrequent: FREQUENT.has(name) },
       )
       .catch((error) => {
         for (const frontier of tries) frontier.end(false);
@@ -156,7 +156,7 @@ export class ReadLink implements StoreLink<Reads> {
           const queries = queriesOf(session) as Readonly<Record<string, (input: unknown) => unknown>>;
           return (await queries[name]?.(input)) as OutputOf<Reads, N>;
         },
-        { isReadOnly: true },
+        { isReadOnly: true, isByKeys: true },
       ),
     );
   }

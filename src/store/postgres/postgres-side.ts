@@ -5,7 +5,7 @@ import { pause } from '../../base/pause.ts';
 import type { Awaitable, Tables } from '../driver.ts';
 import { columnsOf, type Form, type Row } from '../transfer/forms.ts';
 import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from '../transfer/side.ts';
-import { Database } from './database.ts';
+import { Database, type Purpose } from './database.ts';
 import { migrate, TABLES } from './migrations.ts';
 import { FormerPartitions } from './partitions.ts';
 import { reasonOf } from './reasons.ts';
@@ -107,12 +107,13 @@ class PostgresSide implements Side {
     const keys = key.join(', ');
     const behind = after ? `WHERE (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(', ')})` : '';
     const length = texts.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ') || '0';
-    const found = await this.#session.rows<Row>(
-      `SELECT ${columnsOf(form).join(', ')} FROM (
+    const page = `SELECT ${columnsOf(form).join(', ')} FROM (
          SELECT *, sum(${length}) OVER (ORDER BY ${keys} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
          FROM (SELECT * FROM ${rows} AS kept ${behind} ORDER BY ${keys} LIMIT ${PAGE_ROWS}) AS page) AS measured
-       WHERE coalesce(before, 0) < ${PAGE_BYTES} ORDER BY ${keys}`,
-      after && key.map((name) => storedBy(form)(name, after)),
+       WHERE coalesce(before, 0) < ${PAGE_BYTES} ORDER BY ${keys}`;
+    const found = await this.#transaction(
+      (session) => session.rows<Row>(page, after && key.map((name) => storedBy(form)(name, after))),
+      { isReadOnly: true },
     );
     return found.map((row) => fromStored(form, row));
   }
@@ -141,7 +142,7 @@ class PostgresSide implements Side {
   async alone<T>(waitMs: number, work: () => Promise<T>): Promise<{ readonly done: T } | undefined> {
     if (await hasOthersAfter(waitMs, this.#database.statements)) return undefined;
     try {
-      return await this.#database.transaction(async (session) => {
+      return await this.#transaction(async (session) => {
         await session.rows('SET LOCAL idle_in_transaction_session_timeout = 0');
         // Programs that start read from it before anything else, and so wait.
         await session.rows('LOCK TABLE hookkit.meta IN ACCESS EXCLUSIVE MODE');
@@ -188,8 +189,8 @@ class PostgresSide implements Side {
     return this.#alone ?? this.#database.statements;
   }
 
-  #transaction<T>(work: (session: Session) => Promise<T>, purpose = {}): Promise<T> {
-    return this.#alone ? work(this.#alone) : this.#database.transaction(work, purpose);
+  #transaction<T>(work: (session: Session) => Promise<T>, purpose: Purpose = {}): Promise<T> {
+    return this.#alone ? work(this.#alone) : this.#database.transaction(work, { isByKeys: true, ...purpose });
   }
 
   async #makePartitions(form: Form, rows: readonly Row[]): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Replayable, ResetTables } from '../../driver.ts';
 import { REPLAY_ALONE } from '../locks.ts';
-import { namedBy, rowsOf } from '../queries/filter.ts';
+import { EVENT_THERE, namedBy, rowsOf } from '../queries/filter.ts';
 import type { Session } from '../session.ts';
 import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
 
@@ -30,7 +30,8 @@ export function resetTables(session: Session): ResetTables {
       const rows = await session.rows<WorkColumns & Identity & { status: Replayable['status'] }>(
         `SELECT event, kind, resource, event_time, attempts, interrupted, replays, late, next_attempt_at, last_error,
            digest, status
-         FROM hookkit.events WHERE event = ANY($1) AND ($2::text IS NULL OR status = $2) AND ${REPLAYABLE}
+         FROM (SELECT events.* FROM unnest($1::bigint[]) AS place (event) ${EVENT_THERE}) AS events
+         WHERE ($2::text IS NULL OR status = $2) AND ${REPLAYABLE}
          ORDER BY event_time, digest`,
         [events, status],
       );
@@ -38,17 +39,20 @@ export function resetTables(session: Session): ResetTables {
     },
     async prunable(endedBefore, limit, among) {
       const events = among && (await placesOf(among));
+      const which = events ? `event = ANY($3) AND coalesce(has_body, false)` : 'has_body'; // the index of which is for all
       const rows = await session.rows<{ event: number }>(
-        `SELECT event FROM hookkit.results WHERE handled_at < $1 AND has_body AND ($3::bigint[] IS NULL OR event = ANY($3))
+        `SELECT event FROM hookkit.results WHERE handled_at < $1 AND ${which}
          ORDER BY handled_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
-        [endedBefore, limit, events],
+        [endedBefore, limit, ...(events ? [events] : [])],
       );
       return rows.map(({ event }) => event);
     },
     async empty(events) {
       await session.rows(
-        `DELETE FROM hookkit.bodies USING hookkit.ledger
-         WHERE ledger.event = ANY($1) AND bodies.event = ledger.event AND bodies.received_at = ledger.received_at`,
+        `WITH received AS MATERIALIZED (
+           SELECT min(received_at) AS first, max(received_at) AS last FROM hookkit.ledger WHERE event = ANY($1))
+         DELETE FROM hookkit.bodies
+         WHERE event = ANY($1) AND received_at BETWEEN (SELECT first FROM received) AND (SELECT last FROM received)`,
         [events],
       );
       await session.rows(
