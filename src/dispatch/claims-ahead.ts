@@ -11,6 +11,8 @@ const MOST_IN_ALL = 256;
 const MOST_FROM_SERVER = 512;
 /** Few come, if it is at most one for so many that are handled. */
 const HANDLED_FOR_ONE = 8;
+/** A claim that takes so many new events, at least, costs the store little for each. */
+const MANY_CAME = 4;
 /** How long the bodies of what waits here may be in all, in characters. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 /** Of about so many claims the mean length is taken. */
@@ -68,6 +70,11 @@ export class ClaimsAhead {
   /** A new event was recorded. */
   came(): void {
     this.#came++;
+  }
+
+  /** Whether so many new events were recorded since the last claim that the next need not wait for more of them. */
+  get manyCame(): boolean {
+    return this.#came >= MANY_CAME;
   }
 
   /** How many events the claim that is made now takes beyond those for free handlers. */

@@ -82,6 +82,8 @@ export class Dispatcher {
   #startedInTurn = 0;
   /** how many events were claimed so far */
   #claimed = 0;
+  /** whether the last claim took all that it asked for: more may be ready */
+  #isBacklog = false;
   readonly #takeover: Takeover;
   readonly #ahead: ClaimsAhead;
   #claiming: Promise<void> | undefined;
@@ -127,6 +129,11 @@ export class Dispatcher {
   /** Tells the dispatcher that a new event is on disk. Events that come at short intervals are claimed together, between acks. */
   wakeSoon(): void {
     this.#ahead.came();
+    this.#gather();
+  }
+
+  #gather(): void {
+    if (this.#stopped) return;
     this.#gathering ??= new Promise((resolve) => {
       const end = () => {
         this.#gathering = undefined;
@@ -267,6 +274,7 @@ export class Dispatcher {
           spareLost,
         });
         this.#claimed += claimed.claims.length;
+        this.#isBacklog = claimed.claims.length >= limit;
         this.#takeover.reached(askedAt);
         dueInMs = claimed.dueInMs;
         for (const claim of claimed.claims) this.#ahead.add(claim, askedAt);
@@ -314,7 +322,9 @@ export class Dispatcher {
       if (isStored && !isUncounted) this.#options.observer?.ran(ended);
     });
     this.#startNext();
-    this.wake();
+    // With nothing to claim, a claim costs the store as much as with something.
+    if (status === 'pending' || claim.hasMore || this.#isBacklog || this.#ahead.manyCame) this.wake();
+    else this.#gather();
     await stored;
   }
 

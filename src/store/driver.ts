@@ -108,7 +108,10 @@ export interface Replayable extends WorkRow {
 /** The event of a claim, as a handler gets it. */
 export type ReadyEvent = WorkRow &
   Pick<StoredEvent, 'id' | 'digest' | 'webhookId' | 'siteId' | 'body'> &
-  Pick<StoredEvent, 'receivedAt' | 'deliveries' | 'lastDeliveryAt'>;
+  Pick<StoredEvent, 'receivedAt' | 'deliveries' | 'lastDeliveryAt'> & {
+    /** others of its resource are ready, too */
+    readonly hasMore: boolean;
+  };
 
 /** The ledger. See `EventTables`. */
 export interface LedgerTables {

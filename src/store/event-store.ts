@@ -29,6 +29,8 @@ export interface Claim extends StoredEvent {
   readonly place: number;
   readonly body: string;
   readonly startedAt: number;
+  /** other events of its resource were ready when it was claimed */
+  readonly hasMore: boolean;
   /** a newer event of this resource was handled before this one first ran, since it was recorded or last replayed */
   readonly late: boolean;
   /** the state of its resource, in the order of names */

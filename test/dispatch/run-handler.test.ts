@@ -34,6 +34,7 @@ function claimOf(notification = verified(), given: Partial<Claim> = {}): Claim {
     handledAt: undefined,
     place: 1,
     startedAt: EVENT_TIME,
+    hasMore: false,
     late: false,
     state: [],
     ...given,

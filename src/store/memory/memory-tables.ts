@@ -18,12 +18,12 @@ export function eventTables(
       .all()
       .flatMap((row) => (row.nextAttemptAt === undefined ? [] : { ...row, nextAttemptAt: row.nextAttemptAt }))
       .sort((one, other) => one.nextAttemptAt - other.nextAttemptAt || one.event - other.event);
-  const oldestReady = (resource: string): WorkRow | undefined => {
-    const ready = rows.work
+  /** Of a resource, the oldest first. */
+  const ready = (resource: string): readonly WorkRow[] =>
+    rows.work
       .all()
-      .filter((row) => row.resource === resource && row.nextAttemptAt === undefined);
-    return ready.sort(byTime)[0];
-  };
+      .filter((row) => row.resource === resource && row.nextAttemptAt === undefined)
+      .sort(byTime);
   const leased = () => rows.lanes.all().flatMap(({ lease }) => lease ?? []);
   const setLeases = (leases: readonly NewLease[]): void => {
     for (const lease of leases) {
@@ -97,11 +97,12 @@ export function eventTables(
     makeReady: (events) => events.forEach((event) => void changeWork(event, { nextAttemptAt: undefined })),
     oldestReady: (resources) =>
       resources.map((resource) => {
-        const row = oldestReady(resource);
+        const [row, next] = ready(resource);
         const event = row && rows.event(row.event);
         if (!event) return undefined;
         const { id, digest, webhookId, siteId, body, receivedAt, deliveries, lastDeliveryAt } = event.stored;
-        return { ...row, id, digest, webhookId, siteId, body, receivedAt, deliveries, lastDeliveryAt };
+        const labels = { id, digest, webhookId, siteId, body };
+        return { ...row, ...labels, receivedAt, deliveries, lastDeliveryAt, hasMore: next !== undefined };
       }),
     nextDue(now) {
       const ends = leased().flatMap(({ until }) => (until > now ? until : []));
@@ -130,7 +131,7 @@ export function eventTables(
     lease: setLeases,
     freeOrClose(resources) {
       for (const resource of resources) {
-        const next = oldestReady(resource);
+        const [next] = ready(resource);
         if (next) rows.lanes.set(resource, { resource, head: next.eventTime, lease: undefined });
         else rows.lanes.delete(resource);
       }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Claim, Settlement } from '../../../src/store/event-store.ts';
 import { claimOne, claims, HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
-import { only } from '../../support/only.ts';
+import { only, present } from '../../support/only.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -20,6 +21,7 @@ export function describeClaiming(fixture: CurrentFixture): void {
         body: notification.body,
         place: 1,
         startedAt: clock.now(),
+        hasMore: false,
         late: false,
         state: [],
       });
@@ -37,6 +39,28 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect([...firstTwo, ...rest].map(({ resource }) => resource)).toEqual(
         [0, 1, 2, 3, 4].map((hours) => `media:media-${hours}`),
       );
+    });
+
+    test('tells of each event whether others of its resource are ready, which neither wait nor have ended', async () => {
+      const { store } = fixture();
+      for (const media_id of ['ended', 'waiting', 'both', 'alone'])
+        for (const hours of media_id === 'alone' ? [2] : [1, 2])
+          await store.record(verified({ media_id, at: EVENT_TIME + hours * 3_600_000 }));
+      const told = (claimed: readonly Claim[]) =>
+        Object.fromEntries(claimed.map(({ resource, hasMore }) => [resource.slice(6), hasMore]));
+      const settle = async (media_id: string, settlement: Settlement, claimed: readonly Claim[]) => {
+        const claim = present(claimed.find(({ resource }) => resource === `media:${media_id}`));
+        await store.settle(claim, 'one', settlement);
+      };
+      const first = await claims(store);
+      expect(told(first)).toEqual({ ended: true, waiting: true, both: true, alone: false });
+      await settle('ended', HANDLED, first);
+      await settle('waiting', waiting(1000), first);
+      await settle('both', waiting(), first);
+      expect(told(await claims(store))).toEqual({ ended: false, waiting: false, both: true });
+      await store.record(verified({ media_id: 'alone', at: EVENT_TIME + 3 * 3_600_000 }));
+      await settle('alone', waiting(), first);
+      expect(told(await claims(store))).toEqual({ alone: true });
     });
 
     test('takes the newest last, as many as are asked for, when there are both old and new', async () => {

@@ -20,11 +20,14 @@ type ReadyColumns = WorkColumns & {
   readonly body: string | null;
   readonly repeats: number | null;
   readonly last_at: number | null;
+  readonly has_more: boolean;
 };
 
 const OLDEST_READY = `
   SELECT work.*, ledger.webhook_id, ledger.site_id, ledger.digest, ledger.received_at, bodies.body,
-    repeats.repeats, repeats.last_at
+    repeats.repeats, repeats.last_at, EXISTS (
+      SELECT FROM hookkit.work AS more
+      WHERE more.resource = asked.resource AND more.next_attempt_at IS NULL AND more.event <> work.event) AS has_more
   FROM unnest($1::text[]) AS asked (resource)
   CROSS JOIN LATERAL (
     SELECT * FROM hookkit.work WHERE work.resource = asked.resource AND next_attempt_at IS NULL
@@ -47,6 +50,7 @@ function readyEvent(row: ReadyColumns): ReadyEvent {
     receivedAt: row.received_at,
     deliveries: 1 + (row.repeats ?? 0),
     lastDeliveryAt: Math.max(row.received_at, row.last_at ?? 0),
+    hasMore: row.has_more,
   };
 }
 

@@ -13,7 +13,7 @@ interface LedgerColumns {
   last_at: number | null;
 }
 
-function readyEvent(row: WorkColumns, event: LedgerColumns): ReadyEvent {
+function readyEvent(row: WorkColumns, event: LedgerColumns, hasMore: boolean): ReadyEvent {
   return {
     ...workOf(row),
     id: idOf({ event_time: row.event_time, digest: event.digest }),
@@ -24,6 +24,7 @@ function readyEvent(row: WorkColumns, event: LedgerColumns): ReadyEvent {
     receivedAt: event.received_at,
     deliveries: 1 + (event.repeats ?? 0),
     lastDeliveryAt: Math.max(event.received_at, event.last_at ?? 0),
+    hasMore,
   };
 }
 
@@ -46,7 +47,7 @@ export function workTables(db: Database): WorkTables {
   const makeReady = db.prepare('UPDATE work SET next_attempt_at = NULL WHERE event = ?');
   const oldest = db.prepare<[string], WorkColumns>(
     `SELECT * FROM work INDEXED BY work_ready
-     WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1`,
+     WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 2`,
   );
   const received = db.prepare<[number], LedgerColumns>(
     `SELECT webhook_id, site_id, digest, received_at, body, repeats.repeats, repeats.last_at
@@ -65,12 +66,13 @@ export function workTables(db: Database): WorkTables {
      WHERE next_attempt_at >= ? AND next_attempt_at < ? AND last_error = ? AND attempts = 0 ORDER BY next_attempt_at`,
   );
   const readyOf = (resource: string): ReadyEvent | undefined => {
-    for (let row = oldest.get(resource); row; row = oldest.get(resource)) {
+    for (;;) {
+      const [row, next] = oldest.all(resource);
+      if (!row) return undefined;
       const event = received.get(row.event);
-      if (event) return readyEvent(row, event);
+      if (event) return readyEvent(row, event, next !== undefined);
       remove.run(row.event); // the database was changed by hand: there is nothing to handle any more
     }
-    return undefined;
   };
   return {
     addWork(rows) {
