@@ -15,7 +15,7 @@ const EVERY = size({ small: 29, full: 1 });
 
 const HEADER_BYTES = 32;
 /** A page and its frame header. */
-const FRAME_BYTES = 4096 + 24;
+const FRAME_BYTES = 2048 + 24;
 
 let directory: string;
 let path: string;

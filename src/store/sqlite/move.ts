@@ -22,7 +22,7 @@ import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
 import { say } from '../say.ts';
-import { bytesOf, identityOf, versionOf } from './database-facts.ts';
+import { bytesOf, identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
@@ -177,6 +177,7 @@ function begin(moving: string, file: string, source: Buffer): void {
   makeFile(moving, file);
   const db = new Database(moving);
   try {
+    setPageSize(db);
     db.transaction(() => {
       db.exec(schema);
       const set = db.prepare('INSERT INTO meta VALUES (?, ?)');

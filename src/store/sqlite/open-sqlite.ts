@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
-import { identityOf, versionOf } from './database-facts.ts';
+import { identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from './move.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
@@ -11,12 +11,12 @@ import { markZeroed } from './upkeep.ts';
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * How long the log gets before a checkpoint moves it into the file, in pages of 4 KiB. The same pages are written again
+ * How long the log gets before a checkpoint moves it into the file, in bytes. The same pages are written again
  * and again, and a checkpoint moves each only once. Four times the default of SQLite.
  */
-const LOG_PAGES = 4000;
-/** The same in bytes: a page has a header of 24 bytes there. */
-export const LOG_BYTES = LOG_PAGES * (4096 + 24);
+export const LOG_BYTES = 16_480_000;
+/** In the log a page has a header of so many bytes. */
+const FRAME_HEADER_BYTES = 24;
 /**
  * A longer log should have begun anew: something reads from it all the time. The commits after a checkpoint make the log no
  * longer than this by themselves, and a longer file is cut to it: a log that writes into the blocks that it has is faster.
@@ -37,13 +37,15 @@ export function openWriter(path: string): Database.Database {
 export function setUp(db: Database.Database): void {
   // Before the first write, so that deleted content is overwritten; for secrets, tables/secrets.ts does more.
   db.pragma('secure_delete = FAST');
+  setPageSize(db);
   db.pragma('journal_mode = WAL');
   // By hand: this build of SQLite falls back to NORMAL in WAL mode, which can lose an acknowledged event.
   db.pragma('synchronous = FULL');
   // On macOS only these reach the platter; elsewhere they do nothing.
   db.pragma('fullfsync = ON');
   db.pragma('checkpoint_fullfsync = ON');
-  db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
+  const pageBytes = Number(db.pragma('page_size', { simple: true }));
+  db.pragma(`wal_autocheckpoint = ${Math.floor(LOG_BYTES / (pageBytes + FRAME_HEADER_BYTES))}`);
   db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
 }
 

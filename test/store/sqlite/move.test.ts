@@ -126,7 +126,7 @@ describe('a database of version 8', () => {
     await store.close();
   });
 
-  test('has the tables of a new one, when it was moved, and the mode and the names that it had', async () => {
+  test('has the tables and pages of a new one, when it was moved, and the mode and the names that it had', async () => {
     unpackVersion8(path, EXTENT);
     await (await open()).close();
     const made = join(directory, 'new.db');
@@ -136,7 +136,7 @@ describe('a database of version 8', () => {
     ]);
     const left = ['-wal', '-shm', '-journal'].flatMap((suffix) => [`${path}${suffix}`, `${backup}${suffix}`]);
     expect([...left, `${path}.migrating`].filter((file) => existsSync(file))).toEqual([]);
-    expect(tablesOf(path)).toEqual(tablesOf(made));
+    expect(formOf(path)).toEqual(formOf(made));
   });
 
   test('stays open to its group, when a group may read it', async () => {
@@ -199,11 +199,13 @@ function useFormerly(notification: ReturnType<typeof verified>): void {
   db.close();
 }
 
-function tablesOf(file: string): unknown[] {
+/** Its tables and indexes, and how long its pages are. */
+function formOf(file: string): unknown {
   const db = new Database(file, { readonly: true });
-  const found = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all();
+  const tables = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all();
+  const pageBytes = db.pragma('page_size', { simple: true });
   db.close();
-  return found;
+  return { tables, pageBytes };
 }
 
 describe('a database of an earlier version', () => {

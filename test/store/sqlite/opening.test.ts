@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
+import { LOG_BYTES, openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { OWN_THREADS } from '../../support/own-threads.ts';
 import { size } from '../../support/sizes.ts';
@@ -76,6 +76,32 @@ describe('durability', () => {
       expect(await store.settings()).toEqual({ synchronous: 2, journalMode: 'wal' });
     });
   });
+});
+
+describe('pages', () => {
+  test.each([
+    { of: 'a new database', pageBytes: 2048, made: () => {} },
+    {
+      of: 'one that has longer ones',
+      pageBytes: 4096,
+      made() {
+        const db = new Database(path);
+        db.pragma('page_size = 4096');
+        db.exec('VACUUM');
+        db.close();
+      },
+    },
+  ])(
+    'have $pageBytes bytes, of $of, and the log is as long as ever before it is moved',
+    ({ pageBytes, made }) => {
+      made();
+      const db = openWriter(path);
+      expect(db.pragma('page_size', { simple: true })).toBe(pageBytes);
+      const pages = Number(db.pragma('wal_autocheckpoint', { simple: true }));
+      expect(Math.abs(pages * (pageBytes + 24) - LOG_BYTES)).toBeLessThan(2 * pageBytes);
+      db.close();
+    },
+  );
 });
 
 describe('the schema', () => {

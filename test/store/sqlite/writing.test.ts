@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 /** A page and its frame header in the write-ahead log. */
-const FRAME_BYTES = 4096 + 24;
+const FRAME_BYTES = 2048 + 24;
 
 const clock = new VirtualClock();
 let directory: string;
