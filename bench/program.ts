@@ -51,10 +51,10 @@ export interface Started {
 /** Starts the service on a database, lets it rest, and stops it in order. */
 export async function startService(database: string, restMs: number): Promise<Started> {
   const began = performance.now();
-  const env = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
-  const child = startProgram(['serve'], database, { env, stdout: 'pipe' });
+  const child = startProgram(['serve'], database, { env: ANY_PORTS, stdout: 'pipe' });
   try {
-    await assertReady(await portOf(child));
+    const { port } = await logged(child, 'port');
+    await assertReady(Number(port));
     const readyMs = performance.now() - began;
     await sleep(restMs);
     return { readyMs, restMb: memoryOf(child.pid, 'VmRSS') ?? Number.NaN };
@@ -63,14 +63,40 @@ export async function startService(database: string, restMs: number): Promise<St
   }
 }
 
-/** Where the service listens, as its log tells: asking for it over and over would take the cores that it starts on. */
-async function portOf({ stdout }: ChildProcess): Promise<number> {
+/** A service that runs. */
+export interface Serving {
+  readonly child: ChildProcess;
+  readonly port: number;
+  /** where its admin listener is */
+  readonly adminUrl: string;
+}
+
+/** Starts the service on a database. */
+export async function serveOn(database: string): Promise<Serving> {
+  const child = startProgram(['serve'], database, { env: ANY_PORTS, stdout: 'pipe' });
+  try {
+    const { port, url } = await logged(child, 'port', 'url');
+    return { child, port: Number(port), adminUrl: String(url) };
+  } catch (error) {
+    await ended(child, 'SIGKILL');
+    throw error;
+  }
+}
+
+const ANY_PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
+
+/** Some members of its log's first lines, as these tell where it listens: asking over and over would take the cores that it starts on. */
+async function logged<M extends string>(
+  { stdout }: ChildProcess,
+  ...members: readonly M[]
+): Promise<Readonly<Record<M, unknown>>> {
   if (!stdout) throw new Error('its log goes nowhere');
+  const seen: Partial<Record<M, unknown>> = {};
   for await (const line of createInterface(stdout)) {
-    const { port } = JSON.parse(line);
-    if (typeof port !== 'number') continue;
+    Object.assign(seen, JSON.parse(line));
+    if (!members.every((member) => member in seen)) continue;
     stdout.resume();
-    return port;
+    return seen as Record<M, unknown>;
   }
   throw new Error('hookkit serve ended before it listened');
 }

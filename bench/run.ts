@@ -14,6 +14,7 @@ import { queues } from './sections/queues.ts';
 import { restart } from './sections/restart.ts';
 import type { Section } from './sections/section.ts';
 import { snapshot } from './sections/snapshot.ts';
+import { steady } from './sections/steady.ts';
 import { stored } from './sections/stored.ts';
 import { sizesOf } from './sizes.ts';
 
@@ -26,6 +27,7 @@ const sections: Readonly<Record<string, Section>> = {
   loaded,
   stored,
   burst,
+  steady,
   dispatch,
   files,
   hostile,

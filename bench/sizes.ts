@@ -23,6 +23,8 @@ export interface Sizes {
   readonly hostileMs: number;
   /** for how long a snapshot is kept while queues go on */
   readonly snapshotSeconds: number;
+  /** for how long events come at an even pace */
+  readonly steadyMinutes: number;
   /** how long a service rests before its memory is read */
   readonly restMs: number;
 }
@@ -45,6 +47,7 @@ const FULL: Sizes = {
   sent: 100_000,
   hostileMs: 500,
   snapshotSeconds: 600,
+  steadyMinutes: 15,
   restMs: 5000,
 };
 
@@ -61,6 +64,7 @@ const QUICK: Sizes = {
   sent: 2000,
   hostileMs: 200,
   snapshotSeconds: 20,
+  steadyMinutes: 1,
   restMs: 500,
 };
 

@@ -9,6 +9,9 @@ import { withScratch } from './scratch.ts';
 /** Whether this machine has wrk, which takes a fifth of the processor time of a load generator in Node: `apt install wrk`. */
 export const hasWrk = spawnSync('wrk', ['-v']).error === undefined;
 
+/** A disk that stalls is no refusal: a server that waits for it for each request may take seconds for one. */
+const TIMEOUT_SECONDS = 30;
+
 /** What `done` of requests.lua prints. */
 interface Printed extends Pick<LoadResult, 'requests' | 'refused' | 'p50' | 'p99' | 'p999'> {
   readonly seconds: number;
@@ -24,7 +27,8 @@ export function loadByWrk(all: readonly Buffer[], options: LoadOptions): Promise
     const file = openSync(requests, 'w');
     for (const one of all) writeSync(file, Buffer.concat([Buffer.from(`${one.length}\n`), one]));
     closeSync(file);
-    const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', fileAt('./requests.lua')];
+    const limits = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`];
+    const args = [...limits, '-s', fileAt('./requests.lua')];
     const env = { ...process.env, REQUESTS: requests };
     const { stdout } = await promisify(execFile)('wrk', [...args, `http://127.0.0.1:${port}`], { env });
     const printed: Printed = JSON.parse(/^\{.*\}$/m.exec(stdout)?.[0] ?? '{}');

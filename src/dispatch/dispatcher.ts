@@ -323,7 +323,8 @@ export class Dispatcher {
     });
     this.#startNext();
     // With nothing to claim, a claim costs the store as much as with something.
-    if (status === 'pending' || claim.hasMore || this.#isBacklog || this.#ahead.manyCame) this.wake();
+    const isMore = this.#wokenMeanwhile || claim.hasMore || this.#isBacklog || this.#ahead.manyCame;
+    if (isMore || status === 'pending') this.wake();
     else this.#gather();
     await stored;
   }
