@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
-import v8 from 'node:v8';
 import { InFlight } from './in-flight.ts';
 import { http } from './node-http.ts';
+import { keepYoungSpaceSmall } from './young-space.ts';
 
 export interface BoundedServerOptions {
   readonly headersTimeoutMs: number;
@@ -22,14 +22,6 @@ const MOST_UNFINISHED = 8 * MIB;
 /** Bytes of requests that wait for their answer, of all connections together. */
 const MOST_UNANSWERED = 16 * MIB;
 
-/**
- * While clients make the process hold much, V8 must not double its space for young objects again and again: that space
- * grows to 100 MB and never shrinks. At other times a larger space makes acks a seventh cheaper.
- */
-function keepYoungSpaceSmall(isPressed: boolean): void {
-  v8.setFlagsFromString(`--semi-space-growth-factor=${isPressed ? 1 : 2}`);
-}
-
 const refuseExpectation: RequestListener = (_req, res) => {
   res.writeHead(417).end();
 };
@@ -49,7 +41,8 @@ export function boundedServer(app: RequestListener, options: BoundedServerOption
     mostUnanswered: MOST_UNANSWERED,
     mostConnections: options.maxConnections,
     mostHeaders: maxHeaderSize,
-    onPressure: keepYoungSpaceSmall,
+    // Its space for young objects would grow to hold what clients make it hold.
+    onPressure: (isPressed) => keepYoungSpaceSmall('requests', isPressed),
   });
   const server = http.createServer(
     {

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { keepYoungSpaceSmall } from './young-space.ts';
 
 /**
  * Keeps the heap small while a command goes through very many events. V8 by itself collects seldom while the machine has
@@ -10,7 +11,7 @@ import { runInNewContext } from 'node:vm';
  * @returns a function to call with how many more events are done
  */
 export function keepHeapSmall(every: number): (events: number) => void {
-  setFlagsFromString('--semi-space-growth-factor=1');
+  keepYoungSpaceSmall('many events', true);
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('globalThis.gc');
   let done = 0;

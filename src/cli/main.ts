@@ -7,6 +7,8 @@ import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
+export { letYoungSpaceGrow } from '../base/young-space.ts';
+
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
