@@ -11,6 +11,9 @@ import { secretTables } from './secrets.ts';
 import { stepAndStateTables } from './steps-and-state.ts';
 import { workTables } from './work.ts';
 
+/** As long as a block of a file system: on a full disk a shorter write still fits into the last block of the log. */
+const PROBE_BYTES = 4096;
+
 const known = new WeakMap<Database, Tables>();
 
 /**
@@ -41,7 +44,7 @@ function tablesWith(db: Database): Tables {
 function probes(db: Database): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
   // Another value each time: SQLite writes no page for a row that gets the value that it has.
   const write = db.prepare(
-    "INSERT INTO meta VALUES ('ping', randomblob(16)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    `INSERT INTO meta VALUES ('ping', randomblob(${PROBE_BYTES})) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   );
   const received = db.prepare<[], number>('SELECT received_at FROM ledger ORDER BY seq DESC LIMIT 1').pluck();
   const ended = db
