@@ -18,9 +18,9 @@ const OTHER_HEADERS = 16_384;
 
 const MIB = 1024 * 1024;
 /** Bytes of requests that clients have not sent to their end, of all connections together; more, while little else is held. */
-const MOST_UNFINISHED = 8 * MIB;
+const MOST_UNFINISHED = 4 * MIB;
 /** Bytes of requests that wait for their answer, of all connections together. */
-const MOST_UNANSWERED = 16 * MIB;
+const MOST_UNANSWERED = 8 * MIB;
 
 const refuseExpectation: RequestListener = (_req, res) => {
   res.writeHead(417).end();

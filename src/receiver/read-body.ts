@@ -8,7 +8,10 @@ const MOST_SMALL_CHUNKS = 512;
 /** Why a body was not read to its end. */
 export type BodyProblem = 'too large' | 'cut off' | 'too many small chunks';
 
-/** Reads a body of at most `limit` bytes, in memory that grows with the bytes that have come. */
+/**
+ * Reads a body of at most `limit` bytes, in memory that grows with the bytes that have come, and that is the caller's to give back
+ * (see gathered.ts).
+ */
 export function readBody(req: IncomingMessage, limit: number): Promise<Buffer | BodyProblem> {
   return new Promise((resolve) => {
     const body = new Gathered();
@@ -16,6 +19,7 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer | 
     let small = 0;
     const end = (read: Buffer | BodyProblem) => {
       req.off('data', take).off('end', finish).off('close', cutOff);
+      if (typeof read === 'string') body.clear();
       resolve(read);
     };
     const take = (piece: Buffer) => {

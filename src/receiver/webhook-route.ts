@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { giveBack } from '../base/gathered.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { Probe } from '../store/commit-probe.ts';
@@ -161,7 +162,10 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     // The head has shown that the token of a throttled source may verify: that is not worked out again.
     const passed = { ...limits, isThrottled: false };
     try {
-      const verdict = await judge({ head, body: await readBody(req, bodyLimit) }, passed);
+      const body = await readBody(req, bodyLimit);
+      const verdict = await judge({ head, body }, passed).finally(() => {
+        if (typeof body !== 'string') giveBack(body);
+      });
       if (verdict.type === 'refused') return refuse(exchange, verdict);
       const recorded = await record(verdict);
       if ('type' in recorded) return refuse(exchange, recorded);

@@ -7,10 +7,10 @@ import { eachWithService } from './service.ts';
 
 const stage = eachWithService();
 /**
- * How much more than at rest the service may hold, whatever others send. What is counted is bounded at 24 MiB; the rest is
+ * How much more than at rest the service may hold, whatever others send: 100 MB. What is counted is bounded at 12 MiB; the rest is
  * what V8 has not collected yet and what malloc does not give back. Clients that are closed come again each second here.
  */
-const MOST_MORE_MIB = 300;
+const MOST_MORE_MIB = 95;
 const SECONDS = 8;
 
 /** The default of BODY_LIMIT: at 16 MiB a request may have 38 MB, and docs/security.md says what hoards of these take. */
