@@ -209,6 +209,14 @@ export const mutations: readonly Mutation[] = [
     tests: 'so that it holds nothing on',
   },
   {
+    rule: 'nobody slows the service down: what strangers sent is cut before it is logged, kept or shown',
+    file: 'src/base/cut.ts',
+    original: 'if (text.length <= longest) return text;',
+    mutant: 'if (text.length <= longest || longest > 0) return text;',
+    suite: 'test/inspector/long-text.test.ts',
+    tests: 'when it is the kind, unsigned',
+  },
+  {
     rule: 'nobody slows the service down: an overload is answered with 503',
     file: 'src/receiver/webhook-route.ts',
     original: 'const isOverloaded = () => waitingAcks >= options.maxWaitingAcks;',
