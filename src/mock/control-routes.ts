@@ -1,6 +1,7 @@
-import { type ErrorRequestHandler, Router } from 'express';
+import { type ErrorRequestHandler, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
+import { visible } from '../base/visible.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { type Faults, type FaultsChange, faultNames, faultsSchema } from './deliveries/delivery-faults.ts';
 import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
@@ -69,11 +70,17 @@ export interface ControlVerbs {
   reset(): void;
 }
 
+/** These answers are read on a terminal, by `curl`: no text in them is obeyed there. For programs the JSON means the same. */
+const answerVisibly: RequestHandler = (_request, response, next) => {
+  response.json = (value) => response.type('json').send(visible(JSON.stringify(value)));
+  next();
+};
+
 /** The routes that control the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
 export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
   const router = Router();
   const forbid = guard(own, (response, error) => response.status(403).json({ error }));
-  router.use(forbid, ...jsonBody);
+  router.use(answerVisibly, forbid, ...jsonBody);
   router.use(simulationRoutes(mock));
 
   router.post('/notifications', (request, response) => {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import helmet from 'helmet';
-import { logOutcome } from './request-log.ts';
 
 /** Header fields as they are sent, by name. */
 type Headers = Readonly<Record<string, string>>;
@@ -15,7 +14,6 @@ export interface ErrorAnswer {
 
 /** Every answer that is not a success has this one shape, and never says more than its sender may know. */
 export function answerError(res: Response, { status, error, headers }: ErrorAnswer): void {
-  if (status >= 500) logOutcome(res.req);
   answer(res, status, { error }, headers);
 }
 

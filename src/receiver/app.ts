@@ -1,19 +1,21 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 import { cutOut } from '../base/cut.ts';
-import { messageOf } from '../base/errors.ts';
 import { Probe } from '../store/commit-probe.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { answer, answerError } from './answer.ts';
-import { requestLog } from './request-log.ts';
+import { answer, answerError, type ErrorAnswer } from './answer.ts';
+import { BoundedLog } from './bounded-log.ts';
+import { logFailure, requestLog } from './request-log.ts';
 import { unavailable, verdictAfter } from './verdict.ts';
 import { type WebhookRouteOptions, webhookRoute } from './webhook-route.ts';
 
-export interface ReceiverOptions extends Omit<WebhookRouteOptions, 'probe'> {
+export interface ReceiverOptions extends Omit<WebhookRouteOptions, 'probe' | 'lines'> {
   readonly store: Pick<EventStore, 'record' | 'quarantine' | 'ping'>;
   readonly webhookPath: string;
   /** how many proxies' X-Forwarded-For entries are believed */
   readonly trustProxy: number;
+  /** log lines a second about requests that were not served; 10 without it */
+  readonly linesASecond?: number | undefined;
 }
 
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
@@ -29,12 +31,14 @@ export function createReceiver(options: ReceiverOptions): RequestListener {
     },
   });
   const probe = new Probe(options.clock);
+  const { log, clock, linesASecond: mostASecond } = options;
+  const lines = new BoundedLog({ log, clock, mostASecond });
   app.use(requestLog(app, options));
-  app.all(options.webhookPath, webhookRoute({ ...options, probe }));
+  app.all(options.webhookPath, webhookRoute({ ...options, probe, lines }));
   app.all('/healthz', readOnly, (_req, res) => answer(res, 200, { status: 'ok' }));
-  app.all('/readyz', readOnly, readiness(options, probe));
+  app.all('/readyz', readOnly, readiness(options, { probe, lines }));
   app.use((_req, res) => answerError(res, NOTHING_HERE));
-  app.use(lastResort);
+  app.use(lastResort(lines));
   return (req, res) => {
     req.url = shortened(req.url ?? '');
     app(req, res);
@@ -83,16 +87,24 @@ const readOnly: RequestHandler = (req, res, next) => {
   answerError(res, READ_ONLY);
 };
 
-function readiness({ isDraining, store }: ReceiverOptions, probe: Probe): RequestHandler {
-  return async (_req, res) => {
-    if (isDraining()) return answerError(res, unavailable('shutting down'));
-    if (!(await probe.commits(store))) return answerError(res, unavailable('the store is busy'));
-    answer(res, 200, { status: 'ready' });
+function readiness(
+  { isDraining, store }: ReceiverOptions,
+  { probe, lines }: { readonly probe: Probe; readonly lines: BoundedLog },
+): RequestHandler {
+  return async (req, res) => {
+    const isReady = !isDraining() && (await probe.commits(store));
+    if (isReady) return answer(res, 200, { status: 'ready' });
+    const refused = unavailable(isDraining() ? 'shutting down' : 'the store is busy');
+    answerError(res, refused);
+    logFailure(lines, req, refused);
   };
 }
 
-const lastResort: ErrorRequestHandler = (error, req, res, _next) => {
-  if (res.headersSent) return void res.destroy();
-  req.log.error({ error: messageOf(error) }, 'request failed');
-  answerError(res, verdictAfter(error));
-};
+const lastResort =
+  (lines: BoundedLog): ErrorRequestHandler =>
+  (cause, req, res, _next) => {
+    if (res.headersSent) return void res.destroy();
+    const refused: ErrorAnswer = verdictAfter(cause);
+    answerError(res, refused);
+    logFailure(lines, req, { ...refused, cause });
+  };

@@ -7,6 +7,7 @@ import { claimsOf, inspectToken, mayBeHs256, signerOf } from '../notification/to
 import type { EventStore } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import { Allowance } from './allowance.ts';
+import type { BoundedLog } from './bounded-log.ts';
 import type { Keyring } from './keyring.ts';
 import { type Content, claimedWebhook, type Head, isCompressed, unverifiedContent } from './verdict.ts';
 
@@ -22,7 +23,9 @@ interface QuarantineOptions {
   readonly store: Pick<EventStore, 'quarantine'>;
   readonly keyring: Pick<Keyring, 'keysFor' | 'announce'>;
   readonly clock: MonotonicClock;
-  readonly log: Pick<Logger, 'error'>;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** for lines that every refusal may cause */
+  readonly lines: BoundedLog;
   /** how much is kept; with 0, nothing is */
   readonly maxBytes: number;
   /** called with how many notifications there was no room for */
@@ -95,13 +98,13 @@ export class Quarantine {
   }
 
   async #work(): Promise<void> {
-    const { log } = this.#options;
+    const { lines } = this.#options;
     while (this.#waiting.length > 0) {
       const writes: Promise<void>[] = [];
       for (const next of this.#waiting.splice(0, MOST_TOGETHER)) {
         this.#bytes -= sizeOf(next);
         const keeping = this.#keep(next).catch((error) =>
-          log.error({ error: messageOf(error) }, 'a refused notification could not be kept in quarantine'),
+          lines.failure(this.#options, { error: messageOf(error) }, NOT_KEPT),
         );
         writes.push(keeping);
         await setImmediate(); // requests come through
@@ -124,6 +127,8 @@ export class Quarantine {
     if (isKept && signerOf(token, keyring.keysFor(webhookId))) keyring.announce(webhookId);
   }
 }
+
+const NOT_KEPT = 'a refused notification could not be kept in quarantine';
 
 const sizeOf = ({ token, content }: Refused) =>
   token.length + (content instanceof Uint8Array ? content.length : content.text.length);

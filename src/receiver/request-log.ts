@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { pinoHttp, startTime } from 'pino-http';
 import type { Clock } from '../base/clock.ts';
 import { cutOut } from '../base/cut.ts';
+import { messageOf } from '../base/errors.ts';
+import type { BoundedLog } from './bounded-log.ts';
 
 /**
  * Gives each request an id, which its answer carries as `X-Request-Id`, and a `log` that names it. No header is ever
@@ -15,7 +17,14 @@ export function requestLog(app: Express, { log, clock }: { log: Logger; clock: C
     logger: log,
     quietReqLogger: true,
     genReqId: (req) => req.id,
-    customLogLevel: (_req, res, error) => (error || res.statusCode >= 500 ? 'error' : 'debug'),
+    // A request that fails has its line in the bounded log. This one is for those who want to see every request.
+    customLogLevel: () => 'debug',
+    // pino-http makes an error of its own for each 5xx, whose stack tells nothing.
+    customErrorObject: (_req, res, error, { responseTime }) => ({
+      res,
+      error: messageOf(error),
+      responseTime,
+    }),
     wrapSerializers: false,
     serializers: {
       req: (req) => ({ method: req.method, path: pathOf(String(req.url)) }),
@@ -35,7 +44,7 @@ export function requestLog(app: Express, { log, clock }: { log: Logger; clock: C
     const digits = randomUUID().replaceAll('-', ''); // Node draws these ahead
     req.id = `${digits.slice(20)}-${digits.slice(0, 12)}`;
     res[startTime] = clock.now();
-    if (log.isLevelEnabled('debug')) logOutcome(req);
+    if (log.isLevelEnabled('debug')) Reflect.get(req, 'log'); // and so its status, once it is answered
     next();
   };
 }
@@ -47,47 +56,17 @@ function pathOf(url: string): string {
   return cutOut(url, Math.min(LONGEST_PATH, end < 0 ? url.length : end));
 }
 
-/** Has the request's status logged once it is answered. */
-export function logOutcome(req: Request): void {
-  Reflect.get(req, 'log');
+interface Failure {
+  readonly status: number;
+  /** what its client is told */
+  readonly error: string;
+  /** what was thrown; without it, the service refused the request because of its own state */
+  readonly cause?: unknown;
 }
 
-/** At most 200 MB a day. */
-const REFUSAL_LINES = 10;
-const SECOND_MS = 1000;
-
-interface RefusalLogOptions {
-  readonly log: Pick<Logger, 'warn'>;
-  readonly clock: Clock;
-  /** lines a second about refused requests, from all sources together */
-  readonly mostASecond?: number | undefined;
-}
-
-/** Writes a line on a request that was refused, in its own log. */
-export type LogRefusal = (req: Request, fields: object, message: string) => void;
-
-/**
- * Bounds the lines about refusals, for all sources together: a flood may come from any number of sources. Lines left out are
- * counted, and one line has the count at the end of its second.
- */
-export function refusalLog({ log, clock, mostASecond = REFUSAL_LINES }: RefusalLogOptions): LogRefusal {
-  let written = 0;
-  let leftOut = 0;
-  let isCounting = false;
-  const end = () => {
-    if (leftOut > 0) log.warn({ leftOut }, 'more requests were refused than are logged');
-    written = 0;
-    leftOut = 0;
-    isCounting = false;
-  };
-  return (req, fields, message) => {
-    if (!isCounting) {
-      isCounting = true;
-      clock.after(SECOND_MS, end);
-    }
-    if (written < mostASecond) {
-      written++;
-      req.log.warn(fields, message);
-    } else leftOut++;
-  };
+/** The one line on a request that is answered 500 or 503. */
+export function logFailure(lines: BoundedLog, req: Request, { status, error, cause }: Failure): void {
+  const path = pathOf(req.originalUrl);
+  if (cause === undefined) lines.failure(req, { status, path, error }, 'request not served');
+  else lines.failure(req, { status, path, error: messageOf(cause) }, 'request failed');
 }

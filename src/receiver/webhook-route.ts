@@ -1,18 +1,18 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
 import { giveBack } from '../base/gathered.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { Probe } from '../store/commit-probe.ts';
 import type { EventStore, Recorded } from '../store/event-store.ts';
 import { answer, answerError } from './answer.ts';
+import type { BoundedLog } from './bounded-log.ts';
 import { Failures } from './failures.ts';
 import type { Keyring } from './keyring.ts';
 import { Quarantine } from './quarantine.ts';
 import { readBody } from './read-body.ts';
-import { refusalLog } from './request-log.ts';
+import { logFailure } from './request-log.ts';
 import {
   type Accepted,
   bearerOf,
@@ -43,8 +43,8 @@ export interface WebhookRouteOptions {
   readonly maxWaitingAcks: number;
   /** told what became of each ack */
   readonly probe: Pick<Probe, 'noting'>;
-  /** log lines a second about refused requests; 10 without it */
-  readonly refusalLines?: number | undefined;
+  /** for lines about requests that were not served */
+  readonly lines: BoundedLog;
   /** whether the service is shutting down */
   readonly isDraining: () => boolean;
   readonly log: Logger;
@@ -68,17 +68,17 @@ interface Exchange {
 
 /** Answers each request on the webhook path with its verdict, and acts on it. */
 export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
-  const { store, keyring, clock, log, bodyLimit, rejectLimit, observer, probe } = options;
+  const { store, keyring, clock, log, lines, bodyLimit, rejectLimit, observer, probe } = options;
   const failures = new Failures(clock);
   const quarantine = new Quarantine({
     store,
     keyring,
     clock,
     log,
+    lines,
     maxBytes: options.quarantineMaxBytes,
     onLost: options.onQuarantineLost,
   });
-  const logRefusal = refusalLog({ log, clock, mostASecond: options.refusalLines });
   let waitingAcks = 0;
   let lookups = 0;
 
@@ -117,7 +117,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     observe(exchange, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
   };
 
-  const refuse = (exchange: Exchange, verdict: Refused): void => {
+  const refuse = (exchange: Exchange, verdict: Refused, cause?: unknown): void => {
     const { req, res, address, source } = exchange;
     const count = verdict.isFailure ? failures.add(source) : 0;
     const isThrottled = verdict.status === 429 || (verdict.unverified !== undefined && count > rejectLimit);
@@ -125,10 +125,11 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
     const { refusal, kind = '', webhookId = '' } = unverified ?? {};
     answerError(res, told);
     observe(exchange, { source: address, recorded: undefined, error: told.error, refusal, kind, webhookId });
+    if (told.status >= 500) logFailure(lines, req, { ...told, cause });
     // Once a source and minute: a flood is not to fill the disk with lines about itself.
-    if (isThrottled && count === rejectLimit + 1) logRefusal(req, { source: address }, 'source throttled');
+    if (isThrottled && count === rejectLimit + 1) lines.refusal(req, { source: address }, 'source throttled');
     if (!unverified) return;
-    if (!isThrottled) logRefusal(req, { ...refusal, webhookId }, 'notification refused');
+    if (!isThrottled) lines.refusal(req, { ...refusal, webhookId }, 'notification refused');
     if (isUnexplained(unverified)) keep(unverified, address);
   };
 
@@ -172,8 +173,7 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
       acknowledge(exchange, verdict, recorded);
     } catch (error) {
       if (res.headersSent) throw error;
-      req.log.error({ error: messageOf(error) }, 'request failed');
-      refuse(exchange, verdictAfter(error));
+      refuse(exchange, verdictAfter(error), error);
     }
   };
 }

@@ -8,6 +8,8 @@ import { eachWithService } from './service.ts';
 
 const stage = eachWithService();
 const PER_SECOND = 5000;
+/** Of less than so many, the test says nothing about the service. */
+const LEAST_PER_SECOND = 4500;
 const CONNECTIONS = 1000;
 const ROUNDS = 3;
 const GENUINE = 300;
@@ -18,6 +20,8 @@ const MOST_TIMES = 5;
 interface Flood {
   readonly statuses: Record<string, number>;
   sent: number;
+  /** how many should have been sent when all connections still waited for their answers */
+  late: number;
   /** this process's own use of a core */
   end(): number;
 }
@@ -54,15 +58,14 @@ function flood(port: number, sources: number): Flood {
     return socket;
   });
   const timer = setInterval(() => {
-    const due = Math.min(
-      free.length,
-      Math.floor(((performance.now() - began) / 1000) * PER_SECOND) - seen.sent,
-    );
-    for (const send of free.splice(0, Math.max(0, Math.min(due, 50)))) send();
+    const due = Math.floor(((performance.now() - began) / 1000) * PER_SECOND) - seen.sent;
+    for (const send of free.splice(0, Math.max(0, Math.min(due, MOST_AT_ONCE)))) send();
+    if (free.length === 0 && due > 0) seen.late = Math.max(seen.late, due);
   }, 2);
   const seen: Flood = {
     statuses,
     sent: 0,
+    late: 0,
     end() {
       clearInterval(timer);
       for (const socket of sockets) socket.destroy();
@@ -73,34 +76,57 @@ function flood(port: number, sources: number): Flood {
   return seen;
 }
 
+/** So that a timer that comes late does not make one burst of all that is due. */
+const MOST_AT_ONCE = 50;
+
+interface Round {
+  readonly quiet: Seen;
+  readonly beside: Seen;
+  /** forged notifications that were sent a second, while the genuine ones were */
+  readonly rate: number;
+  /** what is to be known where that is too few */
+  readonly told: string;
+}
+
+async function roundOf(url: string, sources: number): Promise<Round> {
+  const load = { url, requests: GENUINE, clients: GENUINE_CLIENTS };
+  const quiet = await genuineLoad(load);
+  const flooded = flood(Number(new URL(url).port), sources);
+  while (flooded.sent < PER_SECOND) await new Promise((resolve) => setTimeout(resolve, 20));
+  const [before, began] = [flooded.sent, performance.now()];
+  const beside = await genuineLoad(load);
+  const rate = Math.round((1000 * (flooded.sent - before)) / (performance.now() - began));
+  const core = flooded.end().toFixed(2);
+  const told = `forged: ${rate} a second, at most ${flooded.late} late for want of an answer, ${JSON.stringify(flooded.statuses)}, this process ${core} of a core`;
+  process.stdout.write(`${told}\n`);
+  return { quiet, beside, rate, told };
+}
+
 const p99 = ({ latencies }: Seen) => Number(quantile(latencies, 0.99));
 
 test.each([1, 100, 10_000])(
   `genuine notifications take at most ${MOST_TIMES} times as long as in quiet, at the slowest hundredth, beside ${PER_SECOND} forged ones a second over ${CONNECTIONS} connections from %i sources`,
   async (sources) => {
     const service = await stage().start({ TRUST_PROXY: '1' });
-    const port = Number(new URL(service.url).port);
-    const load = { url: service.url, requests: GENUINE, clients: GENUINE_CLIENTS };
-    await genuineLoad({ ...load, requests: 2000 });
-    const quiet: Seen[] = [];
-    const beside: Seen[] = [];
+    await genuineLoad({ url: service.url, requests: 2000, clients: GENUINE_CLIENTS });
+    const rounds: Round[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      quiet.push(await genuineLoad(load));
-      const flooded = flood(port, sources);
-      const began = performance.now();
-      while (flooded.sent < PER_SECOND) await new Promise((resolve) => setTimeout(resolve, 20));
-      beside.push(await genuineLoad(load));
-      const rate = Math.round((1000 * flooded.sent) / (performance.now() - began));
-      const core = flooded.end();
-      process.stdout.write(
-        `forged: ${rate} a second, ${JSON.stringify(flooded.statuses)}, this process ${core.toFixed(2)} of a core\n`,
-      );
+      let measured = await roundOf(service.url, sources);
+      if (measured.rate < LEAST_PER_SECOND) measured = await roundOf(service.url, sources); // the machine was busy
+      if (measured.rate < LEAST_PER_SECOND)
+        throw new Error(
+          `twice fewer than ${LEAST_PER_SECOND} a second were offered, run it on a quieter machine: ${measured.told}`,
+        );
+      rounds.push(measured);
     }
+    const quiet = together(rounds.map((round) => round.quiet));
+    const beside = together(rounds.map((round) => round.beside));
+    const times = p99(beside) / p99(quiet);
     process.stdout.write(
-      `${line('quiet', together(quiet))}\n${line(`beside ${sources} sources`, together(beside))}\n`,
+      `${line('quiet', quiet)}\n${line(`beside ${sources} sources`, beside)}\n${times.toFixed(1)} times as long\n`,
     );
-    expect(together(beside).statuses).toEqual({ 200: ROUNDS * GENUINE });
-    expect(p99(together(beside))).toBeLessThan(MOST_TIMES * p99(together(quiet)));
+    expect(beside.statuses).toEqual({ 200: ROUNDS * GENUINE });
+    expect(times).toBeLessThan(MOST_TIMES);
   },
   300_000,
 );

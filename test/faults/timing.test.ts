@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { tokenOf } from '../support/hs256.ts';
-import { runService } from '../support/running-service.ts';
+import { eachWithService } from './service.ts';
 
-const ROUNDS = 140;
-const WARM_UP = 20;
+const stage = eachWithService();
+/** A leak of more than this is found. What differs by less than the noise is lost in the network of any attacker. */
+const MOST_APART_MS = 0.2;
+const TRIES = 3;
 const body = (members: object) =>
   JSON.stringify({
     event: 'media_available',
@@ -64,38 +66,72 @@ async function millisecondsOf(socket: Socket, bytes: Buffer): Promise<number> {
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
-test('the time that a refusal takes, over loopback, in turn with all others, is the same whatever it is for', async () => {
-  const service = await runService({}, { REJECT_LIMIT: '1000000', WEBHOOK_SECRET: '' });
-  try {
-    await service.store.addSecret('known001', 'one secret');
-    await service.store.addSecret('known002', 'one secret');
-    await service.store.addSecret('known002', 'another secret');
-    await service.store.addSecret('retired1', 'a retired secret');
-    await service.store.retireSecret('retired1', 'a retired secret', Date.now() - 1000);
-    const socket = connect(service.port, '127.0.0.1').setNoDelay(true);
-    await once(socket, 'connect');
-    const names = Object.keys(CLASSES) as Class[];
-    const times = new Map<Class, number[]>(names.map((name) => [name, []]));
-    for (let round = 0; round < ROUNDS; round++) {
-      // Beginning with another class each time, so that none always comes behind the same one.
-      for (const [index] of names.entries()) {
-        const name = names[(index * 7 + round) % names.length] ?? 'another algorithm';
-        const took = await millisecondsOf(socket, CLASSES[name]);
-        if (round >= WARM_UP) times.get(name)?.push(took);
-      }
+const names = Object.keys(CLASSES) as Class[];
+
+interface Measured {
+  readonly medians: ReadonlyMap<Class, number>;
+  /** how far the slowest class is from the quickest */
+  readonly apart: number;
+  /** how far two halves of the requests of one class are apart, at most */
+  readonly noise: number;
+}
+
+interface Pace {
+  readonly rounds: number;
+  /** from an answer to the next request */
+  readonly pauseMs: number;
+}
+
+/** One request at a time; in each round every class once, in another order, so that none always comes behind the same one. */
+async function measure(socket: Socket, { rounds, pauseMs }: Pace): Promise<Measured> {
+  const times = new Map<Class, number[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    const order = names
+      .map((name) => ({ name, place: Math.random() }))
+      .toSorted((one, other) => one.place - other.place);
+    for (const { name } of order) {
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      times.get(name)?.push(await millisecondsOf(socket, CLASSES[name]));
     }
-    socket.destroy();
-    const medians = new Map([...times].map(([name, all]) => [name, median(all)]));
-    const halves = [...times.values()].map((all) =>
-      Math.abs(median(all.filter((_, n) => n % 2 === 0)) - median(all.filter((_, n) => n % 2 === 1))),
-    );
-    const noise = Math.max(...halves);
-    const all = [...medians.values()];
-    const apart = Math.max(...all) - Math.min(...all);
-    const table = [...medians].map(([name, ms]) => `${ms.toFixed(3)} ms  ${name}`).join('\n');
-    process.stdout.write(`${table}\napart ${apart.toFixed(3)} ms, noise ${noise.toFixed(3)} ms\n`);
-    expect(apart).toBeLessThan(3 * noise + 0.02 * median(all));
-  } finally {
-    await service.dispose();
   }
-});
+  const medians = new Map([...times].map(([name, all]) => [name, median(all)]));
+  const halves = [...times.values()].map((all) =>
+    Math.abs(median(all.filter((_, n) => n % 2 === 0)) - median(all.filter((_, n) => n % 2 === 1))),
+  );
+  const all = [...medians.values()];
+  return { medians, apart: Math.max(...all) - Math.min(...all), noise: Math.max(...halves) };
+}
+
+const paces: Record<string, Pace> = {
+  // The secrets are read again at once, so the answer takes a millisecond: here the work itself can be compared.
+  'one by one, with a pause': { rounds: 200, pauseMs: 55 },
+  // Each waits for its turn to read the secrets: here the waiting can be compared.
+  'back to back': { rounds: 100, pauseMs: 0 },
+};
+
+test.each(Object.entries(paces))(
+  `the time that a refusal takes, over loopback, %s, differs by at most ${MOST_APART_MS} ms beside the noise, whatever it is for`,
+  async (_how, pace) => {
+    const store = await stage().open();
+    await store.addSecret('known001', 'one secret');
+    await store.addSecret('known002', 'one secret');
+    await store.addSecret('known002', 'another secret');
+    await store.addSecret('retired1', 'a retired secret');
+    await store.retireSecret('retired1', 'a retired secret', Date.now() - 1000);
+    const service = await stage().start({ REJECT_LIMIT: '1000000', WEBHOOK_SECRET: '' });
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').setNoDelay(true);
+    await once(socket, 'connect');
+    await measure(socket, { rounds: 20, pauseMs: 0 }); // warms it up
+    let measured: Measured;
+    let tries = 0;
+    do {
+      measured = await measure(socket, pace);
+      const { medians, apart, noise } = measured;
+      const table = [...medians].map(([name, ms]) => `${ms.toFixed(3)} ms  ${name}`).join('\n');
+      process.stdout.write(`${table}\napart ${apart.toFixed(3)} ms, noise ${noise.toFixed(3)} ms\n`);
+      // Measured again where it looks bad, as the machine may do other work beside. A leak is there each time.
+    } while (measured.apart > MOST_APART_MS + measured.noise && ++tries < TRIES);
+    socket.destroy();
+    expect(measured.apart).toBeLessThan(MOST_APART_MS + measured.noise);
+  },
+);

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { controlCatalogue } from '../../src/mock/index.ts';
 import { anyCharacter } from '../support/any-character.ts';
+import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { runs } from '../support/sizes.ts';
 import { ask } from './support/api.ts';
 import { SITE, useStage } from './support/stage.ts';
@@ -45,6 +46,23 @@ describe('the control routes', () => {
       'track_deleted',
       'media_deleted',
     ]);
+  });
+
+  test('answer with nothing that a terminal obeys, whatever they were given, and the same for programs', async () => {
+    stage.webhook();
+    const media_id = `m${SPOOF}`;
+    const answers = [
+      await control('POST', '/media', { site_id: SITE, media_id }),
+      await control('POST', '/notifications', { event: `e${SPOOF}`, site_id: SITE }),
+      await control('POST', `/media/${encodeURIComponent(`n${SPOOF}`)}/update`),
+      await control('PUT', '/faults', { [SPOOF]: 1 }),
+      await control('POST', `/${encodeURIComponent(SPOOF)}`),
+    ];
+    await stage.mock.settled();
+    answers.push(await control('GET', '/deliveries'));
+    expect(answers.map(({ status }) => status)).toEqual([201, 202, 404, 400, 404, 200]);
+    expect(answers.map(({ text }) => hostileIn(text))).toEqual(answers.map(() => []));
+    expect(answers[0]?.json).toMatchObject({ media_id });
   });
 
   test('do what the verbs do, for a channel', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { deliver, notification } from '../support/genuine.ts';
-import { receiversForEachTest } from '../support/receiver-fixture.ts';
+import { deliver, notification, sendWithToken } from '../support/genuine.ts';
+import { tokenOf } from '../support/hs256.ts';
+import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const of = (webhook_id: string, media_id = 'UUhbHm6C') => notification({ webhook_id, media_id });
@@ -54,6 +55,46 @@ describe('the secrets of a webhook', () => {
       expect((await deliver(app, of('one', `m${index}`), secret)).status).toBe(200);
     }
   });
+});
+
+// What test/faults/timing.test.ts measures: if one of them read nothing, it would be answered sooner.
+test('the secrets are read once for each notification that does not verify, whatever it is refused for', async () => {
+  let reads = 0;
+  const { app, store, clock, keyring } = await start({
+    secrets: { one: ['secret'], two: ['secret', 'another'], retired: ['old'] },
+    wrap: (real) =>
+      storeWith(real, {
+        secrets: () => {
+          reads++;
+          return real.secrets();
+        },
+      }),
+  });
+  await store.retireSecret('retired', 'old', clock.now());
+  await keyring.refresh();
+  const claims = JSON.stringify(of('one'));
+  const usual = tokenOf(claims, 'made up');
+  const refused: Record<string, [body: object, token: string]> = {
+    'a webhook with a secret': [of('one'), usual],
+    'a webhook with two': [of('two'), tokenOf(JSON.stringify(of('two')), 'made up')],
+    'a webhook without one': [of('none'), tokenOf(JSON.stringify(of('none')), 'made up')],
+    'a retired one': [of('retired'), tokenOf(JSON.stringify(of('retired')), 'old')],
+    'claims that differ': [of('one', 'other'), usual],
+    'claims that differ, of a webhook without a secret': [of('none', 'other'), usual],
+    'another algorithm': [of('one'), tokenOf(claims, 'secret', { header: { alg: 'none' } })],
+    'an unknown kind': [{ ...of('one'), event: 'unheard_of' }, usual],
+    'one segment': [of('one'), 'x'.repeat(200)],
+    'a signature cut off': [of('one'), usual.slice(0, -1)],
+    'the right secret, of another webhook': [of('one'), tokenOf(claims, 'another')],
+    'claims that differ, signed': [of('one', 'other'), tokenOf(claims, 'secret')],
+  };
+  const counts: Record<string, number> = {};
+  for (const [what, [body, token]] of Object.entries(refused)) {
+    const before = reads;
+    expect((await sendWithToken(app, body, token)).status).toBe(401);
+    counts[what] = reads - before;
+  }
+  expect(counts).toEqual(Object.fromEntries(Object.keys(refused).map((what) => [what, 1])));
 });
 
 describe('WEBHOOK_SECRET', () => {

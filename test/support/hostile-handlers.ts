@@ -16,7 +16,8 @@ import { temporaryDirectory } from './temporary-directory.ts';
 import { verified } from './verified-notification.ts';
 
 // A process of its own, as what is tested is that it lives on: handlers that return, throw, name steps, give results and
-// leave errors behind as fast-check makes them up, with the real dispatcher and store. It exits with 0 if all is well.
+// leave errors behind, with the real dispatcher and store: first each object that does harm in each place, then what
+// fast-check makes up. It exits with 0 if all is well.
 const RUNS = Number(process.argv[2]);
 const SEED = Number(process.argv[3]);
 const MAX_ATTEMPTS = 2;
@@ -207,12 +208,14 @@ function check(isTrue: boolean, what: string, event?: StoredEvent): void {
 }
 
 let runs = 0;
+let scriptsPlayed = 0;
 async function survives(played: readonly Script[]): Promise<void> {
   lines.length = 0;
   runs++;
-  const names = played.map((one, index) => {
-    scripts.set(`media-${runs}-${index}`, one);
-    return `media-${runs}-${index}`;
+  const names = played.map((one) => {
+    const name = `media-${++scriptsPlayed}`;
+    scripts.set(name, one);
+    return name;
   });
   const ids = await Promise.all(
     names.map(async (media_id) => (await store.record(verified({ media_id }))).id),
@@ -270,7 +273,38 @@ function leftBehind(): unknown[] {
     .map(({ event }) => event);
 }
 
+const nothing: Given = { name: 'nothing', make: () => undefined };
+const ordinary: Script = { ends: 'returns', value: nothing, step: undefined, logs: nothing, leaves: [] };
+const inOutcome = (type: string, member: string, given: Given): Given => ({
+  name: `${type} with ${given.name} as its ${member}`,
+  make: () => ({ type, [member]: given.make() }),
+});
+const wayNames = Object.keys(ways);
+
+/** An object that does harm, in every place where a handler can put it. */
+function inEveryPlace(given: Given, index: number): readonly Script[] {
+  const how = wayNames[index % wayNames.length] ?? 'promise';
+  return [
+    { ...ordinary, value: given },
+    { ...ordinary, ends: 'throws', value: given },
+    { ...ordinary, ends: 'rejects', value: given },
+    { ...ordinary, value: inOutcome('skip', 'reason', given) },
+    { ...ordinary, value: inOutcome('fail', 'reason', given) },
+    { ...ordinary, value: inOutcome('retry', 'after', given) },
+    { ...ordinary, step: { name: given, result: nothing } },
+    { ...ordinary, step: { name: { name: 'a step', make: () => 'a step' }, result: given } },
+    { ...ordinary, logs: given },
+    { ...ordinary, leaves: [{ how, value: given }] },
+  ];
+}
+
+const TOGETHER = 50;
+
 dispatcher.start();
+const every = harmful.flatMap(inEveryPlace);
+for (let first = 0; first < every.length; first += TOGETHER)
+  await survives(every.slice(first, first + TOGETHER));
+runs = 0; // those of fast-check are counted
 await fc.assert(fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 8 }), survives), {
   numRuns: RUNS,
   seed: SEED,
@@ -280,4 +314,4 @@ await dispatcher.stop(0);
 await store.close();
 guard.expectExit();
 rmSync(directory, { recursive: true });
-process.stdout.write(`${runs} runs\n`);
+process.stdout.write(`${every.length} scripts, ${runs} runs\n`);

@@ -209,6 +209,23 @@ export const mutations: readonly Mutation[] = [
     tests: 'so that it holds nothing on',
   },
   {
+    rule: 'nobody slows the service down: what strangers sent is cut before it is logged, kept or shown',
+    file: 'src/base/cut.ts',
+    original: 'if (text.length <= longest) return text;',
+    mutant: 'if (text.length <= longest || longest > 0) return text;',
+    suite: 'test/inspector/long-text.test.ts',
+    tests: 'when it is the kind, unsigned',
+  },
+  {
+    rule: 'the time of a refusal reveals nothing: the secrets are read again also for a webhook that has none',
+    file: 'src/receiver/webhook-route.ts',
+    original: '|| !verdict.unverified || lookups >= MAX_LOOKUPS) return verdict;',
+    mutant:
+      '|| !verdict.unverified || verdict.unverified.keys.length === 0 || lookups >= MAX_LOOKUPS) return verdict;',
+    suite: 'test/receiver/secrets.test.ts',
+    tests: 'the secrets are read once for each notification',
+  },
+  {
     rule: 'nobody slows the service down: an overload is answered with 503',
     file: 'src/receiver/webhook-route.ts',
     original: 'const isOverloaded = () => waitingAcks >= options.maxWaitingAcks;',

@@ -47,7 +47,7 @@ const defaults = {
   rejectLimit: 1000,
   quarantineMaxBytes: 1_000_000,
   maxWaitingAcks: 1000,
-  refusalLines: 1_000_000, // a test looks for the line on each of its refusals
+  linesASecond: 1_000_000, // a test looks for the line on each of its refusals
   trustProxy: 0,
   clock: systemClock,
   isDraining: () => false,

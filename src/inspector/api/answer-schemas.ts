@@ -122,7 +122,7 @@ export const quarantineAnswer = z.object({
       received_at: time,
       deliveries: count.describe('how often it came, with the same token'),
       source: z.string(),
-      body: z.string(),
+      body: z.string().describe('its first 4,000 characters'),
     }),
   ),
 });

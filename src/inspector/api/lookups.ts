@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { cut } from '../../base/cut.ts';
 import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
@@ -97,6 +98,8 @@ export async function channels(
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
+/** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
+const LONGEST_BODY = 4000;
 
 export async function stats({
   store,
@@ -213,7 +216,7 @@ export async function quarantine({ store }: Inspected): Promise<z.input<typeof q
         received_at: iso(receivedAt),
         deliveries,
         source,
-        body,
+        body: cut(body, LONGEST_BODY),
       }),
     ),
   };
