@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
@@ -12,6 +12,8 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const ROUNDS = 100;
 const CLIENTS = 16;
 const SEED = 20_261_121;
+/** Media of which each has many events, so that these wait for each other. */
+const MEDIA = 40;
 /** How often something is sent that was sent before. */
 const REPEATED = 0.1;
 
@@ -36,7 +38,7 @@ async function sendUntilGone(url: string, acknowledged: Set<string>): Promise<vo
   for (;;) {
     const number = sent > 0 && random.chance(REPEATED) ? random.int(sent) : sent++;
     try {
-      const response = await deliver(url, bodyOf(number));
+      const response = await deliver(url, bodyOf(number, number % MEDIA));
       const { id } = (await response.json()) as { id: string };
       if (response.status === 200) acknowledged.add(id);
     } catch {
@@ -63,15 +65,32 @@ interface Diary {
   readonly again: readonly string[];
   /** by event, how many of its steps are complete */
   readonly complete: ReadonlyMap<string, number>;
+  /** runs that began while another one of their media went on */
+  readonly atOnce: readonly string[];
+  /** runs that a kill ended */
+  readonly cutOff: number;
 }
 
 function readDiary(): Diary {
   const done = new Set<string>();
   const again: string[] = [];
+  const running = new Map<string, string>();
+  const atOnce: string[] = [];
+  let cutOff = 0;
   let runs = 0;
   for (const line of readFileSync(join(directory, 'diary'), 'utf8').trimEnd().split('\n')) {
     const [what, ...step] = line.split(' ');
-    if (what === 'done') done.add(step.join(' '));
+    const [media = ''] = step;
+    if (what === 'starts') {
+      const other = running.get(media);
+      if (other !== undefined) atOnce.push(`${other}, ${line}`);
+      running.set(media, line);
+    } else if (what === 'ends') {
+      running.delete(media);
+    } else if (what === 'killed') {
+      cutOff += running.size;
+      running.clear();
+    } else if (what === 'done') done.add(step.join(' '));
     else if (done.has(step.join(' '))) again.push(line);
     if (what === 'runs') runs++;
   }
@@ -80,10 +99,10 @@ function readDiary(): Diary {
     const id = step.split(' ')[0] ?? '';
     complete.set(id, (complete.get(id) ?? 0) + 1);
   }
-  return { runs, again, complete };
+  return { runs, again, complete, atOnce, cutOff };
 }
 
-test(`a service that is killed ${ROUNDS} times under load keeps and handles what it acknowledged, and repeats no step that was complete`, async () => {
+test(`a service that is killed ${ROUNDS} times under load keeps and handles what it acknowledged, never two of one media at once, and repeats no step that was complete`, async () => {
   const env = {
     DATABASE_URL: `sqlite:${path}`,
     WEBHOOK_SECRET: SECRET,
@@ -98,6 +117,7 @@ test(`a service that is killed ${ROUNDS} times under load keeps and handles what
     await new Promise((resolve) => setTimeout(resolve, 30 + random.int(500)));
     service.child.kill('SIGKILL');
     await Promise.all([...clients, service.exited]);
+    appendFileSync(join(directory, 'diary'), 'killed\n');
   }
 
   const last = await startProcess(env, handlers);
@@ -111,14 +131,16 @@ test(`a service that is killed ${ROUNDS} times under load keeps and handles what
 
   const { ids, handled } = await recordedIn(store);
   await store.close();
-  const { runs, again, complete } = readDiary();
+  const { runs, again, complete, atOnce, cutOff } = readDiary();
   process.stdout.write(
     `killed ${ROUNDS} times: ${sent} sent, ${acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled, ` +
-      `${2 * complete.size} steps complete, ${runs} runs of them (${runs - 2 * complete.size} cut off by a kill)\n`,
+      `${2 * complete.size} steps complete, ${runs} runs of them (${runs - 2 * complete.size} cut off by a kill), ${cutOff} runs of handlers cut off\n`,
   );
   expect(acknowledged.size).toBeGreaterThan(10 * ROUNDS);
   expect([...acknowledged].filter((id) => !ids.has(id))).toEqual([]);
   expect([...ids].filter((id) => complete.get(id) !== 2)).toEqual([]);
   expect(handled).toBe(ids.size);
   expect(again).toEqual([]);
+  expect(atOnce).toEqual([]);
+  expect(cutOff).toBeGreaterThan(ROUNDS / 10);
 });
