@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { runChild } from '../children.ts';
+import { fileAt, runChild } from '../children.ts';
 import { copyOfFilled } from '../filled.ts';
 import { atLeast, atMost, goalTable, number, table } from '../markdown.ts';
 import { interleaved } from '../measure.ts';
@@ -55,7 +55,7 @@ async function run(sizes: Sizes): Promise<string> {
   const notes = `- A recording of ${number(sizes.events)} events is exported, and ${number(sizes.sent)} of them are sent. MB (10^6 bytes) are the most that the
   process held.
 - Replayed: all ${number(sizes.replayed)} of a database, a copy each round, are reset to pending and made ready, then handled by
-  handlers that do nothing, on one clock; the command does the same with the handlers of the demo. Times of commands are those of their processes, from start to end.`;
+  handlers that do nothing, on one clock; the command does the same with such handlers. Times of commands are those of their processes, from start to end.`;
   return [
     table(['', '', 'MB'], rows),
     notes,
@@ -82,6 +82,7 @@ function measure({ events, sent, replayed: toReplay }: Sizes): Promise<Figures> 
     const command = await runProgram(
       ['events', 'replay', '--all', '--run', '--fail-on', 'none'],
       copyOfFilled(toReplay, await mkdtemp(join(directory, 'command-'))),
+      { HANDLERS: fileAt('./targets/handlers.ts') },
     );
     const replayed = await runChild<ReplayedFigures>('./queues/replayed.ts', {
       database: copyOfFilled(toReplay, await mkdtemp(join(directory, 'replayed-'))),
