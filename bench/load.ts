@@ -10,6 +10,8 @@ export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
+  /** how many requests are signed beforehand; without it, more than any server answers in that time */
+  readonly most?: number;
   /** what makes these notifications others than those of any other load */
   readonly series: string;
 }
@@ -74,7 +76,8 @@ async function loadByNode(all: readonly Buffer[], options: LoadOptions): Promise
 }
 
 const options: LoadOptions = JSON.parse(process.argv[2] ?? '{}');
-const most = options.connections === 1 ? MOST_OVER_ONE : MOST_OVER_MANY;
-const all = signedRequests(Math.ceil(most * options.seconds), options.series);
+const { connections, seconds } = options;
+const { most = Math.ceil((connections === 1 ? MOST_OVER_ONE : MOST_OVER_MANY) * seconds) } = options;
+const all = signedRequests(most, options.series);
 process.send?.(await (hasWrk ? loadByWrk : loadByNode)(all, options));
 process.disconnect?.();

@@ -28,9 +28,13 @@ export interface ProgramRun {
 }
 
 /** Runs a command to its end. */
-export async function runProgram(args: readonly string[], database: string): Promise<ProgramRun> {
+export async function runProgram(
+  args: readonly string[],
+  database: string,
+  env: object = {},
+): Promise<ProgramRun> {
   const began = performance.now();
-  const child = startProgram(args, database);
+  const child = startProgram(args, database, { env });
   let peakMb = 0;
   const watch = setInterval(() => {
     peakMb = memoryOf(child.pid, 'VmHWM') ?? peakMb;

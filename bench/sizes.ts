@@ -5,8 +5,8 @@ export interface Sizes {
   readonly warmUpSeconds: number;
   /** how long the acks of a server are measured */
   readonly ackSeconds: number;
-  /** for how long a burst is sent */
-  readonly burstSeconds: number;
+  /** how many notifications a burst has, about */
+  readonly burstEvents: number;
   /** jobs of a queue */
   readonly jobs: number;
   /** of which no two may run at once, in a queue on PostgreSQL: they wait for one another, and longer the more there are */
@@ -38,7 +38,7 @@ const FULL: Sizes = {
   rounds: 5,
   warmUpSeconds: 3,
   ackSeconds: 6,
-  burstSeconds: 8,
+  burstEvents: 50_000,
   jobs: 20_000,
   oneKeyJobs: 2000,
   events: 1_000_000,
@@ -55,7 +55,7 @@ const QUICK: Sizes = {
   rounds: 1,
   warmUpSeconds: 1,
   ackSeconds: 1,
-  burstSeconds: 1,
+  burstEvents: 2000,
   jobs: 1000,
   oneKeyJobs: 200,
   events: 20_000,

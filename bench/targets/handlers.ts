@@ -7,3 +7,6 @@ export function idleHandlers(ms = 0): Handlers {
   const handler = ms > 0 ? () => sleep(ms) : () => {};
   return Object.fromEntries([...kindNames, 'unknown'].map((kind) => [kind, handler]));
 }
+
+/** For a command, which is told of a module. */
+export const handlers = idleHandlers();

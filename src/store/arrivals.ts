@@ -34,6 +34,11 @@ export class Arrivals {
     return this.#watch.listen(listener);
   }
 
+  /** When this process recorded the first that may not be in work yet, or a little before; undefined if all of it is. */
+  get behindSince(): number | undefined {
+    return this.#takingSoon.behindSince;
+  }
+
   stop(): void {
     this.#watch.stop();
     this.#takingSoon.stop();

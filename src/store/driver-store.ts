@@ -53,6 +53,12 @@ export interface Listed<T> {
   readonly next: number | undefined;
 }
 
+/** The overview as a database has it. */
+export interface Counted extends Omit<Overview, 'lag'> {
+  /** what is not in the working set yet, and when the first of it was received */
+  readonly untaken: { readonly events: number; readonly oldestAt: number | undefined };
+}
+
 /** The queries of readers, of which each driver has its own. */
 export type Queries = {
   readonly event: (id: string) => Awaitable<StoredEvent | undefined>;
@@ -63,7 +69,7 @@ export type Queries = {
   readonly count: (
     step: Pick<ListStep<never>, 'filter' | 'at'>,
   ) => Awaitable<{ readonly events: number; readonly next: number | undefined }>;
-  readonly overview: () => Awaitable<Overview>;
+  readonly overview: () => Awaitable<Counted>;
   readonly search: (query: { readonly filter: EventFilter; readonly stretch: Stretch }) => Awaitable<Found>;
   readonly replayable: (query: ReplayQuery) => Awaitable<Picked>;
   readonly timeline: (query: {
@@ -200,8 +206,12 @@ export abstract class DriverStore implements EventStore {
     return total;
   }
 
-  overview() {
-    return this.#read.request('overview', undefined);
+  async overview(): Promise<Overview> {
+    const { untaken, ...overview } = await this.#read.request('overview', undefined);
+    const { events, oldestAt = 0 } = untaken;
+    // What was admitted from quarantine was received long before it came into the ledger.
+    const since = Math.max(oldestAt, this.#arrivals.behindSince ?? oldestAt);
+    return { ...overview, lag: { events, ms: events === 0 ? 0 : Math.max(0, this.#clock.now() - since) } };
   }
 
   search(filter: EventFilter, stretch: Stretch) {

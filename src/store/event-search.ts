@@ -16,6 +16,15 @@ export interface Overview {
   readonly quarantined: number;
   /** notifications that the quarantine had no room for, since the database was made */
   readonly quarantineLost: number;
+  /** how far the working set, and what is kept by it, is behind the ledger */
+  readonly lag: Lag;
+}
+
+/** What was acknowledged and is not in the working set yet: no handler gets it, and the states of channels do not show it. */
+export interface Lag {
+  readonly events: number;
+  /** how long the first of them has been in the ledger, or less where nobody knows */
+  readonly ms: number;
 }
 
 /** The extent of one search. Its cost depends on its reach, not on the number of events. */

@@ -9,6 +9,7 @@ export class TakingSoon {
   readonly #take: () => Promise<boolean>;
   #cancel: (() => void) | undefined;
   #isStopped = false;
+  #behindSince: number | undefined;
 
   /** @param take tells whether it has taken all */
   constructor(clock: Clock, take: () => Promise<boolean>) {
@@ -19,11 +20,19 @@ export class TakingSoon {
   /** Tells that something is being recorded. */
   recorded(): void {
     if (this.#isStopped) return;
+    this.#behindSince ??= this.#clock.now();
     this.#cancel ??= this.#clock.after(WITHIN_MS, async () => {
       this.#cancel = undefined; // what is recorded from now on may come too late for this one
+      const began = this.#clock.now();
       const isAll = await this.#take().catch(() => false);
-      if (!isAll) this.recorded();
+      if (!isAll) return this.recorded();
+      this.#behindSince = this.#cancel && began;
     });
+  }
+
+  /** When the first was recorded that may not be taken in yet, or a little before; undefined if all is. */
+  get behindSince(): number | undefined {
+    return this.#behindSince;
   }
 
   stop(): void {

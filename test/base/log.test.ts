@@ -173,7 +173,13 @@ describe('lines of the log', () => {
   });
 
   test('are counted in the metrics, when some were dropped', async () => {
-    const overview = { tallies: [], quarantined: 0, quarantineLost: 0, oldestPendingAt: undefined };
+    const overview = {
+      tallies: [],
+      quarantined: 0,
+      quarantineLost: 0,
+      oldestPendingAt: undefined,
+      lag: { events: 0, ms: 0 },
+    };
     const metrics = new Metrics(() => 7);
     for (const _ of [1, 2]) {
       expect(await metrics.text({ overview, unreadableSecrets: 0 }, 0)).toMatch(

@@ -37,6 +37,30 @@ test('the rest is taken in later, when not all was taken, or it failed', async (
   expect(at).toEqual([250, 500, 750]);
 });
 
+test('it is behind since the first recording, while taking in fails, and no longer once it works', async () => {
+  const { clock, soon } = taking(async (times) => times > 3);
+  expect(soon.behindSince).toBeUndefined();
+  await clock.advance(100);
+  soon.recorded();
+  await clock.advance(900);
+  soon.recorded();
+  expect(soon.behindSince).toBe(100);
+  await clock.advance(100);
+  expect(soon.behindSince).toBeUndefined();
+});
+
+test('it is behind since the ledger was last taken in, when something was recorded meanwhile', async () => {
+  const { clock, soon } = taking(async () => {
+    if (clock.now() === 250) soon.recorded();
+    return true;
+  });
+  soon.recorded();
+  await clock.advance(400);
+  expect(soon.behindSince).toBe(250);
+  await clock.advance(100);
+  expect(soon.behindSince).toBeUndefined();
+});
+
 test('nothing is taken in, when it was stopped before or meanwhile, and no timer is left', async () => {
   const { clock, soon, at } = taking(async () => {
     soon.stop();

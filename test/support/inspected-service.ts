@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
+import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
@@ -52,6 +52,7 @@ interface InspectOptions {
   readonly threads?: boolean;
   /** has handlers of its own, in place of those given first */
   readonly app?: ReadyApp;
+  readonly clock?: MonotonicClock;
   /** puts another store in front of its own, which then has no threads */
   readonly wrap?: (store: EventStore) => EventStore;
 }
@@ -59,7 +60,7 @@ interface InspectOptions {
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
-  { threads = OWN_THREADS, app = { handlers }, wrap }: InspectOptions = {},
+  { threads = OWN_THREADS, app = { handlers }, clock = systemClock, wrap }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const log = logLines();
@@ -73,17 +74,15 @@ export async function inspect(
     RETRY_MAX_ATTEMPTS: '3',
     ...env,
   });
-  const admin = createInspector(systemClock);
+  const admin = createInspector(clock);
   const { DATABASE_URL: databaseUrl, SECRETS_KEY: secretsKey } = config;
   const store =
-    threads && !wrap
-      ? undefined
-      : openStore({ url: databaseUrl, clock: systemClock, secretsKey, threads: false });
+    threads && !wrap ? undefined : openStore({ url: databaseUrl, clock, secretsKey, threads: false });
   const service = await startService({
     config,
     app,
     store: wrap ? store?.then(wrap) : store,
-    clock: systemClock,
+    clock,
     log: log.log,
     random: Math.random,
     admin,

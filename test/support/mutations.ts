@@ -52,6 +52,13 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/notification/token-refusal.test.ts',
   },
   {
+    rule: 'nothing unverified is handled: the shortcut past jsonwebtoken says yes only where the claims are the whole body',
+    file: 'src/notification/token.ts',
+    original: 'if (text !== undefined && token.startsWith(plainInput(text))) return undefined;',
+    mutant: 'if (text !== undefined && token.startsWith(plainInput(text).slice(0, 40))) return undefined;',
+    suite: 'test/receiver/like-jsonwebtoken.test.ts',
+  },
+  {
     rule: 'nothing unverified is handled: a retired secret verifies nothing',
     file: 'src/receiver/keyring.ts',
     original: 'retireAt === undefined || retireAt > now',

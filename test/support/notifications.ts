@@ -3,14 +3,14 @@ import { keyOf, signNotification } from '../../src/notification/token.ts';
 export const SECRET = 'a-secret-of-at-least-thirty-two-bytes';
 const key = keyOf(SECRET);
 
-/** The body of a genuine notification, each number another media. */
-export function bodyOf(number: number): string {
+/** The body of a genuine notification, each number another event: of another media, unless one is given. */
+export function bodyOf(number: number, media = number): string {
   const event_time = new Date(Date.UTC(2026, 0, 1) + Math.floor(number / 10) * 1000)
     .toISOString()
     .replace('.000Z', '+00:00');
   return JSON.stringify({
     event: 'media_available',
-    media_id: `media${number}`,
+    media_id: `media${media}`,
     webhook_id: 'hook0001',
     site_id: 'site0001',
     event_time,

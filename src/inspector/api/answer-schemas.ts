@@ -154,6 +154,13 @@ export const statsAnswer = z.object({
   last_recorded_at: time
     .nullable()
     .describe('when the newest event came in: to any process, or from quarantine, if its secret came later'),
+  lag: z
+    .object({ events: count, ms: number.describe('how long the first of them has been recorded') })
+    .nullable()
+    .describe(
+      'events that are recorded, and that handlers and the states of channels do not have yet; null unless that takes ' +
+        'more than a second',
+    ),
   quarantined: count,
   can_record: z.boolean().describe('whether the store could commit just now'),
   last_10_minutes: z.object({

@@ -95,6 +95,8 @@ export async function channels(
   };
 }
 
+/** How far lists may be behind what was received before the overview says so. */
+const LAG_MS = 1000;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
@@ -128,6 +130,7 @@ export async function stats({
     })),
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     last_recorded_at: isoOrNull(lastRecordedAt),
+    lag: overview.lag.ms > LAG_MS ? overview.lag : null,
     quarantined: overview.quarantined,
     can_record: canRecord,
     last_10_minutes: {

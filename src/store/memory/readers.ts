@@ -1,9 +1,8 @@
-import type { Listed, ListStep, Queries } from '../driver-store.ts';
+import type { Counted, Listed, ListStep, Queries } from '../driver-store.ts';
 import type {
   ChannelPage,
   Channels,
   Found,
-  Overview,
   Picked,
   States,
   StatesQuery,
@@ -55,8 +54,9 @@ function receivedAfter(rows: Rows, { filter, from = 0, limit }: ListStep<number>
   }));
 }
 
-function overview(rows: Rows): Overview {
+function overview(rows: Rows): Counted {
   const all = rows.events().map(({ stored }) => stored);
+  const untaken = all.slice(rows.counters.get('taken') ?? 0);
   const tallies = Map.groupBy(all, ({ kind, status }) => JSON.stringify([kind, status]));
   // The one recorded first. An event that was admitted from quarantine may have been received before it.
   const oldest = all.find(
@@ -71,6 +71,10 @@ function overview(rows: Rows): Overview {
     oldestPendingAt: oldest?.receivedAt,
     quarantined: rows.quarantine.size,
     quarantineLost: rows.counters.get('lost') ?? 0,
+    untaken: {
+      events: untaken.length,
+      oldestAt: untaken.length > 0 ? Math.min(...untaken.map(({ receivedAt }) => receivedAt)) : undefined,
+    },
   };
 }
 

@@ -83,7 +83,7 @@ export function moveFormer(path: string): void {
 function move(db: Database.Database, file: string): void {
   const moving = movingOf(file);
   const bytes = bytesOf(db);
-  checkRoom(file, moving, bytes);
+  const needed = checkRoom(file, moving, bytes);
   makeFile(moving, file);
   bringToLast(db);
   // The whole database is in its one file then. A former program that opens it later has to write to it first, which SQLite
@@ -96,7 +96,7 @@ function move(db: Database.Database, file: string): void {
   const backup = freeName(backupOf(file), file);
   const events = db.prepare<[], number>('SELECT count(*) FROM events').pluck().get() ?? 0;
   say(
-    `${isResumed ? 'going on to move' : 'moving'} ${file} into the schema of version ${SCHEMA_VERSION}: ${events} events, ${inMib(bytes)} of disk; the former database stays as ${backup}`,
+    `${isResumed ? 'going on to move' : 'moving'} ${file} into the schema of version ${SCHEMA_VERSION}: ${events} events in ${inMib(bytes)}, for which it needs up to ${inMib(needed)} more of the disk; the former database stays as ${backup}`,
   );
   fill(db, moving, events);
   syncFile(moving);
@@ -109,12 +109,13 @@ function move(db: Database.Database, file: string): void {
   );
 }
 
-function checkRoom(file: string, moving: string, bytes: number): void {
+/** @returns how many bytes the new file takes beyond what it has, at most */
+function checkRoom(file: string, moving: string, bytes: number): number {
   const written = statSync(moving, { throwIfNoEntry: false })?.size ?? 0;
   const needed = Math.max(EXTRA_BYTES, neededFor(bytes) - written);
   const { bavail, bsize } = statfsSync(dirname(file));
   const free = bavail * bsize;
-  if (free >= needed) return;
+  if (free >= needed) return needed;
   throw new KitError(
     'STORE_UNUSABLE',
     `moving it into the schema of version ${SCHEMA_VERSION} needs ${inMib(needed)} in ${dirname(file)}, where ${inMib(free)} are free: make room there, and start again; nothing was changed`,

@@ -1,13 +1,17 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { concernsOf } from '../../../src/inspector/pages/attention.ts';
 import { RefusedWebhooks } from '../../../src/inspector/watch/rejections.ts';
 import { Probe } from '../../../src/store/commit-probe.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { notification, WEBHOOK } from '../../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../../support/inspected-service.ts';
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
@@ -26,6 +30,7 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
     kinds: [],
     oldest_pending_at: null,
     last_recorded_at: null,
+    lag: null,
     quarantined: 0,
     can_record: true,
     last_10_minutes: {
@@ -112,6 +117,40 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(
       /All is well\. 1 event recorded, .* 1 came in the last 10 minutes, and none was refused/,
     );
+  });
+
+  test('says how far it lags behind, when nothing takes what was recorded into work, and nothing of it in normal running', async () => {
+    const directory = await temporaryDirectory();
+    const path = join(directory, 'receiver.db');
+    const gate = Promise.withResolvers<void>();
+    const inspected = await inspect(
+      { media_available: () => gate.promise, media_deleted() {} },
+      { DATABASE_URL: `sqlite:${path}`, DISPATCH_CONCURRENCY: '1' },
+    );
+    await inspected.deliver(notification({ event: 'media_deleted' }));
+    await inspected.settled();
+    expect((await inspected.api('/stats')).lag).toBeNull();
+    expect(await overview(inspected)).toContain('All is well');
+    // Its only handler is busy, so the service claims nothing; and the process that records more is over after its acks.
+    await inspected.deliver(notification());
+    const clock = { now: () => systemClock.now(), after: () => () => {} };
+    const other = await SqliteStore.open({ path, clock, threads: false });
+    let events = 0;
+    await eventually('some are not in work', async () => {
+      await other.record(verified({ media_id: `late-${events++}` }), clock.now() - 5000);
+      return (await inspected.api('/stats')).lag !== null;
+    });
+    const { lag } = await inspected.api('/stats');
+    expect(lag.events).toBeGreaterThan(0);
+    expect(lag.ms).toBeGreaterThanOrEqual(5000);
+    expect(await overview(inspected)).toMatch(/This page lags [^:]+ behind: \d+ events? (is|are) recorded/);
+    gate.resolve();
+    await inspected.settled();
+    expect((await inspected.api('/stats')).lag).toBeNull();
+    expect(await overview(inspected)).not.toContain('lags');
+    await other.close();
+    await inspected.dispose();
+    rmSync(directory, { recursive: true });
   });
 
   test('says that nothing gets in, when every request is refused', async () => {

@@ -65,6 +65,47 @@ export function describeGlance(fixture: CurrentFixture): void {
     });
   });
 
+  describe('lag', () => {
+    test('is that of the first event, when nothing takes what was recorded into work, and none once a claim does', async () => {
+      const { store, clock, open } = fixture();
+      // A process that ends right after its acks.
+      const ended = await open();
+      for (const media_id of ['one', 'two', 'three']) {
+        await ended.record(verified({ media_id }));
+        await clock.advance(50);
+      }
+      await ended.close();
+      expect((await store.overview()).lag).toEqual({ events: 3, ms: 150 });
+      await clock.advance(4850);
+      expect((await store.overview()).lag).toEqual({ events: 3, ms: 5000 });
+      await claims(store);
+      expect((await store.overview()).lag).toEqual({ events: 0, ms: 0 });
+    });
+
+    test('is at most a quarter of a second, when the process that records goes on', async () => {
+      const { store, clock } = fixture();
+      await store.record(verified());
+      expect((await store.overview()).lag).toEqual({ events: 1, ms: 0 });
+      await clock.advance(200);
+      await store.record(verified({ media_id: 'second' }));
+      expect((await store.overview()).lag).toEqual({ events: 2, ms: 200 });
+      await fixture().listed();
+      expect((await store.overview()).lag).toEqual({ events: 0, ms: 0 });
+      await store.record(verified({ media_id: 'third' }));
+      expect((await store.overview()).lag).toEqual({ events: 1, ms: 0 });
+    });
+
+    test('does not count the time in quarantine, when what was admitted is the first event', async () => {
+      const { store, clock } = fixture();
+      await store.quarantine({ ...verified(), token: 'waits', source: '10.0.0.1' }, 100_000);
+      await clock.advance(3_600_000);
+      await store.admit('waits');
+      expect((await store.overview()).lag).toEqual({ events: 1, ms: 0 });
+      await clock.advance(100);
+      expect((await store.overview()).lag).toEqual({ events: 1, ms: 100 });
+    });
+  });
+
   describe('timeline', () => {
     test('holds all of a resource in order, when they stand in every state, and nothing of others', async () => {
       const { store } = fixture();

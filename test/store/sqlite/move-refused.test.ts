@@ -1,11 +1,13 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { MIB } from '../../../src/base/size-text.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { neededFor } from '../../../src/store/sqlite/move.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { differences } from '../../support/moved-whole.ts';
 import { OWN_THREADS } from '../../support/own-threads.ts';
@@ -68,6 +70,23 @@ test('a former database is left as it is, when the disk has too little room, and
     await (await open(file)).close();
     expect(differences(file, `${file}.version-8`)).toEqual({});
   });
+});
+
+test('a move says before it copies anything how much of the disk it needs, when there is enough, and takes no more', async () => {
+  unpackVersion8(path);
+  const bytes = statSync(path).size;
+  // Ends before the former database gets its second name: nothing is said after that.
+  const limited = 'ulimit -f 2048 && exec "$0" "$@"';
+  const run = promisify(execFile)('sh', ['-c', limited, process.execPath, program, path, 'links']);
+  const { stderr } = (await run.catch((error: unknown) => error)) as { readonly stderr: string };
+  const said = / (\d+) events in (\d+) MiB, for which it needs up to (\d+) MiB more of the disk; /.exec(
+    stderr,
+  );
+  const [events, size, needed] = (said ?? []).slice(1).map(Number);
+  expect({ events, size }).toEqual({ events: 10_000, size: Math.ceil(bytes / MIB) });
+  expect(needed).toBe(Math.ceil(neededFor(bytes) / MIB));
+  await (await open()).close();
+  expect(statSync(path).size).toBeLessThan((needed ?? 0) * MIB);
 });
 
 test('a move goes on, when the disk was full on its way, once there is room again', async () => {

@@ -1,5 +1,5 @@
-import type { Queries } from '../../driver-store.ts';
-import type { Channel, DoneStep, Overview, Tally } from '../../event-search.ts';
+import type { Counted, Queries } from '../../driver-store.ts';
+import type { Channel, DoneStep, Tally } from '../../event-search.ts';
 import { decoded, type Session, toTextOrNull } from '../session.ts';
 import { type EventRow, type Identity, idOf, toEvent } from '../tables/rows.ts';
 import { EVENT_THERE, havingStatus, NO_END, Params, placeOf, rowsOf, UNTAKEN } from './filter.ts';
@@ -28,16 +28,23 @@ export async function talliesOf(session: Session): Promise<Tally[]> {
 }
 
 /** The row of the overview, repeated for each tally; without any, it comes once. */
-type OverviewRow = Tally & { oldest: number | null; quarantined: number | null; lost: number | null };
+type OverviewRow = Tally & {
+  oldest: number | null;
+  quarantined: number | null;
+  lost: number | null;
+  untaken: number;
+  untaken_since: number | null;
+};
 
 export function glancesOf(session: Session): Glances {
   return {
-    async overview(): Promise<Overview> {
+    async overview(): Promise<Counted> {
       const rows = await session.rows<OverviewRow>(
         `SELECT * FROM (
            SELECT (${OLDEST}) AS oldest,
              (SELECT entries FROM hookkit.quarantine_sums WHERE what = 'all') AS quarantined,
              (SELECT entries FROM hookkit.quarantine_sums WHERE what = 'lost') AS lost) AS whole
+         CROSS JOIN (SELECT count(*) AS untaken, min(received_at) AS untaken_since FROM ${UNTAKEN}) AS behind
          LEFT JOIN (${TALLIES}) AS tally ON TRUE ORDER BY kind, status`,
       );
       return {
@@ -47,6 +54,7 @@ export function glancesOf(session: Session): Glances {
         oldestPendingAt: rows[0]?.oldest ?? undefined,
         quarantined: rows[0]?.quarantined ?? 0,
         quarantineLost: rows[0]?.lost ?? 0,
+        untaken: { events: rows[0]?.untaken ?? 0, oldestAt: rows[0]?.untaken_since ?? undefined },
       };
     },
 

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Counted } from '../../driver-store.ts';
 import { eventId } from '../../event-id.ts';
 import type {
   Channel,
@@ -6,7 +7,6 @@ import type {
   ChannelState,
   Channels,
   DoneStep,
-  Overview,
   Tally,
   Timeline,
 } from '../../event-search.ts';
@@ -18,20 +18,24 @@ const OLDEST_TAKEN = `
   SELECT received_at FROM (SELECT event, replays FROM work ORDER BY event LIMIT 1000) JOIN ledger ON seq = event
   WHERE replays = 0 ORDER BY event LIMIT 1`;
 const OLDEST_UNTAKEN = `SELECT received_at FROM ledger WHERE seq > ${TAKEN} ORDER BY seq LIMIT 1`;
+const UNTAKEN = `SELECT count(*) AS events, min(received_at) AS oldestAt FROM ledger WHERE seq > ${TAKEN}`;
 
-export function overview(db: Database): () => Overview {
+export function overview(db: Database): () => Counted {
   const tallies = tallyReader(db);
   const oldest = [OLDEST_TAKEN, OLDEST_UNTAKEN].map((sql) => db.prepare<[], number>(sql).pluck());
   const quarantine = db
     .prepare<[string], number>('SELECT entries FROM quarantine_sums WHERE what = ?')
     .pluck();
+  const untaken = db.prepare<[], { events: number; oldestAt: number | null }>(UNTAKEN);
   return () => {
+    const { events = 0, oldestAt } = untaken.get() ?? {};
     const times = oldest.map((find) => find.get()).filter((time) => time !== undefined);
     return {
       tallies: tallies(),
       oldestPendingAt: times.length > 0 ? Math.min(...times) : undefined,
       quarantined: quarantine.get('all') ?? 0,
       quarantineLost: quarantine.get('lost') ?? 0,
+      untaken: { events, oldestAt: oldestAt ?? undefined },
     };
   };
 }
