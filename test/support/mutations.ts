@@ -264,6 +264,7 @@ export const mutations: readonly Mutation[] = [
         return claimTaken({ ...tables, oldestReady }, request);
       });`,
     suite: 'test/store/postgres/contended.test.ts',
+    tests: 'just before the lane was locked',
   },
   {
     rule: 'every event is handled: a start ends once, by its owner or by who takes its lease over',

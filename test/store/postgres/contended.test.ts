@@ -1,6 +1,12 @@
 import { expect, test } from '@jest/globals';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { claims, HANDLED } from '../../support/claiming.ts';
+import { Database, type Purpose } from '../../../src/store/postgres/database.ts';
+import { WriteLink } from '../../../src/store/postgres/links.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { Session } from '../../../src/store/postgres/session.ts';
+import { claimOne, claims, HANDLED, request } from '../../support/claiming.ts';
+import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { postgresFixture } from '../../support/postgres-fixture.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { size } from '../../support/sizes.ts';
@@ -17,6 +23,59 @@ const STORES = 3;
 const DISPATCHERS = 2;
 /** Less than there are lanes, so that each claim leaves some to the others. */
 const LIMIT = 3;
+
+/** A database of which a claim can be held up just before it locks lanes. */
+class HeldDatabase extends Database {
+  beforeLock = async () => {};
+
+  override transaction<T>(work: (session: Session) => Promise<T>, purpose?: Purpose): Promise<T> {
+    return super.transaction((session) => {
+      const rows: Session['rows'] = async (sql, params) => {
+        if (/FROM hookkit\.lanes WHERE event IS NULL .* FOR UPDATE SKIP LOCKED/s.test(sql))
+          await this.beforeLock();
+        return session.rows(sql, params);
+      };
+      return work({ ...session, rows });
+    }, purpose);
+  }
+}
+
+await describeWithPostgres('events of one resource that two processes claim', (server) => {
+  test.each([true, false])(
+    'are not claimed after their end, when another one has settled them just before the lane was locked, with isAhead: %s',
+    async (isAhead) => {
+      const name = await createDatabase(server);
+      const clock = new VirtualClock();
+      const url = server.url(name);
+      const other = await PostgresStore.open({
+        ...{ url, clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false },
+      });
+      const held = new HeldDatabase({ url, connections: 2, name: 'test' });
+      try {
+        const [first, second] = [
+          await other.record(verified({ media_id: 'media', at: EVENT_TIME })),
+          await other.record(verified({ media_id: 'media', at: EVENT_TIME + 1000 })),
+        ];
+        await other.claim(request({ limit: 0 })); // takes them into work
+        held.beforeLock = async () => {
+          held.beforeLock = async () => {};
+          const claim = await claimOne(other, { owner: 'other' });
+          expect(claim.id).toBe(first.id);
+          expect(await other.settle(claim, 'other', HANDLED)).toBe(true);
+        };
+        const write = new WriteLink(held, clock, (work) => work());
+        const asked = { ...request({ owner: 'one', has: [], isAhead }), now: clock.now() };
+        const { claims: got } = await write.request('claim', asked);
+        expect(got.map(({ id }) => id)).toEqual([second.id]);
+        await write.close();
+      } finally {
+        await held.close();
+        await other.close();
+        await dropDatabase(server, name);
+      }
+    },
+  );
+});
 
 await describeWithPostgres('events of resources that several processes contend for', (server) => {
   const fixture = eachWithStore(postgresFixture(server));
