@@ -3,11 +3,12 @@ import { addAll, queueOptions, type ServerQueueOptions, timeQueue, untilNone } f
 
 // Jobs of one key are of one named queue, which graphile-worker runs one at a time.
 const options = queueOptions<ServerQueueOptions & GraphileOptions>();
-const { jobs, isOneKey } = options;
+const { jobs, isOneKey, keys = isOneKey ? 1 : undefined } = options;
 const { utils, start, left } = await openGraphile(options);
-const queueName = isOneKey ? 'one' : undefined;
 await addAll(jobs, (numbers) =>
-  utils.addJobs(numbers.map((n) => ({ identifier: TASK, payload: { n }, ...(queueName && { queueName }) }))),
+  utils.addJobs(
+    numbers.map((n) => ({ identifier: TASK, payload: { n }, ...(keys && { queueName: `key ${n % keys}` }) })),
+  ),
 );
 
 let ran = 0;

@@ -14,6 +14,8 @@ export interface ServerQueueOptions {
   readonly jobs: number;
   /** all jobs are of one key, and run one at a time */
   readonly isOneKey: boolean;
+  /** the jobs are of so many keys in turn, and run one at a time of each; without it, each is of another key */
+  readonly keys?: number;
 }
 
 /** How many jobs run at once, as ours do by default. */

@@ -29,7 +29,14 @@ const ONE_KEY = {
   'pg-boss, one singletonKey': { file: 'pg-boss', batchSize: 1 },
 } as const;
 
-const ALL = { ...UNORDERED, ...ONE_KEY };
+/** Of 200 keys in turn, one at a time of each. */
+const MANY_KEYS = {
+  'ours, 200 media': { file: 'ours', keys: 200 },
+  'graphile-worker, 200 queue_names': { ...NAMED_QUEUE, hasLocalQueue: false, keys: 200 },
+  'graphile-worker, local queue, 200 queue_names': { ...NAMED_QUEUE, hasLocalQueue: true, keys: 200 },
+} as const;
+
+const ALL = { ...UNORDERED, ...ONE_KEY, ...MANY_KEYS };
 type Case = keyof typeof ALL;
 const CASES = Object.keys(ALL) as Case[];
 
@@ -72,6 +79,10 @@ async function run(server: string, sizes: Sizes): Promise<string> {
       ['all of one key', ...head(sizes.oneKeyJobs, 'of ours, one media')],
       rowsOf(ONE_KEY, 'ours, one media'),
     ),
+    table(
+      ['of 200 keys in turn', ...head(sizes.oneKeyJobs, 'of ours, 200 media')],
+      rowsOf(MANY_KEYS, 'ours, 200 media'),
+    ),
     NOTES,
     goalTable([
       atLeast(
@@ -91,14 +102,15 @@ async function run(server: string, sizes: Sizes): Promise<string> {
 function measure(server: string, name: Case, sizes: Sizes): Promise<QueueFigures> {
   const { file, ...options } = ALL[name];
   const isOneKey = name in ONE_KEY;
-  const jobs = isOneKey ? sizes.oneKeyJobs : sizes.jobs;
+  const jobs = name in UNORDERED ? sizes.jobs : sizes.oneKeyJobs;
+  const keys = 'keys' in options ? options.keys : isOneKey ? 1 : jobs;
   return withDatabase(server, (url) =>
     runChild<QueueFigures>(`./queues/${file}.ts`, {
       ...options,
       url,
       jobs,
       isOneKey,
-      resources: isOneKey ? 1 : jobs,
+      resources: keys,
     }),
   );
 }

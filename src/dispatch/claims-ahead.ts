@@ -39,6 +39,9 @@ interface Waiting {
 /**
  * Claimed events that wait for a handler to be free. A claim is a round trip to the store, and quick handlers end before the
  * next one is back: as many events are claimed ahead as handlers ended since the last claim. To be told of each event that comes.
+ *
+ * On a server, in a backlog, the next claim is made while half of the last one still waits here: the server works on it while
+ * handlers run, where each waited for the other before. For that, twice as many events are claimed ahead as ended meanwhile.
  */
 export class ClaimsAhead {
   readonly #clock: Clock;
@@ -46,12 +49,17 @@ export class ClaimsAhead {
   #waiting: Waiting[] = [];
   #endedQuickly = 0;
   #came = 0;
+  /** how many events the last claim got; 0 if it was not all that it asked for */
+  #last = 0;
+  /** when the last claim was made */
+  #askedAt: number;
   /** the mean length of the bodies that were claimed last */
   #length = 0;
 
   constructor(clock: Clock, options: AheadOptions) {
     this.#clock = clock;
     this.#options = options;
+    this.#askedAt = clock.now();
   }
 
   get size(): number {
@@ -77,16 +85,38 @@ export class ClaimsAhead {
     return this.#came >= MANY_CAME;
   }
 
-  /** How many events the claim that is made now takes beyond those for free handlers. */
-  reach(): number {
-    const { concurrency, isStoreRemote } = this.#options;
-    const isBacklog = this.#came * HANDLED_FOR_ONE <= this.#endedQuickly;
-    const most =
-      isStoreRemote && isBacklog ? MOST_FROM_SERVER : Math.min(concurrency * MOST_AHEAD, MOST_IN_ALL);
-    const reach = Math.min(this.#endedQuickly, most, Math.floor(MOST_CHARACTERS / Math.max(1, this.#length)));
+  /** Whether the next claim should be made although events wait here: more are ready, and these may not last until it is back. */
+  get isLow(): boolean {
+    return this.#isBacklog && this.#endedQuickly > 0 && this.#waiting.length < this.#last;
+  }
+
+  /** On a server, whether few events come. */
+  get #isBacklog(): boolean {
+    return this.#options.isStoreRemote && this.#came * HANDLED_FOR_ONE <= this.#endedQuickly;
+  }
+
+  /** How many events a claim that is made now takes beyond those for free handlers. */
+  get reach(): number {
+    const { concurrency } = this.#options;
+    const ended = this.#endedQuickly;
+    const fitting = Math.floor(MOST_CHARACTERS / Math.max(1, this.#length));
+    if (!this.#isBacklog) return Math.min(ended, concurrency * MOST_AHEAD, MOST_IN_ALL, fitting);
+    const isQuick = this.#last > 0 && 2 * ended >= this.#last;
+    const inTime = (ended * PATIENCE_MS) / 2 / Math.max(1, this.#clock.now() - this.#askedAt);
+    const wanted = isQuick ? 2 * Math.max(ended, this.#last) : ended;
+    return Math.floor(Math.min(wanted, inTime, MOST_FROM_SERVER, fitting));
+  }
+
+  /** A claim is made now. */
+  asked(): void {
     this.#endedQuickly = 0;
     this.#came = 0;
-    return reach;
+    this.#askedAt = this.#clock.now();
+  }
+
+  /** A claim got so many events. */
+  got(events: number, isAll: boolean): void {
+    this.#last = isAll ? events : 0;
   }
 
   /** @param askedAt when it was claimed at the latest, milliseconds since the epoch */
@@ -115,7 +145,10 @@ export class ClaimsAhead {
    */
   expired(): Claim[] {
     const before = this.#clock.now() - this.#options.leaseMs / 2;
-    return this.#takeOut(({ leasedAt }) => leasedAt <= before);
+    // What is started next is first here, so the others need no look: this is asked for each handler that ends.
+    const first = this.#waiting.findIndex(({ leasedAt }) => leasedAt > before);
+    if (first === 0) return [];
+    return this.#waiting.splice(0, first < 0 ? this.#waiting.length : first).map(({ claim }) => claim);
   }
 
   /** Leases were renewed. Takes out what the owner no longer holds of what was claimed before: others have it. */

@@ -202,8 +202,15 @@ export class Dispatcher {
     return [...this.#running].map(({ claim }) => claim.place).concat(this.#ahead.places);
   }
 
+  /** How many events it asks for, if it does so now: for free handlers and beyond. */
+  #room(): number {
+    const free = this.#options.concurrency - this.#busy - this.#ahead.size;
+    if (this.#stopped || (free <= 0 && !this.#ahead.isLow)) return 0;
+    return Math.max(0, free + this.#ahead.reach);
+  }
+
   #hasRoom(): boolean {
-    return !this.#stopped && this.#busy + this.#ahead.size < this.#options.concurrency;
+    return this.#room() > 0;
   }
 
   /** Starts what waits for a handler to be free. */
@@ -252,13 +259,14 @@ export class Dispatcher {
   }
 
   async #claimAll(): Promise<void> {
-    const { store, concurrency, leaseMs, retry, clock, log } = this.#options;
+    const { store, leaseMs, retry, clock, log } = this.#options;
     let dueInMs: number | undefined;
     this.#cancelPoll();
     this.#giveBack(this.#ahead.overdue());
     while (this.#wokenMeanwhile && this.#hasRoom()) {
+      const limit = this.#room();
       this.#wokenMeanwhile = false;
-      const limit = concurrency - this.#busy - this.#ahead.size + this.#ahead.reach();
+      this.#ahead.asked();
       try {
         const { maxAttempts } = retry;
         const askedAt = clock.now();
@@ -272,9 +280,11 @@ export class Dispatcher {
           leaseMs,
           maxAttempts,
           spareLost,
+          isAhead: this.#ahead.size > 0,
         });
         this.#claimed += claimed.claims.length;
         this.#isBacklog = claimed.claims.length >= limit;
+        this.#ahead.got(claimed.claims.length, this.#isBacklog);
         this.#takeover.reached(askedAt);
         dueInMs = claimed.dueInMs;
         for (const claim of claimed.claims) this.#ahead.add(claim, askedAt);
@@ -324,8 +334,10 @@ export class Dispatcher {
     this.#startNext();
     // With nothing to claim, a claim costs the store as much as with something.
     const isMore = this.#wokenMeanwhile || claim.hasMore || this.#isBacklog || this.#ahead.manyCame;
-    if (isMore || status === 'pending') this.wake();
-    else this.#gather();
+    if (isMore || status === 'pending') {
+      this.#wokenMeanwhile = true;
+      if (this.#hasRoom()) this.wake();
+    } else this.#gather();
     await stored;
   }
 

@@ -7,10 +7,13 @@ const PREFIX_BYTES = 10;
 
 /**
  * @param eventTime milliseconds since the epoch; 0 if the notification has none
- * @param digest the event's 32-byte digest
+ * @param digest the event's 32-byte digest, or its hex
  */
-export function eventId(eventTime: number, digest: Uint8Array): EventId {
-  const prefix = Buffer.from(digest.buffer, digest.byteOffset, PREFIX_BYTES).toString('hex');
+export function eventId(eventTime: number, digest: Uint8Array | string): EventId {
+  const prefix =
+    typeof digest === 'string'
+      ? digest.slice(0, 2 * PREFIX_BYTES)
+      : Buffer.from(digest.buffer, digest.byteOffset, PREFIX_BYTES).toString('hex');
   return `${eventTime.toString(36)}-${prefix}` as EventId;
 }
 

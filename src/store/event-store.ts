@@ -53,6 +53,8 @@ export interface ClaimRequest {
   readonly has?: readonly number[] | undefined;
   /** leaves expired leases to their owners, which may have had no chance to renew them */
   readonly spareLost?: boolean | undefined;
+  /** the owner has events that it has not started: resources of events that it settles at this moment may be left to the next claim */
+  readonly isAhead?: boolean | undefined;
 }
 
 export interface Claimed {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { ClaimsAhead } from '../../src/dispatch/claims-ahead.ts';
-import type { Claim } from '../../src/store/event-store.ts';
+import type { Claim, ClaimRequest } from '../../src/store/event-store.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
@@ -133,6 +133,39 @@ describe('claims ahead of free handlers', () => {
     endAll();
   });
 
+  test.each([
+    { of: 'a store on a server', isRemote: true },
+    { of: 'another store', isRemote: false },
+  ])('are asked for while others wait: $isRemote, of $of, in a backlog', async ({ isRemote }) => {
+    const { store, record, start, pass } = stage();
+    await recordMany(record, 20 * EVENTS);
+    const asked: ClaimRequest[] = [];
+    const { handlers } = quickAndThenHeld(Number.POSITIVE_INFINITY);
+    const claim = store.claim.bind(store);
+    store.claim = (request) => {
+      asked.push(request);
+      return claim(request);
+    };
+    await start(handlers, { concurrency: HANDLERS, isRemote });
+    await pass(100);
+    expect(await store.count({ status: 'handled' })).toBe(20 * EVENTS);
+    expect(asked.some(({ isAhead }) => isAhead)).toBe(isRemote);
+    // All that it has, and what it asks for beyond, is bounded.
+    for (const { has, limit } of asked) expect((has?.length ?? 0) + limit).toBeLessThanOrEqual(2 * 512);
+    // What ended while such a claim was under way is asked for by one that waits for its result.
+    expect(asked.at(-1)?.isAhead).toBe(false);
+  });
+
+  test('go on with the rest of a resource, when its events end beside a claim that was made ahead', async () => {
+    const { store, record, start, pass } = stage();
+    for (let number = 0; number < 10 * EVENTS; number++)
+      await record({ media_id: `media-${number % 7}`, at: EVENT_TIME + number * 1000 });
+    const { handlers } = quickAndThenHeld(Number.POSITIVE_INFINITY);
+    await start(handlers, { concurrency: HANDLERS, isRemote: true });
+    await pass(100);
+    expect(await store.count({ status: 'handled' })).toBe(10 * EVENTS);
+  });
+
   test('have bodies of 16 MiB at most, about, however many handlers end at once', () => {
     const ahead = new ClaimsAhead(new VirtualClock(), {
       concurrency: 16,
@@ -141,7 +174,9 @@ describe('claims ahead of free handlers', () => {
     });
     const reach = () => {
       for (let handlers = 0; handlers < 1000; handlers++) ahead.ended(1);
-      return ahead.reach();
+      const { reach } = ahead;
+      ahead.asked();
+      return reach;
     };
     const claims = (body: string) => {
       for (let claims = 0; claims < 100; claims++) ahead.add({ body } as Claim, 0);

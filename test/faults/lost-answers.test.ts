@@ -12,7 +12,7 @@ const LOST_EACH = 10;
 /** What a commit is of, by a statement that is in no other; and of how many one is answered by a connection that breaks. */
 const COMMITS = [
   { of: 'acks', statement: 'INSERT INTO hookkit.ledger', oneIn: 40 },
-  { of: 'claims', statement: 'UPDATE hookkit.lanes SET event = new.event', oneIn: 8 },
+  { of: 'claims', statement: 'INSERT INTO hookkit.lanes (resource, head, event', oneIn: 8 },
   { of: 'results', statement: 'INSERT INTO hookkit.attempts', oneIn: 20 },
 ];
 

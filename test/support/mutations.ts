@@ -277,6 +277,20 @@ export const mutations: readonly Mutation[] = [
     tests: 'when both claim at the same moment',
   },
   {
+    rule: 'never two of one resource at once: a claim reads work after it has locked the lanes, in a later statement',
+    file: 'src/store/postgres/links.ts',
+    original: "return this.#transaction('claim', (tables) => claimTaken(tables, request));",
+    mutant: `return this.#transaction('claim', async (tables) => {
+        const lanes = 'SELECT resource FROM hookkit.lanes WHERE event IS NULL';
+        const names = (await this.#database.statements.rows<{ resource: string }>(lanes)).map((lane) => lane.resource);
+        const read = names.length > 0 ? await tables.oldestReady(names) : [];
+        const oldestReady = (asked: readonly string[]) => asked.map((one) => read[names.indexOf(one)]);
+        return claimTaken({ ...tables, oldestReady }, request);
+      });`,
+    suite: 'test/store/postgres/contended.test.ts',
+    tests: 'just before the lane was locked',
+  },
+  {
     rule: 'every event is handled: a start ends once, by its owner or by who takes its lease over',
     file: 'src/store/postgres/tables/lanes.ts',
     original: 'IS_FREE} ORDER BY resource FOR UPDATE`',

@@ -1,8 +1,9 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { messageOf } from '../../base/errors.ts';
 import { connected, poolOf, seenOf } from './pool.ts';
 import { codeOf } from './reasons.ts';
-import type { Session } from './session.ts';
+import { literalOf, type Session } from './session.ts';
 import { serversOf } from './url.ts';
 
 export interface DatabaseOptions {
@@ -95,9 +96,9 @@ export class Database {
           const begin = `BEGIN TRANSACTION ${ISOLATION}; ${limitsOf(client)}; ${onDisk(client)}`;
           // Of what fails, COMMIT commits nothing.
           const [, rows] = await Promise.all([
-            client.query(`${begin}; ${WRITING}`),
+            query(client, `${begin}; ${WRITING}`),
             (isPrepared ? preparedSessionOf : sessionOf)(client).rows<R>(sql, params),
-            client.query('COMMIT'),
+            query(client, 'COMMIT'),
           ]);
           return rows;
         }),
@@ -121,11 +122,11 @@ export class Database {
         const { session, end } = untilEnd(isPrepared ? preparedSessionOf(client) : sessionOf(client));
         try {
           const [, done] = await Promise.all([
-            client.query(isByKeys ? `${begin}; ${isReadOnly ? READING : WRITING}` : begin),
+            query(client, isByKeys ? `${begin}; ${isReadOnly ? READING : WRITING}` : begin),
             work(session),
           ]);
           end();
-          await client.query('COMMIT');
+          await query(client, 'COMMIT');
           return done;
         } catch (error) {
           end();
@@ -236,12 +237,36 @@ function onDisk(client: pg.PoolClient): string {
   return `SET LOCAL synchronous_commit = ${commit === 'off' ? 'on' : commit}`;
 }
 
+function valuesOf(params: readonly unknown[]): unknown[] {
+  return params.map((value) => (Array.isArray(value) ? literalOf(value) : value));
+}
+
+/** The connections of which statements wait for the end of this turn. */
+const gathering = new WeakSet<pg.PoolClient>();
+
+/**
+ * Sends the statements of one turn of the event loop together. Each by itself is a call of the system, and wakes the server up: that took as
+ * long as to make them.
+ */
+function query(client: pg.PoolClient, statement: string | pg.QueryConfig): Promise<pg.QueryResult> {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  if (!gathering.has(client)) {
+    gathering.add(client);
+    stream.cork();
+    process.nextTick(() => {
+      gathering.delete(client);
+      stream.uncork();
+    });
+  }
+  return client.query(statement);
+}
+
 function sessionOf(client: pg.PoolClient): Session {
   return {
     async rows<R>(sql: string, params: readonly unknown[] = []) {
-      return (await client.query(sql, [...params])).rows as R[];
+      return (await query(client, { text: sql, values: valuesOf(params) })).rows as R[];
     },
-    script: async (sql) => void (await client.query(sql)),
+    script: async (sql) => void (await query(client, sql)),
   };
 }
 
@@ -271,7 +296,8 @@ function preparedSessionOf(client: pg.PoolClient): Session {
     async rows<R>(sql: string, params: readonly unknown[] = []) {
       if (!names.has(sql) && names.size < MOST_NAMES) names.set(sql, `hookkit_${names.size}`);
       const name = names.get(sql);
-      return (await client.query({ text: sql, values: [...params], ...(name && { name }) })).rows as R[];
+      return (await query(client, { text: sql, values: valuesOf(params), ...(name && { name }) }))
+        .rows as R[];
     },
   };
 }

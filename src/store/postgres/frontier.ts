@@ -26,8 +26,8 @@ export class Frontier {
   readonly #clock: MonotonicClock;
   #free = Number.NEGATIVE_INFINITY;
   #lost = Number.NEGATIVE_INFINITY;
-  /** changes whenever lanes were opened */
-  #version = 0;
+  /** the transactions that have looked for free lanes and have not ended, with the lowest head that others opened meanwhile */
+  readonly #looks = new Set<{ opened: number }>();
   /** when the last look along the whole index ended, and how long until the next one */
   #whole = { at: Number.POSITIVE_INFINITY, pauseMs: 0 };
 
@@ -41,7 +41,8 @@ export class Frontier {
     let opened = Number.POSITIVE_INFINITY;
     let openedSinceLook = Number.POSITIVE_INFINITY;
     const freed: string[] = [];
-    let look: { readonly version: number; readonly began: number } | undefined;
+    let began: number | undefined;
+    const others = { opened: Number.POSITIVE_INFINITY };
     let emptyBelow: number | undefined;
     let foundLostUntil: number | undefined;
     const since = clock.monotonic() - this.#whole.at;
@@ -53,15 +54,17 @@ export class Frontier {
       },
       freed: (resources) => void freed.push(...resources),
       lookForFree: () => {
-        look = { version: this.#version, began: clock.monotonic() };
+        began = clock.monotonic();
+        this.#looks.add(others);
+        others.opened = Number.POSITIVE_INFINITY;
         openedSinceLook = Number.POSITIVE_INFINITY;
         return isWhole ? WHOLE : { from: Math.min(this.#free, opened), freed };
       },
       foundFree: (below) => {
         emptyBelow = Math.min(below, clock.now() - SLACK_MS);
-        if (!look || !isWhole) return;
+        if (began === undefined || !isWhole) return;
         const now = clock.monotonic();
-        this.#whole = { at: now, pauseMs: Math.min((now - look.began) / PART, LONGEST_PAUSE_MS) };
+        this.#whole = { at: now, pauseMs: Math.min((now - began) / PART, LONGEST_PAUSE_MS) };
       },
       lookForLost: (now) => {
         foundLostUntil = now;
@@ -71,11 +74,12 @@ export class Frontier {
       end: (isCommitted) => {
         if (isCommitted && foundLostUntil !== undefined) this.#lost = foundLostUntil;
         // Whether or not it was committed: what was opened may be there.
-        const isRaised = isCommitted && emptyBelow !== undefined && look?.version === this.#version;
-        this.#free = isRaised
-          ? Math.min(emptyBelow ?? this.#free, openedSinceLook)
-          : Math.min(this.#free, opened);
-        if (opened < Number.POSITIVE_INFINITY || freed.length > 0) this.#version++;
+        this.#free =
+          isCommitted && emptyBelow !== undefined
+            ? Math.min(emptyBelow, openedSinceLook, others.opened)
+            : Math.min(this.#free, opened);
+        this.#looks.delete(others);
+        for (const look of this.#looks) look.opened = Math.min(look.opened, opened);
       },
     };
   }

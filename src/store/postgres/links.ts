@@ -48,6 +48,9 @@ const FREQUENT: ReadonlySet<string> = new Set([
 /** How many batches of notifications are under way at once: the next one is sent while the disk writes the one before. */
 const ACKS_UNDER_WAY = 2;
 
+/** How much of what is new a claim waits for: the next one takes the rest, while handlers run. */
+const STEPS_FOR_CLAIM = 4;
+
 /** The operations of a store: acks as single statements of many rows, all else in transactions. */
 export class WriteLink implements StoreLink<TableOperations> {
   readonly #database: Database;
@@ -56,6 +59,7 @@ export class WriteLink implements StoreLink<TableOperations> {
   readonly #oldMonths: OldMonths;
   readonly #frontier: Frontier;
   readonly #underWay = new UnderWay();
+  #isTaking = false;
 
   /** @param timed measures how long each commit of acks takes */
   constructor(database: Database, clock: MonotonicClock, timed: <T>(work: () => Promise<T>) => Promise<T>) {
@@ -75,22 +79,21 @@ export class WriteLink implements StoreLink<TableOperations> {
     name: N,
     input: InputOf<TableOperations, N>,
   ): Promise<OutputOf<TableOperations, N>> {
-    return this.#underWay.of(async () => {
-      const copy = name === 'record' ? input : copyOf(name, input);
-      return (await this.#do(name, copy)) as OutputOf<TableOperations, N>;
-    });
+    return this.#underWay.of(() => this.#do(name, ownOf(name, input))) as Promise<
+      OutputOf<TableOperations, N>
+    >;
   }
 
   close(): Promise<void> {
     return this.#underWay.end();
   }
 
-  async #do(name: string, input: unknown): Promise<unknown> {
+  #do(name: string, input: unknown): Promise<unknown> {
     if (name === 'record') return this.#records.request(input as Entry);
     if (name === 'settle') return this.#settles.request(input as Settling);
     if (name === 'claim') return this.#claim(input as ClaimRequest);
     // As acks do: where those fail, health checks must say so.
-    if (name === 'ping') return tablesOf(this.#database.frequent).ping();
+    if (name === 'ping') return Promise.resolve(tablesOf(this.#database.frequent).ping());
     if (name === 'prune') return this.#prune(input as PruningStep);
     const operate = operations[name as keyof typeof operations] as (
       tables: Tables,
@@ -99,17 +102,35 @@ export class WriteLink implements StoreLink<TableOperations> {
     return this.#transaction(name, async (tables) => operate(tables, input));
   }
 
-  /** Ends what has just ended in the same transaction: a claim that overtook it would find its lanes taken. */
+  /**
+   * Ends what has just ended in the same transaction: a claim that overtook it would find its lanes taken. Where the owner has events left, the
+   * two go side by side on connections of their own: a claim locks lanes that are free, a result those that are leased.
+   */
   async #claim(request: ClaimRequest): Promise<Claimed> {
+    if (request.isAhead) {
+      // For a claim that waits for what is new: that one tells what fails.
+      if (!this.#isTaking) void this.#underWay.of(() => this.#take()).catch(() => undefined);
+      return this.#transaction('claim', (tables) => claimTaken(tables, request));
+    }
     return this.#settles.with(async (settlings) => {
-      // Taking holds up other processes that take, and leasing waits for nobody: so they are apart.
-      if (await hasUntaken(this.#database.frequent)) await this.#transaction('take', take);
+      await this.#take();
       return this.#transaction('claim', async (tables) => {
         const { isHeld, ends } = await endsOf(tables, settlings);
         const [, done] = await inOrder(endStarts(tables, ends), claimTaken(tables, request));
         return { outputs: isHeld, done };
       });
     });
+  }
+
+  /** Taking holds up other processes that take, and leasing waits for nobody: so they are apart. */
+  async #take(): Promise<void> {
+    this.#isTaking = true;
+    try {
+      if (await hasUntaken(this.#database.frequent))
+        await this.#transaction('take', (tables) => take(tables, STEPS_FOR_CLAIM));
+    } finally {
+      this.#isTaking = false;
+    }
   }
 
   #prune(step: PruningStep): Promise<number> {
@@ -134,6 +155,19 @@ export class WriteLink implements StoreLink<TableOperations> {
     tries.forEach((frontier, index) => void frontier.end(index === tries.length - 1));
     return done;
   }
+}
+
+/**
+ * An input that nobody else changes. A notification has a body that is not copied for nothing; of a result that changes no state all is texts
+ * and numbers.
+ */
+function ownOf(name: string, input: unknown): unknown {
+  if (name === 'record') return input;
+  if (name !== 'settle') return copyOf(name, input);
+  const { settlement, ...settling } = input as Settling;
+  const { state, error } = settlement;
+  const isFlat = state === undefined && (error === undefined || typeof error === 'string');
+  return isFlat ? { ...settling, settlement: { ...settlement } } : copyOf(name, input);
 }
 
 /** The queries of readers, on connections of their own, so that they never keep an ack waiting. */
@@ -175,14 +209,15 @@ class UnderWay {
 
   async of<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw unavailable('the store is closed');
-    const done = work();
-    this.#all.add(done);
+    let done: Promise<T> | undefined;
     try {
+      done = work();
+      this.#all.add(done);
       return await done;
     } catch (error) {
       throw error instanceof KitError ? error : unavailable(reasonOf(error));
     } finally {
-      this.#all.delete(done);
+      if (done) this.#all.delete(done);
     }
   }
 

@@ -53,6 +53,23 @@ export function columns<R>(rows: readonly R[], ...of: readonly ((row: R) => unkn
   return of.map((value) => rows.map(value));
 }
 
+/** An array as the server reads it. pg would look for quotes in each number as well, and copy each text several times. */
+export function literalOf(values: readonly unknown[]): string {
+  return `{${values.map(elementOf).join()}}`;
+}
+
+function elementOf(value: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  if (value === null || value === undefined) return 'NULL';
+  if (ArrayBuffer.isView(value))
+    return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}"`;
+  const text = String(value);
+  return QUOTED.test(text) ? `"${text.replace(EACH_QUOTED, '\\$&')}"` : `"${text}"`;
+}
+
+const QUOTED = /["\\]/;
+const EACH_QUOTED = /["\\]/g;
+
 /** A place or time as a bigint has it, which has no infinity. */
 export function placeOf(place: number): number {
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(place, Number.MAX_SAFE_INTEGER));

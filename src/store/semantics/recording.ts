@@ -38,8 +38,8 @@ export async function recordAgain(
 }
 
 /** Takes what is new in the ledger into the working set. @returns whether that is all of it */
-export async function take(tables: EventTables): Promise<boolean> {
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
+export async function take(tables: EventTables, mostSteps = MOST_STEPS): Promise<boolean> {
+  for (let steps = 0; steps < mostSteps; steps++) {
     const rows = await tables.untaken(STEP);
     if (rows.length > 0) await takeIn(tables, rows);
     if (rows.length < STEP) return true;

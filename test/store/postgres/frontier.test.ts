@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
 import type { MonotonicClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
+import { Frontier } from '../../../src/store/postgres/frontier.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -15,6 +16,52 @@ import { verified } from '../../support/verified-notification.ts';
 
 const HOUR_MS = 3_600_000;
 const BATCH = 16;
+
+describe('where a look for free lanes begins', () => {
+  /** A frontier that has looked along the whole index, which took long, and found nothing. */
+  const looked = () => {
+    const clock = new VirtualClock();
+    let monotonic = 0;
+    const frontier = new Frontier({
+      now: () => clock.now(),
+      after: () => () => undefined,
+      monotonic: () => monotonic,
+    });
+    const first = frontier.begin();
+    first.lookForFree();
+    monotonic = HOUR_MS;
+    first.foundFree(Number.POSITIVE_INFINITY);
+    first.end(true);
+    const now = clock.now();
+    const look = () => {
+      const session = frontier.begin();
+      const { from } = session.lookForFree();
+      session.foundFree(Number.POSITIVE_INFINITY);
+      return { from, session };
+    };
+    return { frontier, now, look };
+  };
+
+  test('is at what another transaction opened, when that ended while a look was under way', () => {
+    const { frontier, now, look } = looked();
+    const { session } = look();
+    const other = frontier.begin();
+    other.opened(now - HOUR_MS);
+    other.end(true);
+    session.end(true);
+    expect(look().from).toBe(now - HOUR_MS);
+  });
+
+  test('is not lowered for what a transaction gave free that had nothing left, when it ended meanwhile', () => {
+    const { frontier, now, look } = looked();
+    const { session } = look();
+    const other = frontier.begin();
+    other.freed(['media:one']);
+    other.end(true);
+    session.end(true);
+    expect(look().from).toBeGreaterThan(now - HOUR_MS);
+  });
+});
 
 await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
   let name: string;

@@ -47,7 +47,7 @@ await describeWithPostgres('what the server has committed, where its answer is l
   test('is an event that runs again once the lease is over, when a claim failed, though its owner renews all it has', async () => {
     const lost = await store.record(verified({ media_id: 'lost' }));
     const owner = newOwner('receiver-1');
-    loseNext('UPDATE hookkit.lanes SET event = new.event');
+    loseNext('INSERT INTO hookkit.lanes (resource, head, event');
     await expect(claims(store, { owner })).rejects.toMatchObject(UNAVAILABLE);
     await store.record(verified({ media_id: 'other' }));
     const { place } = await claimOne(store, { owner });

@@ -23,8 +23,7 @@ interface LeasedColumns {
  *
  * A plan that is kept may be from a time when the table was empty, and then begin with all of it. So each statement of those that
  * are prepared (see links.ts) names the keys of every table itself, or looks one up for each row (`OFFSET 0` keeps the two apart).
- * What is changed is found by its place (`ctid`), which is looked up for each row: a join of the rows with the keys again would compare
- * each with all. Nobody else moves it meanwhile, as it is locked.
+ * A join of what is changed with given rows, by those keys, would compare each with all.
  *
  * While an old snapshot is kept, so is all that left an index: a look along one, for an order or a condition, passes it. So
  * lanes are looked for by name, or within a range of heads or times; where nothing is waited for, the order does not matter.
@@ -34,14 +33,13 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
     frontier.freed(resources);
     const free = await session.rows<{ head: number }>(
       `WITH heads AS MATERIALIZED (
-         SELECT ${LANE_OF('asked')} AS lane, (SELECT work.event_time FROM hookkit.work
-           WHERE work.resource = asked.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1) AS head
-         FROM unnest($1::text[]) AS asked (resource)
+         SELECT resource, ${HEAD_OF('asked')} AS head FROM unnest($1::text[]) AS asked (resource)
        ), closed AS (
-         DELETE FROM hookkit.lanes USING heads WHERE lanes.ctid = heads.lane AND heads.head IS NULL
+         DELETE FROM hookkit.lanes WHERE resource = ANY (ARRAY (SELECT resource FROM heads WHERE head IS NULL))
        )
-       UPDATE hookkit.lanes SET head = heads.head, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
-       FROM heads WHERE lanes.ctid = heads.lane AND heads.head IS NOT NULL
+       UPDATE hookkit.lanes
+       SET head = ${HEAD_OF('lanes')}, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
+       WHERE resource = ANY (ARRAY (SELECT resource FROM heads WHERE head IS NOT NULL))
        RETURNING lanes.head`,
       [resources.map(toText)],
     );
@@ -94,13 +92,16 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
         frontier.foundFree(free.length < limit ? Number.POSITIVE_INFINITY : (free.at(-1)?.head ?? 0));
       return free.map(({ resource }) => fromText(resource));
     },
+    // Each lane is there and locked, so this adds none. Of all ways to give each row a value of its own it is the quickest: an update by
+    // places asks for the length of the table for each of them.
     async lease(leases) {
       await session.rows(
-        `UPDATE hookkit.lanes SET event = new.event, owner = new.owner, lease_until = new.until, started_at = new.started_at
-         FROM (SELECT given.*, ${LANE_OF('given')} AS lane
-           FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
-             AS given (resource, event, owner, until, started_at) OFFSET 0) AS new
-         WHERE lanes.ctid = new.lane`,
+        `INSERT INTO hookkit.lanes (resource, head, event, owner, lease_until, started_at)
+         SELECT resource, 0, event, owner, until, started_at
+         FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
+           AS leased (resource, event, owner, until, started_at)
+         ON CONFLICT (resource) DO UPDATE SET event = excluded.event, owner = excluded.owner,
+           lease_until = excluded.lease_until, started_at = excluded.started_at`,
         columns<NewLease>(
           leases,
           ({ resource }) => toText(resource),
@@ -178,9 +179,9 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
 }
 
-/** Where the lane is that a row names. It is locked, so it stays there. */
-const LANE_OF = (row: string) =>
-  `(SELECT lanes.ctid FROM hookkit.lanes WHERE lanes.resource = ${row}.resource)`;
+/** The event time of the oldest ready event of the resource that a row names. */
+const HEAD_OF = (row: string) => `(SELECT work.event_time FROM hookkit.work
+  WHERE work.resource = ${row}.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1)`;
 
 /** That a lane is free, in words of which no index knows: the lanes are looked up by their names. */
 const IS_FREE = '(coalesce(event, 0) = 0)';

@@ -1,0 +1,119 @@
+import { expect, test } from '@jest/globals';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { Database, type Purpose } from '../../../src/store/postgres/database.ts';
+import { WriteLink } from '../../../src/store/postgres/links.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { Session } from '../../../src/store/postgres/session.ts';
+import { claimOne, claims, HANDLED, request } from '../../support/claiming.ts';
+import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { postgresFixture } from '../../support/postgres-fixture.ts';
+import { describeWithPostgres } from '../../support/shared-postgres.ts';
+import { size } from '../../support/sizes.ts';
+import { eachWithStore } from '../../support/store-fixture.ts';
+import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
+
+// A statement that waited for a lane's lock, or was overtaken, sees the lane as it is then, and what it joins to it as it was before.
+// So a claim in one statement gets events again that another process has settled meanwhile.
+
+const EVENTS = size({ small: 120, full: 10_000 });
+const RESOURCES = 6;
+/** Processes, and dispatchers of each. */
+const STORES = 3;
+const DISPATCHERS = 2;
+/** Less than there are lanes, so that each claim leaves some to the others. */
+const LIMIT = 3;
+
+/** A database of which a claim can be held up just before it locks lanes. */
+class HeldDatabase extends Database {
+  beforeLock = async () => {};
+
+  override transaction<T>(work: (session: Session) => Promise<T>, purpose?: Purpose): Promise<T> {
+    return super.transaction((session) => {
+      const rows: Session['rows'] = async (sql, params) => {
+        if (/FROM hookkit\.lanes WHERE event IS NULL .* FOR UPDATE SKIP LOCKED/s.test(sql))
+          await this.beforeLock();
+        return session.rows(sql, params);
+      };
+      return work({ ...session, rows });
+    }, purpose);
+  }
+}
+
+await describeWithPostgres('events of one resource that two processes claim', (server) => {
+  test.each([true, false])(
+    'are not claimed after their end, when another one has settled them just before the lane was locked, with isAhead: %s',
+    async (isAhead) => {
+      const name = await createDatabase(server);
+      const clock = new VirtualClock();
+      const url = server.url(name);
+      const other = await PostgresStore.open({
+        ...{ url, clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false },
+      });
+      const held = new HeldDatabase({ url, connections: 2, name: 'test' });
+      try {
+        const [first, second] = [
+          await other.record(verified({ media_id: 'media', at: EVENT_TIME })),
+          await other.record(verified({ media_id: 'media', at: EVENT_TIME + 1000 })),
+        ];
+        await other.claim(request({ limit: 0 })); // takes them into work
+        held.beforeLock = async () => {
+          held.beforeLock = async () => {};
+          const claim = await claimOne(other, { owner: 'other' });
+          expect(claim.id).toBe(first.id);
+          expect(await other.settle(claim, 'other', HANDLED)).toBe(true);
+        };
+        const write = new WriteLink(held, clock, (work) => work());
+        const asked = { ...request({ owner: 'one', has: [], isAhead }), now: clock.now() };
+        const { claims: got } = await write.request('claim', asked);
+        expect(got.map(({ id }) => id)).toEqual([second.id]);
+        await write.close();
+      } finally {
+        await held.close();
+        await other.close();
+        await dropDatabase(server, name);
+      }
+    },
+  );
+});
+
+await describeWithPostgres('events of resources that several processes contend for', (server) => {
+  const fixture = eachWithStore(postgresFixture(server));
+
+  test('are claimed once each, in their order, and never after their end, when each claim meets those of the others', async () => {
+    const { store, open } = fixture();
+    const stores = [store];
+    while (stores.length < STORES) stores.push(await open());
+    const numbers = Array.from({ length: EVENTS }, (_, number) => number);
+    await Promise.all(
+      numbers.map((number) =>
+        store.record(verified({ media_id: `media-${number % RESOURCES}`, at: EVENT_TIME + number * 1000 })),
+      ),
+    );
+    const last = new Map<string, number>();
+    const wrong: string[] = [];
+    let ended = 0;
+    const dispatch = async (one: EventStore, owner: string) => {
+      for (let turn = 0; ended < EVENTS && wrong.length === 0; turn++) {
+        const isAhead = turn % 4 > 0;
+        const got = await claims(one, { owner, limit: LIMIT, newest: turn % 2, has: [], isAhead });
+        for (const { resource, eventTime, starts } of got) {
+          if (starts !== 1 || eventTime <= (last.get(resource) ?? 0))
+            wrong.push(`${resource} ${eventTime} in start ${starts}, after ${last.get(resource)}`);
+          last.set(resource, eventTime);
+        }
+        const isHeld = await Promise.all(got.map((claim) => one.settle(claim, owner, HANDLED)));
+        ended += isHeld.filter(Boolean).length;
+        if (isHeld.includes(false)) wrong.push(`of ${JSON.stringify(got)} not all were held`);
+      }
+    };
+    await Promise.all(
+      stores.flatMap((one, process) =>
+        Array.from({ length: DISPATCHERS }, (_, number) => dispatch(one, `process ${process} ${number}`)),
+      ),
+    );
+    expect(wrong).toEqual([]);
+    expect(ended).toBe(EVENTS);
+    expect(await store.count({ status: 'handled' })).toBe(EVENTS);
+  });
+});
