@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { systemClock } from '../../base/clock.ts';
 import { codeOf, NONE_LEFT } from './reasons.ts';
@@ -28,12 +29,31 @@ export function poolOf(server: Server, { connections, name, answerMs, isOneOfMan
     keepAlive: true,
     pipeline: true, // statements are sent before those before them are answered
     types: { getTypeParser },
+    Client: ClosingClient,
     verify: (client, done) => verify(client, isOneOfMany, done),
   } as pg.PoolConfig & { verify: (client: pg.PoolClient, done: (error?: Error) => void) => void });
   // A connection may be lost while it is verified, when nobody else listens: its statements fail, and the process must not.
   pool.on('connect', (client) => void client.on('error', () => undefined));
   pool.on('error', () => undefined); // an idle connection was lost; the next request makes another one
   return pool;
+}
+
+/**
+ * A client that closes its connection where it cannot log in. pg leaves it open where there is no password to give, until the server ends it
+ * after a minute, and so the process of a command, too.
+ */
+class ClosingClient extends pg.Client {
+  override connect(): Promise<this>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+    if (!callback) return super.connect() as Promise<this>;
+    super.connect((error: Error) => {
+      const { stream } = (this as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+      if (error) stream.destroy();
+      callback(error);
+    });
+    return undefined;
+  }
 }
 
 /** For so long a pool is content with the connections that it got, where the server had no more. */

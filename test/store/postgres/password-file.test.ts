@@ -59,4 +59,11 @@ await describeWithPostgres('the password of a PostgreSQL server', (server) => {
     expect(reason).toMatch(/PGPASSWORD or the password file/);
     expect(reason).not.toContain('wrong');
   });
+
+  test('is asked for, when no line of the file is meant', async () => {
+    expect(await ask([lineOf(password, 'elsewhere.invalid')])).toMatch(/none is given: set PGPASSWORD/);
+    // The connection is closed, or the server would keep the database for a minute.
+    await dropDatabase(server, name);
+    name = await createDatabase(server);
+  });
 });
