@@ -150,10 +150,13 @@ export class Dispatcher {
     });
   }
 
-  /** Resolves when nothing is running or being claimed. */
+  /** Resolves when nothing is running or being claimed. It does not wait for new events to gather, but claims what there is. */
   async idle(): Promise<void> {
     while (this.#gathering || this.#claiming || this.#running.size > 0) {
-      await this.#gathering;
+      if (this.#gathering) {
+        this.#endGathering();
+        this.wake();
+      }
       await this.#claiming;
       await Promise.all([...this.#running].map(({ done }) => done));
     }
