@@ -62,15 +62,18 @@ describe('claims', () => {
 
   test('find the next event of a resource, when it came while the one before ran', async () => {
     const { record, pass, quiet, start, store } = stage();
+    const first = Promise.withResolvers<void>();
     let isFirst = true;
     const { dispatcher } = await start({
       async media_available() {
         if (isFirst) await record({ number: 2 }); // as by another process
         isFirst = false;
+        first.resolve();
       },
     });
     await record({ number: 1 });
     dispatcher.wake();
+    await first.promise;
     await quiet();
     await pass(GATHER_MS);
     expect(await store.count({ status: 'handled' })).toBe(2);
