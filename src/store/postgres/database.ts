@@ -1,7 +1,6 @@
-import type { Socket } from 'node:net';
 import pg from 'pg';
 import { messageOf } from '../../base/errors.ts';
-import { connected, poolOf, seenOf } from './pool.ts';
+import { connected, poolOf, seenOf, streamOf } from './pool.ts';
 import { codeOf } from './reasons.ts';
 import { literalOf, type Session } from './session.ts';
 import { serversOf } from './url.ts';
@@ -249,7 +248,7 @@ const gathering = new WeakSet<pg.PoolClient>();
  * long as to make them.
  */
 function query(client: pg.PoolClient, statement: string | pg.QueryConfig): Promise<pg.QueryResult> {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  const stream = streamOf(client);
   if (!gathering.has(client)) {
     gathering.add(client);
     stream.cork();

@@ -48,12 +48,16 @@ class ClosingClient extends pg.Client {
   override connect(callback?: (error: Error) => void): Promise<this> | undefined {
     if (!callback) return super.connect() as Promise<this>;
     super.connect((error: Error) => {
-      const { stream } = (this as unknown as { readonly connection: { readonly stream: Socket } }).connection;
-      if (error) stream.destroy();
+      if (error) streamOf(this).destroy();
       callback(error);
     });
     return undefined;
   }
+}
+
+/** The socket beneath a client, for which pg has no public name. */
+export function streamOf(client: pg.ClientBase): Socket {
+  return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
 /** For so long a pool is content with the connections that it got, where the server had no more. */
