@@ -68,7 +68,7 @@ export class SqliteStore extends DriverStore {
       const { LocalLink } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
       return LocalLink.open<O>(path, mode, onBatch);
     };
-    const write = await openLink<Writes>('write');
+    const write = await afterOthers(() => openLink<Writes>('write'));
     try {
       const log = `${realpathSync(path)}-wal`;
       const read = new ReadGate<Reads>(new LazyLink<Reads>(() => openLink<Reads>('read')), {
@@ -108,6 +108,21 @@ export class SqliteStore extends DriverStore {
   settings() {
     return this.#write.request('settings', undefined);
   }
+}
+
+/** Settled once no store of this process is being opened. */
+let openings: Promise<unknown> = Promise.resolve();
+
+/**
+ * Stores of one process are opened one after another. While one moves a former database, another that waits for it has that
+ * file open by the name which the new file gets, and SQLite finds a log by name: it would take that of the new file for its
+ * own. Between processes SQLite's locks keep that harmless; within one they do not hold, and a thread that works with the
+ * new file would find the index of its log cut off.
+ */
+function afterOthers<T>(open: () => Promise<T>): Promise<T> {
+  const opened = openings.then(open);
+  openings = opened.catch(() => {});
+  return opened;
 }
 
 export function makeDirectory(path: string): void {
