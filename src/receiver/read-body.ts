@@ -3,7 +3,7 @@ import { Gathered } from '../base/gathered.ts';
 
 /** Chunks smaller than this cost more time and memory than their bytes are worth; a body may have so many of them. */
 const SMALL = 64;
-const MOST_SMALL_CHUNKS = 512;
+const MOST_SMALL_CHUNKS = 256;
 
 /** Why a body was not read to its end. */
 export type BodyProblem = 'too large' | 'cut off' | 'too many small chunks';
