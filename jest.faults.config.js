@@ -1,41 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { suitesImporting } from './test/jest/suites-importing.ts';
 
 const onDisk = tmpdir(); // before the other configuration changes it
 const { default: config } = await import('./jest.config.js');
 process.env.TMPDIR = onDisk;
 process.env.TEST_SIZE = 'full';
 
-const TESTS = fileURLToPath(new URL('test/', import.meta.url));
-const SIZES = join(TESTS, 'support/sizes.ts');
-
-/** Suites of which `npm test` runs a part: what imports the sizes, by itself or by what it imports. */
-function suitesWithSizes() {
-  const known = new Map([[SIZES, true]]);
-  const hasSizes = (path) => {
-    if (!known.has(path)) {
-      known.set(path, false); // until its imports are known
-      const imports = readFileSync(path, 'utf8').matchAll(/from '(\.[^']*\.ts)'/g);
-      known.set(
-        path,
-        [...imports]
-          .map(([, name]) => join(dirname(path), name))
-          .filter(existsSync)
-          .some(hasSizes),
-      );
-    }
-    return known.get(path);
-  };
-  return readdirSync(TESTS, { recursive: true })
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join(TESTS, name))
-    .filter(hasSizes);
-}
+/** Suites of which `npm test` runs a part. */
+const suitesWithSizes = suitesImporting('support/sizes.ts');
 
 /** Those of test/faults/ that measure nothing, so that others may run beside them. */
 const SIDE_BY_SIDE = [
+  'engines',
   'fuzz',
   'growth',
   'hostile-handlers',
@@ -73,7 +49,7 @@ export default {
     },
     {
       ...suites,
-      testMatch: [...sideBySide, ...suitesWithSizes()],
+      testMatch: [...sideBySide, ...suitesWithSizes],
       testPathIgnorePatterns: ['/node_modules/'],
     },
   ],

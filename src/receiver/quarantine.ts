@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock, MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { giveBack } from '../base/gathered.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { claimsOf, inspectToken, mayBeHs256, signerOf } from '../notification/token.ts';
 import type { EventStore } from '../store/event-store.ts';
@@ -14,7 +15,7 @@ import { type Content, claimedWebhook, type Head, isCompressed, unverifiedConten
 /** A notification that was refused, as it came. */
 export interface Refused {
   readonly token: string;
-  /** bytes: it came from a throttled source, and nobody has looked into it yet */
+  /** bytes, which it owns: it came from a throttled source, and nobody has looked into it yet */
   readonly content: Content | Uint8Array;
   readonly source: string;
 }
@@ -88,6 +89,7 @@ export class Quarantine {
     const size = sizeOf(refused);
     if (this.#bytes + size > WAITING_BYTES) {
       this.#options.onLost?.(1);
+      drop(refused);
       return;
     }
     this.#bytes += size;
@@ -106,6 +108,7 @@ export class Quarantine {
         const keeping = this.#keep(next).catch((error) =>
           lines.failure(this.#options, { error: messageOf(error) }, NOT_KEPT),
         );
+        drop(next); // what is kept was made of it
         writes.push(keeping);
         await setImmediate(); // requests come through
       }
@@ -126,6 +129,11 @@ export class Quarantine {
     const { webhookId } = notification;
     if (isKept && signerOf(token, keyring.keysFor(webhookId))) keyring.announce(webhookId);
   }
+}
+
+/** Frees the memory of bytes. */
+function drop({ content }: Refused): void {
+  if (content instanceof Uint8Array) giveBack(content);
 }
 
 const NOT_KEPT = 'a refused notification could not be kept in quarantine';

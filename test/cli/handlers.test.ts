@@ -4,6 +4,7 @@ import { expect, jest, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { claims, DEAD, doSteps, HANDLED, SKIPPED, waiting } from '../support/claiming.ts';
+import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { commandsOf } from '../support/manual.ts';
 import { only, present } from '../support/only.ts';
@@ -27,10 +28,11 @@ async function listed(kind: string, options: CliOptions = {}) {
 }
 
 test('tells for each kind where its handler is, as a table and as JSON', async () => {
-  const { code, stdout } = await run([]);
+  const options = { env: desk().absent };
+  const { code, stdout } = await run([], options);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^unknown +none: ends as skipped +- +- +- +-$/m);
-  const all = JSON.parse((await run(['--json'])).stdout);
+  const all = JSON.parse((await run(['--json'], options)).stdout);
   expect(all).toEqual([
     ...kindNames.map((kind) =>
       expect.objectContaining({ kind, handler: true, file: samples, last_hour: null }),
@@ -74,29 +76,32 @@ test('tells how each handler fared with what came within the last hour, when the
   expect((await run([])).stdout).toMatch(/^media_available .*:\d+ +1 +1 +2 +1$/m);
 });
 
-test('lists the handlers all the same and leaves the database as it is, when that is broken, former or newer', async () => {
-  const path = desk().write(
-    'receiver.db',
-    'no database at all, but long enough to be taken for one'.repeat(100),
-  );
-  const before = readFileSync(path);
-  const broken = await listed('media_created');
-  expect(broken).toMatchObject({ handler: true, last_hour: null });
-  expect(broken.stderr).toMatch(/^without the figures of the last hour: .+/);
-  expect(readFileSync(path)).toEqual(before);
+testOfFiles(
+  'lists the handlers all the same and leaves the database as it is, when that is broken, former or newer',
+  async () => {
+    const path = desk().write(
+      'receiver.db',
+      'no database at all, but long enough to be taken for one'.repeat(100),
+    );
+    const before = readFileSync(path);
+    const broken = await listed('media_created');
+    expect(broken).toMatchObject({ handler: true, last_hour: null });
+    expect(broken.stderr).toMatch(/^without the figures of the last hour: .+/);
+    expect(readFileSync(path)).toEqual(before);
 
-  rmSync(path);
-  await desk().fill(1);
-  const db = new Database(path);
-  for (const version of [8, 99]) {
-    db.pragma(`user_version = ${version}`);
-    const other = await listed('media_created');
-    expect(other).toMatchObject({ last_hour: null });
-    expect(other.stderr).toContain(`schema version ${version}`);
-    expect(db.pragma('user_version', { simple: true })).toBe(version);
-  }
-  db.close();
-});
+    rmSync(path);
+    await desk().fill(1);
+    const db = new Database(path);
+    for (const version of [8, 99]) {
+      db.pragma(`user_version = ${version}`);
+      const other = await listed('media_created');
+      expect(other).toMatchObject({ last_hour: null });
+      expect(other.stderr).toContain(`schema version ${version}`);
+      expect(db.pragma('user_version', { simple: true })).toBe(version);
+    }
+    db.close();
+  },
+);
 
 test('runs the handler for a notification that is made up, without any database', async () => {
   const { code, stdout, stderr } = await run(['try', '--kind', 'media_available', '--media', 'UUhbHm6C']);
@@ -235,7 +240,7 @@ test.each([
   [['--kind', 'media_renamed'], 'It must be one of media_created'],
   [['--attempt', '0', '--kind', 'media_created', '--media', 'm'], 'It must be a whole number from 1 on'],
 ])('runs nothing and says why, when asked to try %j', async (args, message) => {
-  const { code, stdout, stderr } = await run(['try', ...args]);
+  const { code, stdout, stderr } = await run(['try', ...args], { env: desk().absent });
   expect(stdout).toBe('');
   expect(stderr).toContain(message);
   expect(code).toBe(message.startsWith('there is no database') ? 1 : 2);

@@ -66,7 +66,7 @@ test.each([
   [['state', 'show', 'media:UUhbHm6C'], 1, 'there is no database at '],
   [['state', 'delete', 'media:UUhbHm6C'], 1, 'there is no database at '],
 ])('is left alone, when asked for %j, with %i and the reason', async (args, code, message) => {
-  const ended = await run(args);
+  const ended = await run(args, { env: desk().absent });
   expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: '' });
   expect(ended.stderr).toContain(message);
 });

@@ -21,6 +21,9 @@ export interface Overlap {
   readonly second: string;
 }
 
+/** Of all receivers, unless told otherwise. */
+export const LEASE_MS = 3000;
+
 const HANDLERS = 'test/faults/handlers/diary-table.ts';
 
 interface Starting {
@@ -87,7 +90,7 @@ export class Receivers {
       SECRETS_KEY: SECRETS_KEY.toString('base64'),
       WEBHOOK_SECRET: SECRET,
       // Longer than a process stands still on a busy machine: another one would rightly take over what it runs.
-      LEASE_MS: '3000',
+      LEASE_MS: `${LEASE_MS}`,
       RETRY_BASE_MS: '10',
       RETRY_CAP_MS: '100',
       RETRY_MAX_ATTEMPTS: '1000', // to be killed is no fault of an event's own here
@@ -232,6 +235,17 @@ export class Receivers {
        SELECT one.resource, one.event AS first, other.event AS second FROM ended one JOIN ended other USING (resource)
        WHERE one.run <> other.run AND other.started >= one.started AND other.started < coalesce(one.over, 'infinity')`,
     );
+  }
+
+  /** How many seconds after the end of each receiver that was killed each event that it ran began to run again, the longest last. */
+  async takeovers(): Promise<readonly number[]> {
+    const rows = await this.diary<{ seconds: number }>(
+      `SELECT extract(epoch FROM min(next.started) - ends.at)::float8 AS seconds
+       FROM runs held JOIN ends USING (process)
+         JOIN runs next ON next.event = held.event AND next.started > ends.at
+       WHERE held.ended IS NULL GROUP BY held.run, ends.at ORDER BY seconds`,
+    );
+    return rows.map(({ seconds }) => seconds);
   }
 
   async diary<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {

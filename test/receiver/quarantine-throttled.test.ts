@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { admitQuarantined } from '../../src/receiver/admissions.ts';
+import { BoundedLog } from '../../src/receiver/bounded-log.ts';
+import { Quarantine } from '../../src/receiver/quarantine.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
@@ -158,5 +160,30 @@ describe('a source over its limit', () => {
         (await receiver.store.quarantined({ webhook: '2yW4KmiG', after: 1 })).length > 0 &&
         (await receiver.store.quarantineSize()) > before,
     );
+  });
+
+  test('leaves no memory behind to the garbage collection, when its body was examined, kept or not', async () => {
+    const { store, keyring, log: lines } = await start({ secrets: {} });
+    const clock = new VirtualClock();
+    const { log } = lines;
+    const quarantine = new Quarantine({
+      store,
+      keyring,
+      clock,
+      log,
+      lines: new BoundedLog({ log, clock }),
+      maxBytes: 100_000_000,
+    });
+    const large = JSON.stringify(notification({ title: 'x'.repeat(20_000) }));
+    const contents = [large, 'x'.repeat(20_000)].map((text) => {
+      const own = Buffer.allocUnsafeSlow(text.length); // not shared with others, like what comes from a connection
+      own.write(text);
+      return own;
+    });
+    for (const content of contents)
+      quarantine.add({ token: tokenOf(large, LATE), content, source: '203.0.113.9' });
+    await eventually('both are examined', () => contents.every(({ length }) => length === 0));
+    await eventually('one is kept', async () => (await store.quarantineSize()) === 1);
+    expect((await store.quarantined()).map(({ body }) => body)).toEqual([large]);
   });
 });

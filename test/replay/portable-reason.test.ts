@@ -5,6 +5,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { textOf } from '../../src/base/thrown.ts';
 import { portable } from '../../src/replay/portable-reason.ts';
+import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { placeForCopy } from '../support/place-for-copy.ts';
 import { copyProgram } from '../support/program-copy.ts';
@@ -211,32 +212,35 @@ describe('two reports', () => {
     return path;
   }
 
-  test('of one recording are alike with their reasons, when two checkouts made them, and tell a changed handler', async () => {
-    await desk().fill(30);
-    const [one, two] = [checkout('a'), checkout('a-longer-name/of another')];
-    const first = await replayed(one, 'first');
-    const again = await replayed(one, 'again');
-    const other = await replayed(two, 'other');
-    const compare = (...args: string[]) => desk().events(['compare', ...args, '--reasons']);
-    expect(await compare(first, again)).toMatchObject({ code: 0, stdout: '' });
-    expect(await compare(first, other)).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: '30 events ended alike, 0 differently, 0 are in A only, 0 in B only\n',
-    });
-    expect(desk().lines('first')[0].reason).toContain("open 'src/handlers/nothing-0.json'");
+  testOfFiles(
+    'of one recording are alike with their reasons, when two checkouts made them, and tell a changed handler',
+    async () => {
+      await desk().fill(30);
+      const [one, two] = [checkout('a'), checkout('a-longer-name/of another')];
+      const first = await replayed(one, 'first');
+      const again = await replayed(one, 'again');
+      const other = await replayed(two, 'other');
+      const compare = (...args: string[]) => desk().events(['compare', ...args, '--reasons']);
+      expect(await compare(first, again)).toMatchObject({ code: 0, stdout: '' });
+      expect(await compare(first, other)).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '30 events ended alike, 0 differently, 0 are in A only, 0 in B only\n',
+      });
+      expect(desk().lines('first')[0].reason).toContain("open 'src/handlers/nothing-0.json'");
 
-    const exact = await replayed(one, 'exact', '--exact');
-    expect(desk().lines('exact')[0].reason).toContain(`open '${one}/src/handlers/nothing-0.json'`);
-    expect(await compare(first, exact)).toMatchObject({ code: 0 });
-    expect((await compare(first, exact, '--exact')).code).toBe(1);
+      const exact = await replayed(one, 'exact', '--exact');
+      expect(desk().lines('exact')[0].reason).toContain(`open '${one}/src/handlers/nothing-0.json'`);
+      expect(await compare(first, exact)).toMatchObject({ code: 0 });
+      expect((await compare(first, exact, '--exact')).code).toBe(1);
 
-    const changed = await replayed(
-      checkout('b', handlers.replace("'request '", "'another request '")),
-      'changed',
-    );
-    expect((await compare(first, changed)).code).toBe(1);
-  });
+      const changed = await replayed(
+        checkout('b', handlers.replace("'request '", "'another request '")),
+        'changed',
+      );
+      expect((await compare(first, changed)).code).toBe(1);
+    },
+  );
 
   test.each([
     [['replay', '--all', '--exact'], '--exact is for --report: give both'],

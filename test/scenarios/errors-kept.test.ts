@@ -1,26 +1,15 @@
-import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { headlineOf } from '../../src/base/thrown.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { only, present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let directory: string;
 let inspected: Inspected | undefined;
 
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-});
-
-afterEach(async () => {
-  await inspected?.dispose();
-  rmSync(directory, { recursive: true });
-});
+afterEach(() => inspected?.dispose());
 
 /** An address where nobody listens. */
 async function closedPort(): Promise<number> {
@@ -42,14 +31,14 @@ function shownBy(html: string): string {
 
 describe('the error of a handler', () => {
   test('says who refused which address, in log, API, page, list and command alike, when a fetch of it was refused', async () => {
-    const env = { DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`, RETRY_MAX_ATTEMPTS: '1' };
     const port = await closedPort();
     const media_available = async () => {
       await fetch(`http://127.0.0.1:${port}/`).catch((cause) => {
         throw new Error('no page for it', { cause });
       });
     };
-    inspected = await inspect({ media_available }, env);
+    inspected = await inspect({ media_available }, { RETRY_MAX_ATTEMPTS: '1' });
+    const { env } = inspected;
     const { id } = (await (await inspected.deliver(notification())).json()) as { id: string };
     await inspected.settled();
 

@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claims, HANDLED } from './claiming.ts';
+import { absentIn, ENGINE, type TestDatabase, testDatabase } from './engine.ts';
 import { present } from './only.ts';
 import { OWN_THREADS } from './own-threads.ts';
 import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
@@ -25,6 +24,9 @@ export type Line = any;
 export interface EventDesk {
   readonly directory: string;
   readonly env: Record<string, string>;
+  /** settings of a database that is not there */
+  readonly absent: Readonly<Record<string, string>>;
+  readonly database: TestDatabase;
   /** what every command printed */
   readonly outputs: string[];
   /** A store on the database, as another process has. */
@@ -48,8 +50,8 @@ export interface EventDesk {
 /** The files of databases that a test has filled, by how; the later tests of a suite get copies. */
 type Filled = Map<string, ReadonlyMap<string, Buffer>>;
 
-async function fill(database: string, count: number, media: number): Promise<void> {
-  const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
+async function fill(database: TestDatabase, count: number, media: number): Promise<void> {
+  const opened = await database.open();
   await opened.addSecret('webhook1', SECRET);
   const first = Date.UTC(2026, 0, 1);
   const numbers = Array.from({ length: count }, (_, number) => number);
@@ -73,12 +75,13 @@ async function fill(database: string, count: number, media: number): Promise<voi
 async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventDesk> {
   const directory = await temporaryDirectory();
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
-  const database = join(directory, 'receiver.db');
-  const env = { DATABASE_URL: `sqlite:${database}` };
+  const database = await testDatabase(directory);
+  cleanUps.push(() => database.remove());
+  const env = { ...database.env };
   const outputs: string[] = [];
   const path = (name: string) => join(directory, name);
   const store = async () => {
-    const opened = await SqliteStore.open({ path: database, clock: systemClock, threads: false });
+    const opened = await database.open();
     cleanUps.push(() => opened.close());
     return opened;
   };
@@ -90,12 +93,14 @@ async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventD
   return {
     directory,
     env,
+    absent: absentIn(directory),
+    database,
     outputs,
     store,
     path,
     async fill(count, media = count) {
       const name = `${count} ${media}`;
-      const isNew = !existsSync(database);
+      const isNew = ENGINE === 'sqlite' && !existsSync(path('receiver.db'));
       const known = isNew && filled.get(name);
       if (known) {
         for (const [file, content] of known) writeFileSync(path(file), content, { mode: 0o600 });

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -10,6 +9,7 @@ import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
+import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
@@ -22,6 +22,8 @@ export interface Inspected {
   readonly service: Service;
   /** of the admin listener */
   readonly url: string;
+  /** settings that name its database */
+  readonly env: Readonly<Record<string, string>>;
   readonly log: LogLines;
   /** Sends a notification as the provider does. */
   deliver(body: object, secret?: string): Promise<Response>;
@@ -63,12 +65,13 @@ export async function inspect(
   { threads = OWN_THREADS, app = { handlers }, clock = systemClock, wrap }: InspectOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
+  const database = env.DATABASE_URL === undefined ? await testDatabase(directory) : undefined;
   const log = logLines();
   const config = parseConfig({
     HOST: '127.0.0.1',
     PORT: '0',
     ADMIN_PORT: '0',
-    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+    ...database?.env,
     SHUTDOWN_GRACE_MS: '100',
     RETRY_BASE_MS: '1',
     RETRY_MAX_ATTEMPTS: '3',
@@ -97,6 +100,7 @@ export async function inspect(
   return {
     service: { ...service, stop },
     url,
+    env: database?.env ?? env,
     log,
     deliver(body, secret = SECRET) {
       const text = JSON.stringify(body);
@@ -117,6 +121,7 @@ export async function inspect(
     raw: (path, options = {}) => raw(`${url}${path}`, options),
     async dispose() {
       await stop();
+      await database?.remove();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -212,7 +212,8 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('show', 'abc-0123456789abcdef0123')];
   },
-  'any: there is no database': async () => [call('list'), call('replay', '--all'), call('export')],
+  'any: there is no database': async ({ absent }) =>
+    [['list'], ['replay', '--all'], ['export']].map((args) => ({ args, options: { env: absent } })),
   'any: called wrongly: an unknown option, options that contradict each other, a file that cannot be read':
     async (own) => [
       call('replay', '--everything'),

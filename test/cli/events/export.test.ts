@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
+import { present } from '../../support/only.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
 import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
@@ -52,7 +53,8 @@ test('replaces an old file, when the new one is complete, and leaves nothing bes
 test('leaves out pruned events, when bodies are gone, and says how many', async () => {
   await desk().fill(3);
   const store = await desk().store();
-  await store.prune(Date.now() + 1, 2);
+  const [one, other] = await store.events({}, { limit: 2 });
+  await store.prune(Date.now() + 1, 2, [present(one).id, present(other).id]);
   const { code, stdout, stderr } = await desk().events(['export']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: 'left out: 2 events whose bodies were pruned\n' });
   expect(ndjson(stdout)).toHaveLength(1);

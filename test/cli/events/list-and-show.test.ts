@@ -117,11 +117,11 @@ test('says so, when there is no such event, and ends with 1', async () => {
 
 test('makes no database, when there is none, says so and ends with 1', async () => {
   for (const args of [['list'], ['export'], ['replay', '--all'], ['prune', '--older-than', '1d']]) {
-    const { code, stderr } = await desk().events(args);
+    const { code, stderr } = await desk().events(args, { env: desk().absent });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^hookkit: there is no database at /),
     });
   }
-  expect(() => desk().lines('receiver.db')).toThrow('ENOENT');
+  expect(() => desk().lines('absent.db')).toThrow('ENOENT');
 });

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -13,10 +12,12 @@ async function bodies(): Promise<number> {
 }
 
 /** Makes what has ended have ended so many hours earlier. */
-function endedEarlier(hours: number): void {
-  const db = new Database(desk().path('receiver.db'));
-  db.exec(`UPDATE results SET handled_at = handled_at - ${hours} * 3600000`);
-  db.close();
+function endedEarlier(hours: number): Promise<void> {
+  const set = `SET handled_at = handled_at - ${hours} * 3600000`;
+  return desk().database.execute({
+    sqlite: `UPDATE results ${set}`,
+    postgres: `UPDATE hookkit.results ${set}`,
+  });
 }
 
 test('removes all that ended long enough ago, when it is more than a step, and leaves what has not', async () => {
@@ -27,7 +28,7 @@ test('removes all that ended long enough ago, when it is more than a step, and l
     stdout: '0 events were pruned\n',
   });
   expect(await bodies()).toBe(451);
-  endedEarlier(2);
+  await endedEarlier(2);
   const { stdout } = await desk().events(['prune', '--older-than', '1ms', '--json']);
   expect(stdout).toBe('{"pruned":450,"dry_run":false}\n');
   expect(await bodies()).toBe(1);
@@ -36,7 +37,7 @@ test('removes all that ended long enough ago, when it is more than a step, and l
 test('removes only what a filter means, when one is given, and nothing when run dry', async () => {
   await desk().fill(450, 3);
   await (await desk().store()).record(verified());
-  endedEarlier(2);
+  await endedEarlier(2);
   const filter = ['prune', '--older-than', '1ms', '--resource', 'media:media001'];
   expect((await desk().events([...filter, '--dry-run'])).stdout).toBe('150 events would be pruned\n');
   expect(await bodies()).toBe(451);
@@ -48,10 +49,10 @@ test('removes only what a filter means, when one is given, and nothing when run 
 test('leaves what ended within the last hour before the newest event, when the clock was set ahead since', async () => {
   await desk().fill(5);
   await (await desk().store()).record(verified(), Date.now() - 40 * DAY_MS);
-  endedEarlier(40 * 24 + 0.5);
+  await endedEarlier(40 * 24 + 0.5);
   const { stdout } = await desk().events(['prune', '--older-than', '30d']);
   expect(stdout).toBe('0 events were pruned\n');
-  endedEarlier(1);
+  await endedEarlier(1);
   expect((await desk().events(['prune', '--older-than', '30d'])).stdout).toBe('5 events were pruned\n');
 });
 
