@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const TESTS = fileURLToPath(new URL('../', import.meta.url));
+const TESTS = join(import.meta.dirname, '..');
 
 /** The paths of the suites that import a file of `test/`, by themselves or by what they import. */
 export function suitesImporting(file: string): string[] {
