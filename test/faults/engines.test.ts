@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
 import { endAfterSuite } from '../jest/left-behind.ts';
 import { suitesImporting } from '../jest/suites-importing.ts';
@@ -10,8 +9,7 @@ import { describeWithPostgres } from '../support/shared-postgres.ts';
 
 jest.setTimeout(1_800_000);
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const jestProgram = createRequire(import.meta.url).resolve('jest/bin/jest.js');
+const root = join(import.meta.dirname, '../..');
 
 /** Pages are the same in a browser, whatever the engine. */
 const isInBrowser = (path: string) => path.includes('/test/browser/');
@@ -21,7 +19,8 @@ await describeWithPostgres('the tests of commands, API, pages and metrics', () =
     const suites = suitesImporting('support/engine.ts').filter((path) => !isInBrowser(path));
     expect(suites.length).toBeGreaterThan(30);
     const { TEST_SIZE: _, ...env } = process.env;
-    const child = spawn(process.execPath, [jestProgram, '--maxWorkers=2', '--runTestsByPath', ...suites], {
+    const program = join(root, 'node_modules/jest/bin/jest.js');
+    const child = spawn(process.execPath, [program, '--maxWorkers=2', '--runTestsByPath', ...suites], {
       cwd: root,
       env: { ...env, TEST_ENGINE: 'postgres' },
       stdio: ['ignore', 'pipe', 'pipe'],

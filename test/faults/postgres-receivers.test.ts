@@ -7,8 +7,11 @@ import { LEASE_MS, Receivers } from './receivers.ts';
 
 const ROUNDS = 30;
 const OUTAGES = 10;
-/** So much later than its lease ends an event may run again: the machine is busy, and it may be killed once more on its way. */
-const MOST_LATE_S = 10;
+/**
+ * So many leases may pass before an event runs again: a receiver that a busy machine has kept from the store for a while waits for one
+ * lease more, and may be killed meanwhile, as may be the next one.
+ */
+const MOST_LEASES = 10;
 const CLIENTS = 8;
 const MEDIA = 40;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -43,9 +46,8 @@ await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
       `${takeovers.length} events taken over, after ${median.toFixed(2)} s in the middle, ${most.toFixed(2)} s at most\n`,
     );
     expect(receivers.acknowledged.size).toBeGreaterThan(10 * ROUNDS);
-    // A lease after its last renewal, which may have come just before the end; and others of its media are not in the way.
     expect(takeovers.length).toBeGreaterThan(0);
-    expect(most).toBeLessThan(LEASE_MS / 1000 + MOST_LATE_S);
+    expect(most).toBeLessThan((MOST_LEASES * LEASE_MS) / 1000);
     expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
     expect(handled).toBe(ids.size);
     expect(await receivers.overlaps()).toEqual([]);
