@@ -25,8 +25,13 @@ function temporaryFiles() {
 export default {
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // The long ones, which npm run test:faults runs; and the tests of an app, which Node runs.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/faults/', '<rootDir>/test/fixtures/'],
+  // The long ones and those in a browser, which have commands of their own; and the tests of an app, which Node runs.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/faults/',
+    '<rootDir>/test/browser/',
+    '<rootDir>/test/fixtures/',
+  ],
   // Node loads and runs what is tested, as it does for users.
   testEnvironment: '<rootDir>/test/jest/environment.ts',
   testRunner: '<rootDir>/test/jest/runner.ts',

@@ -27,6 +27,7 @@ import type {
   Settlement,
 } from './event-store.ts';
 import type { StoreLink } from './link.ts';
+import { detached, tokenDigest } from './quarantine-keys.ts';
 import { refuseMarked } from './semantics/marks.ts';
 import type { TableOperations } from './semantics/operations.ts';
 import type { quarantineQueries } from './semantics/quarantine.ts';
@@ -278,7 +279,8 @@ export abstract class DriverStore implements EventStore {
 
   quarantine(entry: ToQuarantine, maxBytes: number) {
     return this.#write.request('quarantine', {
-      entry: { ...entry, receivedAt: this.#clock.now() },
+      entry: { ...entry, token: detached(entry.token, entry.body), receivedAt: this.#clock.now() },
+      key: tokenDigest(entry.token).toString('hex'),
       maxBytes,
     });
   }
@@ -304,7 +306,7 @@ export abstract class DriverStore implements EventStore {
   }
 
   admit(token: string) {
-    return this.#arrivals.of(this.#write.request('admit', token));
+    return this.#arrivals.of(this.#write.request('admit', tokenDigest(token).toString('hex')));
   }
 
   prune(handledBefore: number, limit: number, among?: readonly string[]) {

@@ -160,7 +160,8 @@ export interface EventStore extends EventSearch {
 
   /**
    * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
-   * owners, and of events that the owner does not have; events that were lost together become ready one after the other, over the length of a lease.
+   * owners, and of events that the owner does not have. Events that were lost at a first attempt are ready at once, if two more are left;
+   * the others that were lost together one after the other, over the length of a lease.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /**

@@ -7,6 +7,27 @@ export function tokenDigest(token: string): Buffer {
 }
 
 /**
+ * A token as it is kept beside a body: without its payload, if that is the body's bytes, as the provider sends it (RFC 7515,
+ * appendix F). An entry is more than half as large then, and takes as much less to write.
+ */
+export function detached(token: string, body: string): string {
+  const [head = '', payload = '', signature = '', ...more] = token.split('.');
+  if (more.length > 0 || payload !== encoded(body)) return token;
+  return `${head}..${signature}`;
+}
+
+/** The whole of a token that may be kept so. */
+export function attached(token: string, body: string): string {
+  const [head, payload, signature, ...more] = token.split('.');
+  if (!head || payload !== '' || !signature || more.length > 0) return token;
+  return `${head}.${encoded(body)}.${signature}`;
+}
+
+function encoded(body: string): string {
+  return Buffer.from(body).toString('base64url');
+}
+
+/**
  * The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. Texts that are not an
  * address share one network, whose name is empty.
  */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { moduleUrl } from '../../src/base/program.ts';
+import { atFullSize } from '../support/sizes.ts';
 
 /** Has young objects live for a while, a quarter of a megabyte every few milliseconds, and prints how long their space got, in bytes. */
 const ALLOCATE = `
@@ -26,7 +27,7 @@ async function sizeAfter(before: string): Promise<number> {
 }
 
 describe('the space for young objects', () => {
-  test('grows far, when nothing bounds it', async () => {
+  atFullSize(test)('grows far, when nothing bounds it', async () => {
     expect(await sizeAfter('')).toBeGreaterThan(34_000_000);
   });
 
@@ -42,7 +43,7 @@ describe('the space for young objects', () => {
     expect(await sizeAfter(`${against}; keepYoungSpaceSmall('one', false)`)).toBeLessThan(8_000_000);
   });
 
-  test('grows again, when nothing is against it any more', async () => {
+  atFullSize(test)('grows again, when nothing is against it any more', async () => {
     const free = "letYoungSpaceGrow(); keepYoungSpaceSmall('one', true); keepYoungSpaceSmall('one', false)";
     expect(await sizeAfter(free)).toBeGreaterThanOrEqual(16_000_000);
   });

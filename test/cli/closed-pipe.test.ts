@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { programEnv } from '../support/sample-handlers.ts';
-import { size, some } from '../support/sizes.ts';
+import { atFullSize, size, some } from '../support/sizes.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(60_000); // processes on a busy machine
@@ -47,7 +47,7 @@ test.each(some(1, printing))('ends quietly with 0, when nobody reads what %j pri
   expect(await pipeTo('true', args)).toEqual({ stdout: '', stderr: 'code 0\n' });
 });
 
-test('ends quietly, when no process reads its messages either', async () => {
+atFullSize(test)('ends quietly, when no process reads its messages either', async () => {
   await desk().fill(3);
   const { stderr } = await pipeTo('true', ['events', 'list', '--limit', '1'], '2>&1');
   expect(stderr).toBe('code 0\n');

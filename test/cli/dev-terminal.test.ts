@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { endAfterSuite } from '../jest/left-behind.ts';
 import { freePort } from '../support/free-port.ts';
 import { copyProgram } from '../support/program-copy.ts';
+import { atFullSize } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
 
 jest.setTimeout(180_000); // several starts on a busy machine
@@ -93,7 +94,7 @@ describeWith('script', 'npm run dev on a terminal', () => {
     expect(output).toMatch(/^isig icanon .* echo /m);
   });
 
-  test('ends with what watches it, when q is typed', async () => {
+  atFullSize(test)('ends with what watches it, when q is typed', async () => {
     save();
     const { type, ended } = await start();
     await see('Type r and Enter');
@@ -103,16 +104,19 @@ describeWith('script', 'npm run dev on a terminal', () => {
     await ended;
   });
 
-  test('has something to handle by itself, and loses no line of its log and no terminal, when a handler ends the process', async () => {
-    save("    console.error('there is', event.media_id);", '    process.exit();');
-    const { type, ended } = await start('--tick');
-    await see('Type r and Enter');
-    await see('there is ');
-    await see('process.exit() was called');
-    await see('Waiting for file changes');
-    type('\u0003');
-    await see('ended with ');
-    await ended;
-    expect(output).toMatch(/^isig icanon .* echo /m);
-  });
+  atFullSize(test)(
+    'has something to handle by itself, and loses no line of its log and no terminal, when a handler ends the process',
+    async () => {
+      save("    console.error('there is', event.media_id);", '    process.exit();');
+      const { type, ended } = await start('--tick');
+      await see('Type r and Enter');
+      await see('there is ');
+      await see('process.exit() was called');
+      await see('Waiting for file changes');
+      type('\u0003');
+      await see('ended with ');
+      await ended;
+      expect(output).toMatch(/^isig icanon .* echo /m);
+    },
+  );
 });

@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config.ts';
 import { runCli } from '../support/run-cli.ts';
-import { some } from '../support/sizes.ts';
+import { atFullSize, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -227,7 +227,7 @@ describe('an app', () => {
     expect(Number(/pass (\d+)/.exec(stdout)?.[1])).toBeGreaterThan(tried.length);
   });
 
-  test('has handlers that load, and that of forward says what it needs', async () => {
+  atFullSize(test)('has handlers that load, and that of forward says what it needs', async () => {
     for (const app of apps) {
       const HANDLERS = join(place, app, 'src/handlers.ts');
       const { code, stderr } = await runCli(['handlers'], { env: { HANDLERS } });

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { size } from '../support/sizes.ts';
+import { atFullSize, size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
@@ -75,7 +75,7 @@ test('a test of handlers that fails says so, with the history of docs/testing.md
   expect(lines(stdout)).toEqual(expect.arrayContaining(lines(history)));
 });
 
-test(`${MANY} tests of handlers leave no handle open: their process ends by itself`, async () => {
+atFullSize(test)(`${MANY} tests of handlers leave no handle open: their process ends by itself`, async () => {
   const code = `
     import { test } from 'node:test';
     import { testReceiver } from 'webhook-receiver-kit/testing';
@@ -96,8 +96,10 @@ test(`${MANY} tests of handlers leave no handle open: their process ends by itse
   expect(printed).toMatch(new RegExp(`pass ${MANY + 1}\n`));
 });
 
-test('a handler that ends the process fails the run, instead of the tests that were to come', async () => {
-  const code = `
+atFullSize(test)(
+  'a handler that ends the process fails the run, instead of the tests that were to come',
+  async () => {
+    const code = `
     import { test } from 'node:test';
     import { testReceiver } from 'webhook-receiver-kit/testing';
     test('ends', async () => {
@@ -105,7 +107,8 @@ test('a handler that ends the process fails the run, instead of the tests that w
       await kit.deliver('media_created');
       await kit.settled();
     });`;
-  await expect(runTests({ 'exit.test.ts': code }, 'process')).rejects.toMatchObject({
-    stdout: expect.stringMatching(/fail 1\n/),
-  });
-});
+    await expect(runTests({ 'exit.test.ts': code }, 'process')).rejects.toMatchObject({
+      stdout: expect.stringMatching(/fail 1\n/),
+    });
+  },
+);

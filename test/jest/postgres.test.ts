@@ -7,6 +7,7 @@ import pg from 'pg';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { describeWithPostgres, postgresServer } from '../support/shared-postgres.ts';
+import { atFullSize, some } from '../support/sizes.ts';
 import { endAfterSuite } from './left-behind.ts';
 
 /** The one row of a query, on a connection of its own. */
@@ -55,29 +56,33 @@ await describeWithPostgres('a PostgreSQL of a suite', () => {
 
   const count = () => ask(server.adminUrl(), 'SELECT count(*)::integer AS n FROM kept');
 
-  test.each<[string, () => Promise<void>]>([
+  const ends: readonly (readonly [string, () => Promise<void>])[] = [
     ['stopped fast', () => server.stop('fast')],
     ['stopped at once', () => server.stop('immediate')],
     ['killed', () => server.kill()],
-  ])('has what was committed, on the same port, when it was %s and started again', async (_how, end) => {
-    const { port } = server;
-    await ask(server.adminUrl(), 'INSERT INTO kept VALUES (1)');
-    const open = new pg.Client(server.adminUrl());
-    let isCut = false;
-    open.on('error', () => {
-      isCut = true;
-    });
-    await open.connect();
-    await end();
-    await eventually('its connections are cut', () => isCut);
-    expect(server.isRunning).toBe(false);
-    await expect(count()).rejects.toThrow('ECONNREFUSED');
-    await server.start();
-    expect(await count()).toEqual({ n: 1 });
-    expect(server.port).toBe(port);
-  });
+  ];
+  test.each(some(1, ends))(
+    'has what was committed, on the same port, when it was %s and started again',
+    async (_how, end) => {
+      const { port } = server;
+      await ask(server.adminUrl(), 'INSERT INTO kept VALUES (1)');
+      const open = new pg.Client(server.adminUrl());
+      let isCut = false;
+      open.on('error', () => {
+        isCut = true;
+      });
+      await open.connect();
+      await end();
+      await eventually('its connections are cut', () => isCut);
+      expect(server.isRunning).toBe(false);
+      await expect(count()).rejects.toThrow('ECONNREFUSED');
+      await server.start();
+      expect(await count()).toEqual({ n: 1 });
+      expect(server.port).toBe(port);
+    },
+  );
 
-  test('says why it does not start, when a setting is none', async () => {
+  atFullSize(test)('says why it does not start, when a setting is none', async () => {
     await expect(startPostgres({ settings: { work_mem: 'much' } })).rejects.toThrow(
       'invalid value for parameter "work_mem"',
     );

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { spawnCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { size, some } from '../support/sizes.ts';
+import { atFullSize, size, some } from '../support/sizes.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
@@ -113,7 +113,7 @@ describe('the server', () => {
     expect(await exited).toBe(0);
   });
 
-  test('says so and exits with 0, when a handler leaves an error behind at a stop', async () => {
+  atFullSize(test)('says so and exits with 0, when a handler leaves an error behind at a stop', async () => {
     const id = await record('listener');
     const { child, exited, output } = await serve({ HANDLER_TIMEOUT_MS: '60000' });
     await eventually('it runs', async () => (await statusOf(id)) === 'running');
@@ -179,10 +179,13 @@ describe('a command that runs handlers', () => {
     ]),
   )('goes on and shows how the handler ended and what it left behind: %s', (_, check) => check());
 
-  test('says so and exits with 1, when the handler that is tried calls process.exit(0)', async () => {
-    const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'exit'];
-    const { code, stderr } = await spawnCli(args, { env });
-    expect(code).toBe(1);
-    expect(linesOf(stderr, EXITED)).toHaveLength(1);
-  });
+  atFullSize(test)(
+    'says so and exits with 1, when the handler that is tried calls process.exit(0)',
+    async () => {
+      const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'exit'];
+      const { code, stderr } = await spawnCli(args, { env });
+      expect(code).toBe(1);
+      expect(linesOf(stderr, EXITED)).toHaveLength(1);
+    },
+  );
 });

@@ -6,12 +6,12 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { size } from '../support/sizes.ts';
+import { atFullSize } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
-const MAX_ATTEMPTS = size({ small: 2, full: 5 });
-const NEIGHBOURS = size({ small: 20, full: 60 });
+const MAX_ATTEMPTS = 5;
+const NEIGHBOURS = 60;
 const handlers = new URL('./handlers/poison.ts', import.meta.url);
 
 let directory: string;
@@ -57,16 +57,20 @@ async function supervise(): Promise<number> {
   }
 }
 
-test('an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along', async () => {
-  const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
-  for (let number = 0; number < NEIGHBOURS; number++) {
-    await store.record(verified({ media_id: `media-${number}` }));
-  }
-  const crashes = await supervise();
-  expect(crashes).toBe(MAX_ATTEMPTS);
-  expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
-  const dead = only(await store.events({ status: 'dead' }, { limit: 2 }));
-  expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
-  const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
-  expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
-}, 60_000);
+atFullSize(test)(
+  'an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along',
+  async () => {
+    const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
+    for (let number = 0; number < NEIGHBOURS; number++) {
+      await store.record(verified({ media_id: `media-${number}` }));
+    }
+    const crashes = await supervise();
+    expect(crashes).toBe(MAX_ATTEMPTS);
+    expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
+    const dead = only(await store.events({ status: 'dead' }, { limit: 2 }));
+    expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
+    const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
+  },
+  60_000,
+);

@@ -12,7 +12,7 @@ import { size } from '../support/sizes.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-shutdown-'));
 const path = join(directory, 'receiver.db');
-const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '500' };
+const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' };
 const slow = new URL('../support/slow-handlers.ts', import.meta.url);
 const ACKNOWLEDGED = size({ small: 100, full: 500 });
 let sent = 0;

@@ -4,8 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { lossReporter } from '../../src/receiver/quarantine.ts';
-import { networkOf } from '../../src/store/quarantine-keys.ts';
+import { attached, detached, networkOf } from '../../src/store/quarantine-keys.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -38,6 +39,31 @@ describe('the network of an address', () => {
       expect(networkOf(text).length).toBeLessThan(30);
     });
     fc.assert(property, { numRuns: runs(300) });
+  });
+});
+
+describe('a token that is kept beside its body', () => {
+  const key = keyOf('secret');
+
+  test('has no payload of its own and comes back whole, when its payload is the bytes of the body', () => {
+    const property = fc.property(fc.string({ unit: 'binary' }), (given) => {
+      const body = JSON.stringify({ given });
+      const token = signNotification(body, key);
+      const kept = detached(token, body);
+      expect(kept).toMatch(/^[\w-]+\.\.[\w-]+$/);
+      expect(kept.length).toBeLessThan(100);
+      expect(attached(kept, body)).toBe(token);
+    });
+    fc.assert(property, { numRuns: runs(300) });
+  });
+
+  test('stays as it is, when its payload says the same in other words, or it is none', () => {
+    const body = '{"a":1}';
+    const others = [signNotification('{"a": 1}', key), 'a.b', 'a.b.c.d', '', body, '...', 'a$&b'];
+    for (const token of others) {
+      expect(detached(token, body)).toBe(token);
+      expect(attached(token, body)).toBe(token);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryDatabase } from '../../src/store/memory/database.ts';
+import { tokenDigest } from '../../src/store/quarantine-keys.ts';
 import { quarantine } from '../../src/store/semantics/quarantine.ts';
 import { bytesOf } from '../../src/store/semantics/quarantine-room.ts';
 import { givesWay } from '../support/shares-by-list.ts';
@@ -32,7 +33,8 @@ test('what gives way is what a look at all entries says, when anything comes', a
     const { tables, rows } = new MemoryDatabase();
     let expected: ((typeof arrivals)[number] & { readonly bytes: number })[] = [];
     for (const { network, ...entry } of arrivals) {
-      await quarantine(tables, { entry: { ...entry, receivedAt: 0 }, maxBytes: ROOM });
+      const key = tokenDigest(entry.token).toString('hex');
+      await quarantine(tables, { entry: { ...entry, receivedAt: 0 }, key, maxBytes: ROOM });
       const arriving = { ...entry, network, bytes: bytesOf(entry) };
       expected = roomMade([...expected, arriving], arriving);
       const kept = rows.quarantine.all().map(({ token }) => token);

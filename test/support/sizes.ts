@@ -21,4 +21,12 @@ export function some<T>(few: number, cases: readonly T[]): readonly T[] {
   return Array.from({ length: few }, (_, index) => cases[Math.floor(index * step)] as T);
 }
 
+/**
+ * `test`, for a case that costs seconds, where another one of `npm test` has its mechanism: `npm test` skips it, and it runs at full
+ * size.
+ */
+export function atFullSize<T>(test: T & { readonly skip: T }): T {
+  return full ? test : test.skip;
+}
+
 const FEWEST_RUNS = 5;

@@ -19,12 +19,22 @@ export interface Import {
 
 /** All files below a folder of the project whose names end so. */
 export function filesBelow(folder: string, ...endings: readonly string[]): SourceFile[] {
-  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((path) => !/(^|\/)(node_modules|\.git)\//.test(path))
+  return pathsBelow(join(root, folder))
+    .filter((path) => endings.some((ending) => path.endsWith(ending)))
+    .map((path) => relative(root, path).split(sep).join('/'))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+/** Folders that are not ours are not entered: programs that run meanwhile make and remove files there. */
+const NOT_OURS = ['node_modules', '.git'];
+
+function pathsBelow(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return NOT_OURS.includes(entry.name) ? [] : pathsBelow(path);
+    return entry.isFile() ? path : [];
+  });
 }
 
 const COMMENTS = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;

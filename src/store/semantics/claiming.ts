@@ -109,21 +109,24 @@ async function lostLeases(
 }
 
 /**
- * Ends leases that were lost. A crash uses an attempt up, so an event that crashes its process ends as dead. Events that were
- * lost together become ready one after the other, over the length of a lease: the one that ended its process does not take
- * the others along again.
+ * Ends leases that were lost. A crash uses an attempt up, so an event that crashes its process ends as dead. What was lost at its
+ * first attempt is ready at once, if two more are left. What was lost at a later one may have ended its process before: those become
+ * ready one after the other, over the length of a lease, so that the one that did does not take the others along again.
  */
 async function recover(
   tables: EventTables,
   lost: readonly Lease[],
   { leaseMs, maxAttempts, now }: Request,
 ): Promise<void> {
+  const suspects = lost.filter(({ attempts }) => attempts > 1 || maxAttempts - attempts < 2);
+  const turns = new Map(suspects.map((lease, turn) => [lease, turn]));
   await endStarts(
     tables,
-    lost.map((lease, index) => {
+    lost.map((lease) => {
       const status = lease.attempts >= maxAttempts ? 'dead' : 'pending';
-      const waits = status === 'pending' && index > 0;
-      const afterMs = waits ? Math.floor((index * leaseMs) / lost.length) : undefined;
+      const turn = turns.get(lease) ?? 0;
+      const waits = status === 'pending' && turn > 0;
+      const afterMs = waits ? Math.floor((turn * leaseMs) / suspects.length) : undefined;
       return { lease, now, settlement: { status, outcome: 'lost', error: LOST, afterMs } };
     }),
   );

@@ -1,7 +1,7 @@
 import type { EventTables, QuarantineReads, QuarantineTables, Stream } from '../driver.ts';
 import type { QuarantineSummary, WaitingWebhook } from '../event-search.ts';
 import type { Kept, QuarantinePage, Recorded } from '../event-store.ts';
-import { networkOf, tokenDigest } from '../quarantine-keys.ts';
+import { attached, networkOf } from '../quarantine-keys.ts';
 import type { Quarantined, ToQuarantine, Unproven } from '../stored.ts';
 import { bytesOf, makeRoom } from './quarantine-room.ts';
 import { recordAgain } from './recording.ts';
@@ -14,15 +14,18 @@ const MOST_WEBHOOKS = 500;
 
 /** An entry that arrives. */
 export interface Arrival {
+  /** its token as it is kept: see `detached` */
   readonly entry: ToQuarantine & Pick<Quarantined, 'receivedAt'>;
+  /** the digest of the whole token, in hexadecimal */
+  readonly key: string;
   readonly maxBytes: number;
 }
 
 /** Keeps an entry, if there is or can be room for it. One whose token is there already counts as a repeat. */
-export async function quarantine(tables: QuarantineTables, { entry, maxBytes }: Arrival): Promise<Kept> {
+export async function quarantine(tables: QuarantineTables, { entry, key, maxBytes }: Arrival): Promise<Kept> {
   if (maxBytes === 0) return { isKept: false, lost: 0 };
-  const key = tokenDigest(entry.token);
-  const known = await tables.entryOf(key);
+  const tokenDigest = Buffer.from(key, 'hex');
+  const known = await tables.entryOf(tokenDigest);
   if (known !== undefined) {
     await tables.addEntryRepeat(known, entry.receivedAt);
     return { isKept: false, lost: 0 };
@@ -30,17 +33,17 @@ export async function quarantine(tables: QuarantineTables, { entry, maxBytes }: 
   const [network, bytes] = [networkOf(entry.source), bytesOf(entry)];
   await tables.addToSums({ webhookId: entry.webhookId, network, entries: 1, bytes });
   const { lost, hasRoom } = await makeRoom(tables, { webhookId: entry.webhookId, network, bytes }, maxBytes);
-  if (hasRoom) await tables.addEntry({ ...entry, network, bytes, tokenDigest: key });
+  if (hasRoom) await tables.addEntry({ ...entry, network, bytes, tokenDigest });
   if (lost > 0) await tables.addLost(lost);
   return { isKept: hasRoom, lost };
 }
 
-/** Moves an entry to the ledger, with all its deliveries. */
+/** Moves an entry to the ledger, with all its deliveries. @param key the digest of its token, in hexadecimal */
 export async function admit(
   tables: EventTables & QuarantineTables,
-  token: string,
+  key: string,
 ): Promise<Recorded | undefined> {
-  const entry = await tables.takeOut(tokenDigest(token));
+  const entry = await tables.takeOut(Buffer.from(key, 'hex'));
   if (!entry) return undefined;
   const { webhookId, network, bytes, repeated } = entry;
   await tables.addToSums({ webhookId, network, entries: -1, bytes: -bytes });
@@ -62,7 +65,8 @@ async function quarantined(
   tables: QuarantineReads,
   { webhook, after = 0 }: QuarantinePage,
 ): Promise<Quarantined[]> {
-  return pageOf(tables.quarantined(after, webhook));
+  const page = await pageOf(tables.quarantined(after, webhook));
+  return page.map((entry) => ({ ...entry, token: attached(entry.token, entry.body) }));
 }
 
 async function unproven(

@@ -9,7 +9,7 @@ import { tokenOf } from '../../support/hs256.ts';
 import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
-import { size } from '../../support/sizes.ts';
+import { atFullSize, size } from '../../support/sizes.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -171,27 +171,30 @@ test('sends nothing, when run dry, and shows how many and the first few', async 
   expect(stdout.match(/media:media00\d/g)).toHaveLength(5);
 });
 
-test('says how far it got and ends, when Ctrl-C is pressed, with what is under way answered', async () => {
-  const slow = await listen(() => ({ ms: 30 }));
-  const child = spawn(process.execPath, [cli, 'events', 'replay', '--to', slow.url, '--from', '-'], {
-    env: { ...programEnv, ...desk().env, WEBHOOK_SECRET: SECRET },
-    cwd: desk().directory,
-  });
-  let stderr = '';
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const exited = once(child, 'exit');
-  child.stdin.write(Array.from({ length: 10 }, (_, number) => `${recordedLine(number)}\n`).join(''));
-  await eventually('some are sent', () => slow.taken.length > 3);
-  child.kill('SIGINT'); // stdin stays open
-  expect(await exited).toEqual([1, null]);
-  const [, count] = /^(\d+) notifications were sent and answered:\n/.exec(stderr) ?? [];
-  expect(Number(count)).toBe(slow.taken.length);
-  expect(stderr).toMatch(
-    /hookkit: interrupted: run it again; the receiver answers `duplicate` to notifications that it already has\n$/,
-  );
-});
+atFullSize(test)(
+  'says how far it got and ends, when Ctrl-C is pressed, with what is under way answered',
+  async () => {
+    const slow = await listen(() => ({ ms: 30 }));
+    const child = spawn(process.execPath, [cli, 'events', 'replay', '--to', slow.url, '--from', '-'], {
+      env: { ...programEnv, ...desk().env, WEBHOOK_SECRET: SECRET },
+      cwd: desk().directory,
+    });
+    let stderr = '';
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    const exited = once(child, 'exit');
+    child.stdin.write(Array.from({ length: 10 }, (_, number) => `${recordedLine(number)}\n`).join(''));
+    await eventually('some are sent', () => slow.taken.length > 3);
+    child.kill('SIGINT'); // stdin stays open
+    expect(await exited).toEqual([1, null]);
+    const [, count] = /^(\d+) notifications were sent and answered:\n/.exec(stderr) ?? [];
+    expect(Number(count)).toBe(slow.taken.length);
+    expect(stderr).toMatch(
+      /hookkit: interrupted: run it again; the receiver answers `duplicate` to notifications that it already has\n$/,
+    );
+  },
+);
 
 test('puts it right, when it is killed half-way and run again, without a duplicate event', async () => {
   const count = size({ small: 150, full: 800 });

@@ -4,7 +4,7 @@ import type { EventStore } from '../../../src/store/event-store.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
-import { size, some } from '../../support/sizes.ts';
+import { atFullSize, size, some } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -90,7 +90,7 @@ test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and
   expect(pending).toBeLessThan(MANY);
 });
 
-test('makes all ready, when Ctrl-C is pressed once all are reset, and ends with 0', async () => {
+atFullSize(test)('makes all ready, when Ctrl-C is pressed once all are reset, and ends with 0', async () => {
   await desk().fill(MANY, 50);
   const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
   expect({ code, stdout, ready }).toEqual({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { newOwner } from '../../../src/store/owner.ts';
-import { claimOne, claims, HANDLED, LEASE_MS, request } from '../../support/claiming.ts';
+import { claimOne, claims, HANDLED, LEASE_MS, MAX_ATTEMPTS, request } from '../../support/claiming.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
@@ -64,20 +64,42 @@ export function describeLeases(fixture: CurrentFixture): void {
       expect(outcomes).toEqual([1, 2, 3].map((attempt) => [attempt, 'lost']));
     });
 
-    test('gives back, when several ran out together, one at once and the others after it, oldest first', async () => {
+    const NUMBERS = [0, 1, 2, 3];
+    const recordFour = async () => {
+      for (const number of [2, 0, 3, 1])
+        await fixture().store.record(verified({ media_id: `media-${number}`, at: EVENT_TIME + number }));
+    };
+
+    test('gives back all at once, when several ran out together at their first attempts', async () => {
       const { store, clock } = fixture();
-      for (const number of [2, 0, 3, 1]) {
-        await store.record(verified({ media_id: `media-${number}`, at: EVENT_TIME + number }));
-      }
+      await recordFour();
       await claims(store);
       await clock.advance(LEASE_MS);
-      for (const number of [0, 1, 2, 3]) {
-        const next = await claimOne(store, { owner: 'two' });
-        expect(next).toMatchObject({ resource: `media:media-${number}`, attempts: 2 });
-        await store.settle(next, 'two', HANDLED);
-        await clock.advance(LEASE_MS / 4);
-      }
+      expect(await claims(store, { owner: 'two' })).toMatchObject(
+        NUMBERS.map((number) => ({ resource: `media:media-${number}`, attempts: 2 })),
+      );
     });
+
+    test.each([
+      ['at their second attempts', MAX_ATTEMPTS, 2],
+      ['and but one attempt is left', 2, 1],
+    ])(
+      'gives back one at once and the others after it, oldest first, when several ran out together %s',
+      async (_, maxAttempts, losses) => {
+        const { store, clock } = fixture();
+        await recordFour();
+        for (let loss = 0; loss < losses; loss++) {
+          expect(await claims(store, { owner: `lost-${loss}`, maxAttempts })).toHaveLength(NUMBERS.length);
+          await clock.advance(LEASE_MS);
+        }
+        for (const number of NUMBERS) {
+          const next = await claimOne(store, { owner: 'last', maxAttempts });
+          expect(next).toMatchObject({ resource: `media:media-${number}`, attempts: losses + 1 });
+          await store.settle(next, 'last', HANDLED);
+          await clock.advance(LEASE_MS / NUMBERS.length);
+        }
+      },
+    );
 
     test('stays with its owner, when that one asks itself, however long ago it ran out', async () => {
       const { store, clock } = fixture();

@@ -88,17 +88,19 @@ export function note(event: ModelEvent, outcome: string): void {
   event.outcomes.set(`${event.replays}/${startsOf(event)}`, outcome);
 }
 
-/** Takes back leases that ran out, one after the other over the length of a lease, and makes ready what waited until now. */
+/** Takes back leases that ran out, of later attempts one after the other over the length of a lease, and makes ready what waited until now. */
 export function fallDue(events: readonly ModelEvent[], now: number): void {
   const lost = events.filter(({ lease }) => lease && lease.until <= now);
   // By event time and then, as sorting keeps it, by arrival.
   lost.sort((left, right) => left.eventTime - right.eventTime);
-  for (const [index, event] of lost.entries()) {
+  const suspects = lost.filter(({ attempts }) => attempts > 1 || attempts + 2 > MAX_ATTEMPTS);
+  for (const event of lost) {
     note(event, 'lost');
     event.status = event.attempts >= MAX_ATTEMPTS ? 'dead' : 'pending';
     event.lease = undefined;
-    const wait = Math.floor((index * LEASE_MS) / lost.length);
-    if (event.status === 'pending' && index > 0) event.nextAttemptAt = now + wait;
+    const turn = suspects.indexOf(event);
+    const wait = Math.floor((turn * LEASE_MS) / suspects.length);
+    if (event.status === 'pending' && turn > 0) event.nextAttemptAt = now + wait;
   }
   for (const event of events) {
     if (event.nextAttemptAt !== undefined && event.nextAttemptAt <= now) event.nextAttemptAt = undefined;

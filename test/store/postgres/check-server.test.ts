@@ -15,6 +15,7 @@ import { type Guest, workAsGuest } from '../../support/postgres-guest.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { runCli, spawnCli } from '../../support/run-cli.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
+import { atFullSize } from '../../support/sizes.ts';
 
 /** A server of which nothing is to be said. */
 const WELL: ServerFacts = {
@@ -287,32 +288,35 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       });
     });
 
-    test('say as the start does what to grant, when the role may not make the schema, and are content once it may', async () => {
-      await asGuest({ isEmpty: true }, async ({ url, role, admin: owner }) => {
-        const run = await doctor(url);
-        expect(of('database', run)).toEqual([
-          expect.stringMatching(/^FAIL .*GRANT CREATE ON DATABASE.*CREATE SCHEMA hookkit AUTHORIZATION/),
-        ]);
-        const { code, stderr } = await serve(url);
-        expect({ code, stderr }).toEqual({
-          code: 1,
-          stderr: expect.stringMatching(
-            /permission denied for the database: GRANT CREATE ON DATABASE.*\(42501\)/,
-          ),
+    atFullSize(test)(
+      'say as the start does what to grant, when the role may not make the schema, and are content once it may',
+      async () => {
+        await asGuest({ isEmpty: true }, async ({ url, role, admin: owner }) => {
+          const run = await doctor(url);
+          expect(of('database', run)).toEqual([
+            expect.stringMatching(/^FAIL .*GRANT CREATE ON DATABASE.*CREATE SCHEMA hookkit AUTHORIZATION/),
+          ]);
+          const { code, stderr } = await serve(url);
+          expect({ code, stderr }).toEqual({
+            code: 1,
+            stderr: expect.stringMatching(
+              /permission denied for the database: GRANT CREATE ON DATABASE.*\(42501\)/,
+            ),
+          });
+          await owner.query('CREATE SCHEMA hookkit');
+          expect(of('database', await doctor(url))).toEqual([
+            expect.stringMatching(/^FAIL .*GRANT the role that has made/),
+          ]);
+          await owner.query(`ALTER SCHEMA hookkit OWNER TO ${role}`);
+          expect(of('database', await doctor(url))).toEqual([
+            expect.stringMatching(/^warn .*the first start makes/),
+          ]);
+          const options = { url, clock: systemClock, secretsKey: SECRETS_KEY, tidies: false };
+          await (await PostgresStore.open(options)).close();
+          expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^ok /)]);
         });
-        await owner.query('CREATE SCHEMA hookkit');
-        expect(of('database', await doctor(url))).toEqual([
-          expect.stringMatching(/^FAIL .*GRANT the role that has made/),
-        ]);
-        await owner.query(`ALTER SCHEMA hookkit OWNER TO ${role}`);
-        expect(of('database', await doctor(url))).toEqual([
-          expect.stringMatching(/^warn .*the first start makes/),
-        ]);
-        const options = { url, clock: systemClock, secretsKey: SECRETS_KEY, tidies: false };
-        await (await PostgresStore.open(options)).close();
-        expect(of('database', await doctor(url))).toEqual([expect.stringMatching(/^ok /)]);
-      });
-    });
+      },
+    );
 
     test('say as the start does what to grant, when the tables are of another role', async () => {
       await asGuest({ isEmpty: false }, async ({ url, role, admin: owner }) => {
@@ -376,11 +380,14 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       expect(run.all + started.stderr).not.toContain('hunter2');
     });
 
-    test('go on, and the start of a server ends with 2, when the URL or the key is wrong', async () => {
-      expect((await serve('postgres://me@127.0.0.1:99999/x')).code).toBe(2);
-      const keyless = { DATABASE_URL: 'postgres://me@127.0.0.1/x' };
-      expect((await spawnCli(['serve'], { env: keyless })).code).toBe(2);
-    });
+    atFullSize(test)(
+      'go on, and the start of a server ends with 2, when the URL or the key is wrong',
+      async () => {
+        expect((await serve('postgres://me@127.0.0.1:99999/x')).code).toBe(2);
+        const keyless = { DATABASE_URL: 'postgres://me@127.0.0.1/x' };
+        expect((await spawnCli(['serve'], { env: keyless })).code).toBe(2);
+      },
+    );
 
     test.each<
       [string, string, Partial<Pick<URL, 'password' | 'username' | 'port' | 'hostname' | 'pathname'>>]
@@ -407,45 +414,48 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
 });
 
 await describeWithPostgres('the checks of a PostgreSQL server that keeps all', () => {
-  test('find it durable, when its settings are those that it has by itself, and useless, when it is a standby', async () => {
-    const own = await startPostgres({ durable: true });
-    try {
-      await connected(own.adminUrl(), (admin) => admin.query('CREATE DATABASE checked'));
-      const store = await PostgresStore.open({
-        url: own.adminUrl('checked'),
-        clock: systemClock,
-        secretsKey: SECRETS_KEY,
-        tidies: false,
-      });
-      await store.close();
-      const run = await runCli(['doctor', '--offline', '--json'], {
-        env: {
-          DATABASE_URL: own.adminUrl('checked'),
-          SECRETS_KEY: SECRETS_KEY.toString('base64'),
-          WEBHOOK_SECRET: 'aa4f1d2c9e8b7a6d5c4b3a29181706f5',
-        },
-      });
-      const { findings } = JSON.parse(run.stdout);
-      const results = Object.fromEntries(
-        findings.map(({ check, result }: { check: string; result: string }) => [check, result]),
-      );
-      expect(results).toMatchObject({
-        ...{ server: 'ok', durability: 'ok', replication: 'ok', connections: 'ok', time: 'ok' },
-        // A server makes them, and none has started yet.
-        ...{ partitions: 'warn', vacuum: 'ok', snapshots: 'ok', bloat: 'ok', events: 'ok' },
-      });
-      expect(run.code).toBe(0);
+  atFullSize(test)(
+    'find it durable, when its settings are those that it has by itself, and useless, when it is a standby',
+    async () => {
+      const own = await startPostgres({ durable: true });
+      try {
+        await connected(own.adminUrl(), (admin) => admin.query('CREATE DATABASE checked'));
+        const store = await PostgresStore.open({
+          url: own.adminUrl('checked'),
+          clock: systemClock,
+          secretsKey: SECRETS_KEY,
+          tidies: false,
+        });
+        await store.close();
+        const run = await runCli(['doctor', '--offline', '--json'], {
+          env: {
+            DATABASE_URL: own.adminUrl('checked'),
+            SECRETS_KEY: SECRETS_KEY.toString('base64'),
+            WEBHOOK_SECRET: 'aa4f1d2c9e8b7a6d5c4b3a29181706f5',
+          },
+        });
+        const { findings } = JSON.parse(run.stdout);
+        const results = Object.fromEntries(
+          findings.map(({ check, result }: { check: string; result: string }) => [check, result]),
+        );
+        expect(results).toMatchObject({
+          ...{ server: 'ok', durability: 'ok', replication: 'ok', connections: 'ok', time: 'ok' },
+          // A server makes them, and none has started yet.
+          ...{ partitions: 'warn', vacuum: 'ok', snapshots: 'ok', bloat: 'ok', events: 'ok' },
+        });
+        expect(run.code).toBe(0);
 
-      await own.stop();
-      await writeFile(join(own.folder, 'data', 'standby.signal'), '');
-      await own.start();
-      const again = await runCli(['doctor', '--offline'], {
-        env: { DATABASE_URL: own.adminUrl('checked'), SECRETS_KEY: SECRETS_KEY.toString('base64') },
-      });
-      expect(again.stdout).toMatch(/^FAIL +server .* a standby, .* name the primary/m);
-      expect(again.stdout).toMatch(/^skipped +secrets /m);
-    } finally {
-      await own.remove();
-    }
-  });
+        await own.stop();
+        await writeFile(join(own.folder, 'data', 'standby.signal'), '');
+        await own.start();
+        const again = await runCli(['doctor', '--offline'], {
+          env: { DATABASE_URL: own.adminUrl('checked'), SECRETS_KEY: SECRETS_KEY.toString('base64') },
+        });
+        expect(again.stdout).toMatch(/^FAIL +server .* a standby, .* name the primary/m);
+        expect(again.stdout).toMatch(/^skipped +secrets /m);
+      } finally {
+        await own.remove();
+      }
+    },
+  );
 });
