@@ -3,6 +3,7 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import { repeat } from '../base/repeat.ts';
+import { RepeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
@@ -85,6 +86,8 @@ export class Dispatcher {
   /** whether the last claim took all that it asked for: more may be ready */
   #isBacklog = false;
   readonly #takeover: Takeover;
+  readonly #cannotClaim: RepeatedLine;
+  readonly #cannotRenew: RepeatedLine;
   readonly #ahead: ClaimsAhead;
   #claiming: Promise<void> | undefined;
   #gathering: Promise<void> | undefined;
@@ -100,7 +103,14 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#owner = newOwner(options.instance);
-    this.#takeover = new Takeover(options.clock, options.leaseMs);
+    const { clock, log, leaseMs } = options;
+    this.#takeover = new Takeover(clock, leaseMs);
+    this.#cannotClaim = new RepeatedLine(clock, (fields) =>
+      log.error(fields, 'cannot claim events; trying again'),
+    );
+    this.#cannotRenew = new RepeatedLine(clock, (fields) =>
+      log.error(fields, 'cannot renew leases; trying again'),
+    );
     this.#ahead = new ClaimsAhead(options.clock, { ...options, isStoreRemote: options.store.isRemote });
   }
 
@@ -262,7 +272,7 @@ export class Dispatcher {
   }
 
   async #claimAll(): Promise<void> {
-    const { store, leaseMs, retry, clock, log } = this.#options;
+    const { store, leaseMs, retry, clock } = this.#options;
     let dueInMs: number | undefined;
     this.#cancelPoll();
     this.#giveBack(this.#ahead.overdue());
@@ -294,7 +304,7 @@ export class Dispatcher {
         if (this.#stopped) this.#giveBack(this.#ahead.clear());
         else this.#startNext();
       } catch (error) {
-        log.error({ error: messageOf(error) }, 'cannot claim events; trying again');
+        this.#cannotClaim.write({ error: messageOf(error) });
       }
     }
     const wait = Math.min(POLL_MS, dueInMs ?? POLL_MS);
@@ -427,7 +437,7 @@ export class Dispatcher {
   /** @returns whether the leases of all events that it has are renewed, or known to be lost */
   async #renew(): Promise<boolean> {
     if (this.#running.size + this.#ahead.size === 0) return true;
-    const { store, leaseMs, clock, log } = this.#options;
+    const { store, leaseMs, clock } = this.#options;
     const before = [...this.#running];
     const askedAt = clock.now();
     const leasedAt = clock.monotonic();
@@ -443,7 +453,7 @@ export class Dispatcher {
       }
       return true;
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'cannot renew leases; trying again');
+      this.#cannotRenew.write({ error: messageOf(error) });
       return false;
     }
   }

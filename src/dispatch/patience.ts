@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { isUnavailable } from '../base/errors.ts';
+import { RepeatedLine } from '../base/repeated-line.ts';
 
 /** How soon a request that failed is repeated. */
 const PAUSE_MS = 1000;
@@ -8,7 +9,7 @@ const PAUSE_MS = 1000;
 const TRIES_AT_STOP = 15;
 
 export interface PatienceOptions {
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   /** the event whose handler it is, as log lines name it */
   readonly event: string;
@@ -20,6 +21,9 @@ export interface PatienceOptions {
 
 /** Repeats requests of `ctx.once` while the store is unavailable: a step whose result is not stored would run again. */
 export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOptions) {
+  const noAnswer = new RepeatedLine(clock, (fields) =>
+    log.error(fields, 'the store does not answer a step of ctx.once; trying again'),
+  );
   return async <T>(request: () => Promise<T>): Promise<T> => {
     for (let left = TRIES_AT_STOP; ; ) {
       try {
@@ -27,10 +31,7 @@ export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOp
       } catch (error) {
         if (!isUnavailable(error) || isOver()) throw error;
         if (isStopping() && left-- === 0) throw error;
-        log.error(
-          { event, error: error.message },
-          'the store does not answer a step of ctx.once; trying again',
-        );
+        noAnswer.write({ event, error: error.message });
         await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
       }
     }

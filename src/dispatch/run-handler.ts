@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { textOf } from '../base/thrown.ts';
 import { parseJsonText } from '../notification/json.ts';
@@ -17,7 +17,7 @@ import type { RunStore } from './run-store.ts';
 export interface RunOptions {
   readonly handlers: Handlers;
   readonly store: RunStore;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly timeoutMs: number;
   /** the value of `ctx.statuses` in handlers */

@@ -17,6 +17,8 @@ export interface StoreOptions {
   readonly secretsKey?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most */
   readonly connections?: number | undefined;
+  /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
+  readonly mustExist?: boolean | undefined;
   /** false: no threads of its own, and no care of the tables beside the work; for commands */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each commit took */
@@ -42,17 +44,20 @@ const checks: Readonly<
 };
 
 /** How a database is opened as one side of a transfer. */
-const sides: Readonly<Record<string, (url: string) => Promise<Side>>> = {
+const sides: Readonly<Record<string, (url: string, options: SideOptions) => Promise<Side>>> = {
   sqlite: async (url) => (await import('./sqlite/sqlite-side.ts')).openSqliteSide(pathOf(url)),
-  postgres: async (url) => (await import('./postgres/postgres-side.ts')).openPostgresSide(url),
+  postgres: async (url, options) =>
+    (await import('./postgres/postgres-side.ts')).openPostgresSide(url, options),
 };
+
+type SideOptions = Pick<StoreOptions, 'mustExist'>;
 
 /**
  * Opens a database as one side of a transfer, and brings its schema up to date.
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
-export function openSide(url: string): Promise<Side> {
-  return openBy(sides, url)(url);
+export function openSide(url: string, options: SideOptions = {}): Promise<Side> {
+  return openBy(sides, url)(url, options);
 }
 
 /**

@@ -41,7 +41,7 @@ export interface KeySource {
 
 /** What is wrong where no file can hold the key. */
 export const NO_KEY =
-  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: make one with "openssl rand -base64 32"';
+  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: give it that of the others, or make the first one with "openssl rand -base64 32"';
 
 /** A key from outside. */
 export function givenKey(key: Buffer): KeySource {

@@ -14,18 +14,20 @@ interface StoreSettings {
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
  * @param threads whether the store works on threads of its own, so that other work goes on beside it
+ * @param mustExist whether a database of PostgreSQL in which there is nothing of ours is refused
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
 export async function withStore<T>(
   config: StoreSettings,
   work: (store: EventStore) => Promise<T>,
-  { threads = false } = {},
+  { threads = false, mustExist = false } = {},
 ): Promise<T> {
   const store = await openStore({
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
     threads,
+    mustExist,
   });
   try {
     return await work(store);
@@ -56,5 +58,5 @@ export async function withDatabase<T>(
       `there is no database at ${sqlitePathOf(config.DATABASE_URL)}: run this where the server runs, or set DATABASE_URL`,
     );
   }
-  return withStore(config, work, options);
+  return withStore(config, work, { ...options, mustExist: true });
 }

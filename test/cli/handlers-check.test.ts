@@ -151,6 +151,11 @@ test('types that do not fit are told by file and line, with the project that the
       result: 'ok',
       detail: `they fit, says tsc for ${join(directory, 'tsconfig.json')}`,
     });
+    const beside = write({ 'more/handlers.ts': 'export const handlers = {};\nconst wrong: number = "x";\n' });
+    expect((await checked(beside, 0)).of('types')).toMatchObject({
+      result: 'warn',
+      detail: expect.stringMatching(/^nobody looks at them: add .*more\/handlers\.ts to the files of /),
+    });
   }
   rmSync(join(directory, 'tsconfig.json'));
   expect((await checked(file, 0)).of('types')).toMatchObject({

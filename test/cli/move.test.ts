@@ -1,10 +1,16 @@
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
 import { commandsOf } from '../support/manual.ts';
-import { createDatabase, dropDatabase, leftByPrograms, SECRETS_KEY } from '../support/postgres-databases.ts';
+import {
+  connected,
+  createDatabase,
+  dropDatabase,
+  leftByPrograms,
+  SECRETS_KEY,
+} from '../support/postgres-databases.ts';
 import { runCli, spawnCli } from '../support/run-cli.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
@@ -117,6 +123,29 @@ await describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
     url.password = '';
     return { url: url.href, env, name };
   }
+
+  test('fails as any command that makes no database does, when nothing is in the one that it names, and leaves it so', async () => {
+    const { url, env, name } = await empty();
+    await connected(server.adminUrl(name), (admin) => admin.query('DROP SCHEMA hookkit CASCADE'));
+    const commands = [
+      ['move', '--from', url, '--to', 'sqlite:to.db'],
+      ['events', 'list'],
+    ];
+    for (const args of commands) {
+      const failed = await spawnCli(args, { cwd: directory, env: { ...env, DATABASE_URL: url } });
+      expect({ args, ...failed }).toEqual({
+        ...{ args, code: 1, stdout: '' },
+        stderr: expect.stringContaining(
+          `nothing of hookkit is in it: correct ${args[0] === 'move' ? 'its URL' : 'DATABASE_URL'}`,
+        ),
+      });
+    }
+    const made = await connected(server.adminUrl(name), (admin) =>
+      admin.query("SELECT to_regnamespace('hookkit') AS schema"),
+    );
+    expect(made.rows).toEqual([{ schema: null }]);
+    expect(existsSync(join(directory, 'to.db'))).toBe(false);
+  });
 
   test('does as docs/scaling.md says, when its commands are typed', async () => {
     const [move = '', reopen = '', follow = '', ...rest] = commandsOf('scaling.md', 'Move a database');

@@ -14,6 +14,7 @@ import { tokenOf } from '../support/hs256.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { atFullSize } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { describeWith } from '../support/tools.ts';
 
@@ -49,13 +50,14 @@ await describeWithPostgres('three receivers on one PostgreSQL', (server) => {
     let directory: string;
     let port: number;
     let nginx: ChildProcess;
+    let env: Readonly<Record<string, string>>;
     const receivers: ServiceProcess[] = [];
 
     beforeAll(async () => {
       name = await createDatabase(server);
       directory = await temporaryDirectory();
       port = await freePort();
-      const env = {
+      env = {
         DATABASE_URL: server.url(name),
         DATABASE_POOL: '3',
         SECRETS_KEY: SECRETS_KEY.toString('base64'),
@@ -113,7 +115,13 @@ await describeWithPostgres('three receivers on one PostgreSQL', (server) => {
       await dropDatabase(server, name);
     });
 
-    function ask(path: string, media?: string): Promise<number> {
+    interface Answer {
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly body: string;
+    }
+
+    function answerTo(path: string, media?: string): Promise<Answer> {
       const body = media && JSON.stringify(notification({ media_id: media }));
       return new Promise((resolve, reject) => {
         const sent = request(
@@ -124,14 +132,16 @@ await describeWithPostgres('three receivers on one PostgreSQL', (server) => {
             headers: body ? { authorization: `Bearer ${tokenOf(body, SECRET)}` } : {},
           },
           async (answer) => {
-            await text(answer);
-            resolve(answer.statusCode ?? 0);
+            const { statusCode: status = 0, headers } = answer;
+            resolve({ status, retryAfter: headers['retry-after'], body: await text(answer) });
           },
         );
         sent.on('error', reject);
         sent.end(body);
       });
     }
+
+    const ask = async (path: string, media?: string) => (await answerTo(path, media)).status;
 
     test('refuse and lose nothing, when one is killed and another stopped meanwhile', async () => {
       const statuses: number[] = [];
@@ -152,6 +162,38 @@ await describeWithPostgres('three receivers on one PostgreSQL', (server) => {
       expect(await count()).toBe(30);
       await Promise.all([ask(PATH, 'm5'), ask(PATH, 'm15')]);
       expect(await count()).toBe(30);
+    });
+
+    const restarted = async (at: number) => {
+      const port = new URL(receivers[at]?.url ?? '').port;
+      receivers[at]?.child.kill('SIGTERM');
+      await receivers[at]?.exited;
+      receivers[at] = await startProcess({ ...env, PORT: port });
+    };
+
+    test('are asked for every notification, when all three were away a moment ago, and say so while they are', async () => {
+      for (const { child } of receivers) child.kill('SIGKILL');
+      await Promise.all(receivers.map(({ exited }) => exited));
+      const refused = await Promise.all(['a', 'b', 'c', 'd'].map((media) => answerTo(PATH, media)));
+      expect(refused).toEqual(
+        refused.map(() => ({ status: 503, retryAfter: '5', body: '{"error":"not recorded"}' })),
+      );
+      await restarted(1);
+      for (let n = 40; n < 46; n++) expect(await ask(PATH, `m${n}`)).toBe(200);
+    });
+
+    atFullSize(test)('refuse nothing, when they are restarted one after the other, three times', async () => {
+      for (const at of [0, 1, 2]) await restarted(at);
+      const statuses: number[] = [];
+      let isOver = false;
+      const sending = (async () => {
+        for (let n = 100; !isOver; n++) statuses.push(await ask(PATH, `m${n}`));
+      })();
+      for (let round = 0; round < 3; round++) for (const at of [0, 1, 2]) await restarted(at);
+      isOver = true;
+      await sending;
+      expect(statuses.length).toBeGreaterThan(50);
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
     });
 
     test('show nothing else to the internet, when it asks', async () => {

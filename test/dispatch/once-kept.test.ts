@@ -253,7 +253,7 @@ describe('a store that is locked', () => {
       expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
       expect(runs).toBe(1);
       const lines = logged('the store does not answer a step of ctx.once; trying again');
-      expect(lines).toEqual(Array(4).fill(expect.objectContaining({ event: id })));
+      expect(lines).toEqual([expect.objectContaining({ event: id })]);
     },
   );
 

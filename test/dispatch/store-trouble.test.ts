@@ -54,7 +54,21 @@ describe('a store that cannot commit', () => {
     const id = await record();
     await pass(5000);
     expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
-    expect(logged('cannot claim events; trying again')).toHaveLength(4);
+    expect(logged('cannot claim events; trying again')).toHaveLength(1);
+  });
+
+  test('is said to fail once in ten seconds, with how often it was asked meanwhile, however long it fails', async () => {
+    const { logged, record, start, pass } = stage();
+    const { intercept } = await start({ media_available() {} });
+    intercept('claim', failing(1000));
+    await record();
+    await pass(60_000);
+    const lines = logged('cannot claim events; trying again');
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.length).toBeLessThan(9);
+    expect(lines.slice(1)).toEqual(
+      lines.slice(1).map(() => expect.objectContaining({ leftOut: expect.any(Number) })),
+    );
   });
 
   test('gives an event again to the same process, when the answer to its claim was lost, also while that process runs others', async () => {

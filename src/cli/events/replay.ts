@@ -248,9 +248,11 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
 /** What runs the handlers in this process, and guards it from them. */
 async function openHere(config: Config, store: EventStore) {
   const { dispatcherHere } = await import('../../dispatch/dispatcher-here.ts');
+  const { handlersFile } = await import('../../dispatch/load-handlers.ts');
   const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
   await using ends = new AsyncDisposableStack();
+  say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   const { endNow } = ends.use(handlersHere(log));
   const { dispatcher } = ends.use(await dispatcherHere(config, store, { log, endNow }));
   const kept = ends.move();

@@ -51,7 +51,7 @@ Examples:
 
 const WEBHOOK =
   'webhook_id, which decides about the secret; with --body, the webhook whose secret signs it (default: the webhook that the ' +
-  'body names, or else the only one that has a stored secret, or else webhook1)';
+  'body names, or else, without --secret-file, the only one that has a stored secret, or else webhook1)';
 
 export function sendCommand(): Command {
   const command = new Command('send').description(

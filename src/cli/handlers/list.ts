@@ -70,7 +70,7 @@ async function figuresOf(config: Config): Promise<ReadonlyMap<string, LastHour> 
     }
     const path = sqlitePathOf(config.DATABASE_URL);
     if (path !== undefined) assertPresentVersion(path);
-    const { kinds, isCut } = await withStore(config, lastHourOf);
+    const { kinds, isCut } = await withStore(config, lastHourOf, { mustExist: true });
     if (isCut) say(`the figures are those of the newest ${MOST_EVENTS} events of the last hour`);
     return kinds;
   } catch (error) {

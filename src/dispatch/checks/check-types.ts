@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -19,18 +19,27 @@ export async function checkTypes(file: string): Promise<Finding> {
   const compiler = compilerOf(file);
   if (compiler === undefined)
     return finding.skipped('TypeScript is not installed: npm install --save-dev typescript');
-  const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
+  const args = [compiler, '--noEmit', '--listFiles', '--pretty', 'false', '--project', project];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, told, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ]);
-  if (code === 0) return finding.ok(`they fit, says tsc for ${project}`);
+  if (code === 0) {
+    const isExamined = out.split('\n').some((path) => isSameFile(path, file));
+    if (isExamined) return finding.ok(`they fit, says tsc for ${project}`);
+    return finding.warn(`nobody looks at them: add ${file} to the files of ${project} ("include")`);
+  }
   const errors = `${out}${told}`.split('\n').filter((line) => /\berror TS\d+/.test(line));
-  const shown = errors.length === 0 ? [`${out}${told}`.trim()] : errors.slice(0, MOST_ERRORS);
+  const shown =
+    errors.length === 0 ? [told.trim() || `tsc ended with ${code}`] : errors.slice(0, MOST_ERRORS);
   const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : [];
   return finding.fail(['they do not fit:', ...shown, ...more].join('\n  '));
+}
+
+function isSameFile(path: string, file: string): boolean {
+  return path === file || (existsSync(path) && realpathSync(path) === realpathSync(file));
 }
 
 function projectOf(file: string): string | undefined {

@@ -363,7 +363,10 @@ interface Settings
   readonly connectionLimit: number | null;
 }
 
-/** pg_stat_database counts the connections of all roles for everybody; reserved_connections is one of PostgreSQL 16. */
+/**
+ * pg_stat_database counts the connections of all roles for everybody; reserved_connections is one of PostgreSQL 16. A transaction that
+ * writes says itself what its commit waits for (see `onDisk`), so the setting of the session is asked for.
+ */
 const SETTINGS = `
   SELECT current_setting('server_version') AS version,
     current_setting('server_version_num')::integer AS "versionNumber",
@@ -373,7 +376,7 @@ const SETTINGS = `
     current_setting('default_transaction_read_only') AS "readOnly",
     current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS "fullPageWrites",
-    current_setting('synchronous_commit') AS "synchronousCommit",
+    (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit",
     current_setting('synchronous_standby_names') AS "synchronousStandbys",
     current_setting('autovacuum') AS autovacuum,
     current_setting('track_counts') AS "trackCounts",

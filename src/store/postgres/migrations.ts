@@ -62,9 +62,14 @@ const LOCKED = '55P03';
 
 /**
  * Brings the schema to the present version, whatever other processes do or start at the same time.
+ * @param mustExist whether it must be there in some version
  * @throws KitError STORE_UNUSABLE if the server or the database cannot be used
  */
-export async function migrate(database: Database, clock: MonotonicClock): Promise<void> {
+export async function migrate(
+  database: Database,
+  clock: MonotonicClock,
+  { mustExist = false }: { readonly mustExist?: boolean | undefined } = {},
+): Promise<void> {
   const [facts] = await database.statements.rows<Facts>(
     `SELECT current_setting('server_version_num')::integer AS server,
        current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS synchronous,
@@ -79,6 +84,8 @@ export async function migrate(database: Database, clock: MonotonicClock): Promis
   }
   if (facts.standby) throw unusable(`the server is a standby, ${TAKES_NO_WRITES}`);
   if (facts.has_schema && (await knownVersionOf(database.statements)) === migrations.length) return;
+  if (mustExist && !(facts.has_schema && (await versionOf(database.statements)) > 0))
+    throw unusable('nothing of hookkit is in it: correct DATABASE_URL, or start the server on it first');
   const end = clock.monotonic() + MIGRATE_WITHIN_MS;
   for (let said: string | undefined; ; ) {
     const obstacle = await tryToMigrate(database);

@@ -73,11 +73,14 @@ const KEPT: Readonly<Record<string, Kept>> = {
 const PARTITIONED_BY: Readonly<Record<string, string>> = { ledger: 'received_at', attempts: 'started_at' };
 
 /** @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openPostgresSide(url: string): Promise<Side> {
+export async function openPostgresSide(
+  url: string,
+  options: { readonly mustExist?: boolean | undefined } = {},
+): Promise<Side> {
   const name = `hookkit move ${randomBytes(4).toString('hex')}`; // another move is another program
   const database = new Database({ url, connections: CONNECTIONS, name });
   try {
-    await migrate(database, systemClock);
+    await migrate(database, systemClock, options);
     return new PostgresSide(database, nameOf(url));
   } catch (error) {
     await database.close();

@@ -24,6 +24,8 @@ export interface PostgresOptions {
   readonly connections?: number | undefined;
   /** false: a command, which leaves the care of the tables to servers */
   readonly tidies?: boolean | undefined;
+  /** whether a database in which there is nothing of ours is refused */
+  readonly mustExist?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
   /** told what only an administrator of the database can mend */
@@ -63,6 +65,7 @@ export class PostgresStore extends DriverStore {
     secretsKey,
     connections = DEFAULT_CONNECTIONS,
     tidies = true,
+    mustExist = false,
     onCommit,
     onTrouble,
     name = 'hookkit',
@@ -73,7 +76,7 @@ export class PostgresStore extends DriverStore {
     const reader = new Database({ url, connections: forReaders, name });
     const databases = [reader, writer];
     try {
-      await migrate(writer, clock);
+      await migrate(writer, clock, { mustExist });
       const time = timeOfDatabase ?? (await DatabaseClock.of(clock, writer.statements));
       const tidying = tidies ? new Tidying(writer, time, onTrouble) : undefined;
       const timed = async <T>(work: () => Promise<T>): Promise<T> => {

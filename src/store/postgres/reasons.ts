@@ -25,7 +25,7 @@ export const MAY_MAKE =
   'GRANT CREATE ON DATABASE … to the role of DATABASE_URL, or let another role make the schema (CREATE SCHEMA hookkit AUTHORIZATION …)';
 /** What to do where it may not use the tables. */
 export const MAY_USE =
-  'GRANT the role that has made the tables to the role of DATABASE_URL; partitions, too, only their owner can make';
+  'make the role of DATABASE_URL their owner (docs/scaling.md, "Backups", for what a superuser has restored), or GRANT it the role that is; partitions, too, only their owner can make';
 const MAY_CONNECT = 'GRANT CONNECT ON DATABASE … to the role of DATABASE_URL';
 
 /** What to do where transactions may not write. */
@@ -46,6 +46,8 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
     'the server lets this user not connect from here: see its pg_hba.conf, whether sslmode must be set, and whether it wants a certificate (sslcert, sslkey)',
   '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
   [NONE_LEFT]: 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
+  ENOENT:
+    'no server has its socket in the folder of DATABASE_URL: start it, or correct the folder and the port',
   '25006': `the database takes no writes: make room on its disk if that is full, ${LET_WRITE}, or name the primary`,
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
@@ -76,6 +78,9 @@ export function reasonOf(error: unknown): string {
     return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
   if (message === NO_TLS) return 'the server has no TLS: set ssl = on there, or sslmode=disable';
   if (code === NO_RIGHT) return `${noRight(message, (error as pg.DatabaseError).detail)} (${code})`;
+  const [, limited] = code === NONE_LEFT ? (/connections for (role|database) /.exec(message) ?? []) : [];
+  if (limited !== undefined)
+    return `the ${limited} may have no more connections: lower DATABASE_POOL, or raise its limit (ALTER ${limited.toUpperCase()} … CONNECTION LIMIT) (${code})`;
   const known = NO_CONNECTION[code ?? ''];
   if (known) return `${known} (${code})`;
   return `${message || 'no connection'}${code && !message.includes(code) ? ` (${code})` : ''}`;

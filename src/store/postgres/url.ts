@@ -24,13 +24,15 @@ const FORM = 'must be like postgres://USER@HOST:PORT/DATABASE; write special cha
 export function serversOf(url: string): Server[] {
   const [, start, hosts, path, query = ''] = URL_FORM.exec(url) ?? [];
   if (start === undefined || hosts === undefined) throw unusable(FORM);
-  const given = new Map(new URLSearchParams(query));
+  const parameters = [...new URLSearchParams(query)];
+  const given = new Map(parameters);
   // One that is passed over may be a misspelt sslmode. It is not shown, as it may be the rest of a password.
   const unknown = [...given.keys()].findIndex((name) => !PARAMETERS.includes(name));
   if (unknown >= 0)
     throw unusable(
       `has a parameter (number ${unknown + 1}) that is none of ${PARAMETERS.join(', ')}: take it out`,
     );
+  if (given.size < parameters.length) throw unusable('has a parameter twice: take one of the two out');
   const ssl = orUnusable(() => tlsOf(given));
   const folder = given.get('host');
   const socket = folder === undefined ? '' : `?host=${encodeURIComponent(folder)}`;

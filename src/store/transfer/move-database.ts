@@ -51,12 +51,17 @@ function withFormer<T>(url: string, work: (side: Side) => Promise<T>): Promise<T
   const path = sqlitePathOf(url);
   if (path !== undefined && !isThere(path))
     throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: correct the path`);
-  return withSide(url, 'the database to move', work);
+  return withSide(url, 'the database to move', work, { mustExist: true });
 }
 
 /** @param role names the database in errors */
-async function withSide<T>(url: string, role: string, work: (side: Side) => Promise<T>): Promise<T> {
-  const side = await openSide(url).catch((cause) => {
+async function withSide<T>(
+  url: string,
+  role: string,
+  work: (side: Side) => Promise<T>,
+  { mustExist = false } = {},
+): Promise<T> {
+  const side = await openSide(url, { mustExist }).catch((cause) => {
     if (!(cause instanceof KitError)) throw cause;
     throw new KitError(cause.code, `${role}: ${cause.message.replaceAll('DATABASE_URL', 'its URL')}`, {
       cause,

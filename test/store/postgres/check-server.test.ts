@@ -65,7 +65,12 @@ test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
   ['the server is too old', 'FAIL', 'upgrade it', { versionNumber: 130_022 }],
   ['the database has another encoding', 'FAIL', "ENCODING 'UTF8'", { encoding: 'LATIN1' }],
   ['the schema is newer than the program', 'FAIL', 'run the newer program', { schemaVersion: 1000 }],
-  ['the role may not write a table', 'FAIL', 'not use work: GRANT', { refused: ['work'] }],
+  [
+    'the role may not write a table',
+    'FAIL',
+    'not use work: make the role of DATABASE_URL their owner',
+    { refused: ['work'] },
+  ],
   ['transactions may not write', 'FAIL', 'default_transaction_read_only = off', { readOnly: 'on' }],
   ['fsync is off', 'FAIL', 'fsync = on', { fsync: 'off' }],
   ['commits do not wait for the disk', 'FAIL', 'synchronous_commit = on', { synchronousCommit: 'off' }],
@@ -147,21 +152,38 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
   });
 
   test('see limits of the database and tables without autovacuum, when there are some', async () => {
-    const owner = new URL(server.url(name)).username;
     await admin.query(`ALTER DATABASE ${name} CONNECTION LIMIT 7`);
     await admin.query('ALTER TABLE hookkit.work SET (autovacuum_enabled = off)');
     expect(await facts()).toMatchObject({ connectionLimit: 7, notVacuumed: ['work'] });
-    await admin.query(`ALTER ROLE ${owner} IN DATABASE ${name} SET synchronous_commit = local`);
+    await admin.query(`ALTER DATABASE ${name} CONNECTION LIMIT -1`);
+    await admin.query('ALTER TABLE hookkit.work RESET (autovacuum_enabled)');
+  });
+
+  test.each([
+    ['the role waits for this server alone', 'ROLE', 'local'],
+    ['the role waits for no disk', 'ROLE', 'off'],
+    ['the database waits for no disk', 'DATABASE', 'off'],
+  ])('tell what a commit waits for, when %s', async (_, of, commit) => {
+    const owner = new URL(server.url(name)).username;
+    const whose = of === 'ROLE' ? `ROLE ${owner} IN DATABASE ${name}` : `DATABASE ${name}`;
+    await admin.query(`ALTER ${whose} SET synchronous_commit = ${commit}`);
     const again = new Database({ url: server.url(name), connections: 1, name: 'again' });
     try {
-      const read = await again.transaction((session) => readFacts(session, systemClock));
-      expect(read.facts.synchronousCommit).toBe('local');
+      for (const isReadOnly of [false, true]) {
+        const read = await again.transaction((session) => readFacts(session, systemClock), { isReadOnly });
+        expect(read.facts.synchronousCommit).toBe(commit);
+      }
     } finally {
       await again.close();
-      await admin.query(`ALTER ROLE ${owner} IN DATABASE ${name} RESET synchronous_commit`);
-      await admin.query(`ALTER DATABASE ${name} CONNECTION LIMIT -1`);
-      await admin.query('ALTER TABLE hookkit.work RESET (autovacuum_enabled)');
+      await admin.query(`ALTER ${whose} RESET synchronous_commit`);
     }
+  });
+
+  test('say whose limit it is, when the database may have no more connections', async () => {
+    await admin.query(`ALTER DATABASE ${name} CONNECTION LIMIT 0`);
+    const open = PostgresStore.open({ url: server.url(name), clock: systemClock, secretsKey: SECRETS_KEY });
+    await expect(open).rejects.toThrow(/the database may have no more connections: .*ALTER DATABASE/);
+    await admin.query(`ALTER DATABASE ${name} CONNECTION LIMIT -1`);
   });
 
   test('count connections, when there is one more', async () => {
@@ -305,7 +327,7 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
           });
           await owner.query('CREATE SCHEMA hookkit');
           expect(of('database', await doctor(url))).toEqual([
-            expect.stringMatching(/^FAIL .*GRANT the role that has made/),
+            expect.stringMatching(/^FAIL .*make the role of DATABASE_URL their owner/),
           ]);
           await owner.query(`ALTER SCHEMA hookkit OWNER TO ${role}`);
           expect(of('database', await doctor(url))).toEqual([
@@ -320,7 +342,7 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
 
     test('say as the start does what to grant, when the tables are of another role', async () => {
       await asGuest({ isEmpty: false }, async ({ url, role, admin: owner }) => {
-        const failing = expect.stringMatching(/^FAIL .*GRANT the role that has made the tables/);
+        const failing = expect.stringMatching(/^FAIL .*make the role of DATABASE_URL their owner/);
         expect(of('database', await doctor(url))).toEqual([failing]);
         await owner.query(`GRANT USAGE ON SCHEMA hookkit TO ${role}`);
         expect(of('database', await doctor(url))).toEqual([failing]);
@@ -329,7 +351,7 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
         expect(of('database', run)).toEqual([failing]);
         expect(of('database', run)).toEqual([expect.stringContaining('may not use attempts, bodies,')]);
         expect((await serve(url)).stderr).toMatch(
-          /permission denied for table .*: GRANT the role that has made the tables.*\(42501\)/,
+          /permission denied for table .*: make the role of DATABASE_URL their owner.*\(42501\)/,
         );
         await owner.query(`GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hookkit TO ${role}`);
         expect(of('database', await doctor(url))).toEqual([
@@ -361,7 +383,11 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
     test.each([
       ['its sslmode is prefer', '5432/x?sslmode=prefer', 'sslmode'],
       ['its sslmode is empty', '5432/x?sslmode=', 'sslmode'],
-      ['it has sslmode twice, and the last is prefer', '5432/x?sslmode=disable&sslmode=prefer', 'sslmode'],
+      [
+        'it has sslmode twice, and the last is prefer',
+        '5432/x?sslmode=disable&sslmode=prefer',
+        'a parameter twice',
+      ],
       ['its port is too large', '99999/x', 'port'],
       ['a parameter is none that is known', '5432/x?port=99999', 'a parameter (number 1)'],
       ['its certificate is not there', '5432/x?sslmode=verify-full&sslrootcert=/none/ca.pem', '/none/ca.pem'],

@@ -139,7 +139,9 @@ await describeWithPostgres('what only an administrator of PostgreSQL can mend', 
       // The template has the partitions of another time. Servers of tests need not outlast a power cut.
       const [row] = (await guest.admin.query<{ fsync: string }>('SHOW fsync')).rows;
       expect(troubles).toEqual([
-        expect.stringMatching(/^hookkit\.bodies_\d{4}_\d\d cannot be made: .*GRANT the role that has made/),
+        expect.stringMatching(
+          /^hookkit\.bodies_\d{4}_\d\d cannot be made: .*make the role of DATABASE_URL their owner/,
+        ),
         ...(row?.fsync === 'on' ? [] : [expect.stringMatching(/^fsync is not on/)]),
       ]);
     });
