@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { digestOf } from '../../src/notification/digest.ts';
-import { parseJsonText } from '../../src/notification/json.ts';
+import { canonicalJson, parseJsonText } from '../../src/notification/json.ts';
 import { keyOf, signNotification, verifyNotification } from '../../src/notification/token.ts';
 import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
@@ -31,6 +31,16 @@ describe('the digest of a notification', () => {
   ])('of %s, by hand, is the SHA-256 of %s', (body, canonical, expected) => {
     expect(hex(JSON.parse(body))).toBe(expected);
     expect(createHash('sha256').update(canonical, 'utf8').digest('hex')).toBe(expected);
+  });
+
+  test('is the SHA-256 of the canonical text, when that is put together or goes member by member, as where one is long', () => {
+    const long = fc.string({ unit: 'binary', minLength: 4000, maxLength: 4200, size: 'max' });
+    fc.assert(
+      fc.property(jsonObject, fc.option(long), (given, text) => {
+        const { webhook_id: _, ...event } = text === null ? given : { ...given, text };
+        expect(hex(event)).toBe(createHash('sha256').update(canonicalJson(event)).digest('hex'));
+      }),
+    );
   });
 
   test('of any body, with any webhook_id or none, is the same', () => {
