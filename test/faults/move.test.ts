@@ -1,25 +1,29 @@
 import type { ChildProcess } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { Random } from '../../src/mock/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { insertEvents } from '../support/insert-events.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
-import { createDatabase, dropDatabase, leftByPrograms, SECRETS_KEY } from '../support/postgres-databases.ts';
+import {
+  connected,
+  createDatabase,
+  dropDatabase,
+  leftByPrograms,
+  SECRETS_KEY,
+} from '../support/postgres-databases.ts';
 import { spawnCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** A million, with kills as much later, takes ten minutes in all: each start after a kill reads everything again. */
-const EVENTS = 150_000;
+const EVENTS = 80_000;
 const KILLS = 10;
 const CLIENTS = 4;
-const SEED = 20_261_123;
 
 /** Events of some thousand media and channels: handled, dead and pending ones, of the last months. */
 const MANY_EVENTS = `
@@ -65,28 +69,27 @@ await describeWithPostgres('a database that is moved', (server) => {
     insertEvents(db, MANY_EVENTS);
     db.close();
 
-    const random = new Random(SEED);
-    for (const [from, to] of [
-      [sqlite('first.db'), postgres],
-      [postgres, sqlite('last.db')],
+    const size = (file = '') =>
+      [file, `${file}-wal`].reduce(
+        (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
+        0,
+      );
+    const whole = size(first);
+    for (const [from, to, copied] of [
+      [sqlite('first.db'), postgres, async () => (await rowsIn(server.adminUrl(name))) / (3 * EVENTS)],
+      [postgres, sqlite('last.db'), async () => size(last) / whole],
     ] as const) {
-      let kills = 0;
-      let done = false;
-      for (let round = 1; round <= KILLS + 1 && !done; round++) {
-        // Later each time, so that every part of it is killed; the last one is left alone.
-        const killAfter = round <= KILLS ? 500 + random.int(1500 * round) : undefined;
+      const move = (onSpawn?: (child: ChildProcess) => void) =>
+        spawnCli(['move', '--from', from, '--to', to], { env, ...(onSpawn && { onSpawn }) });
+      for (let kills = 1; kills <= KILLS; kills++) {
         await leftByPrograms(server, name);
-        const { code, stderr } = await spawnCli(['move', '--from', from, '--to', to], {
-          env,
-          onSpawn: (child) => killAfter !== undefined && kill(child, killAfter),
-        });
-        if (code === null) kills++;
-        else expect({ code, stderr }).toMatchObject({ code: 0 });
-        done = code === 0;
+        // Further each time, so that every part of it is killed.
+        const { code, stderr } = await move((child) => void killOnce(child, copied, kills / (KILLS + 1)));
+        expect({ kills, code, stderr }).toMatchObject({ code: null });
       }
-      process.stdout.write(`move from ${from.split(':')[0]}: killed ${kills} times\n`);
-      expect(done).toBe(true);
-      expect(kills).toBeGreaterThan(0);
+      process.stdout.write(`move from ${from.split(':')[0]}: killed ${KILLS} times\n`);
+      await leftByPrograms(server, name);
+      expect(await move()).toMatchObject({ code: 0 });
     }
     expect(differences(first ?? '', last ?? '')).toEqual({});
   });
@@ -166,9 +169,20 @@ await describeWithPostgres('a database that is moved', (server) => {
   const withPassword = (url: string) => (url === postgres ? server.url(name) : url);
 });
 
-function kill(child: ChildProcess, afterMs: number): void {
-  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs);
-  child.once('exit', () => clearTimeout(timer));
+/** Kills a move once such a part of everything is copied. */
+async function killOnce(child: ChildProcess, copied: () => Promise<number>, part: number): Promise<void> {
+  while (child.exitCode === null && (await copied()) < part)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  child.kill('SIGKILL');
+}
+
+/** The rows of the largest tables. */
+async function rowsIn(url: string): Promise<number> {
+  const { rows } = await connected(url, (client) =>
+    client.query(`SELECT ((SELECT count(*) FROM hookkit.ledger) + (SELECT count(*) FROM hookkit.results)
+      + (SELECT count(*) FROM hookkit.attempts))::integer AS rows`),
+  );
+  return rows[0]?.rows ?? 0;
 }
 
 /** How many rows of two SQLite databases are not in both, by table, but for what belongs to one database. */
