@@ -46,8 +46,7 @@ const checks: Readonly<
 /** How a database is opened as one side of a transfer. */
 const sides: Readonly<Record<string, (url: string, options: SideOptions) => Promise<Side>>> = {
   sqlite: async (url) => (await import('./sqlite/sqlite-side.ts')).openSqliteSide(pathOf(url)),
-  postgres: async (url, options) =>
-    (await import('./postgres/postgres-side.ts')).openPostgresSide(url, options),
+  postgres: async (...given) => (await import('./postgres/postgres-side.ts')).openPostgresSide(...given),
 };
 
 type SideOptions = Pick<StoreOptions, 'mustExist'>;
