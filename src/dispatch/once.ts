@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AsJson } from './as-json.ts';
 import type { RunStore, StepResult } from './run-store.ts';
 import { checkName, jsonTextOf } from './stored-json.ts';
@@ -23,6 +24,9 @@ export interface Once {
   saved(): Promise<void>;
 }
 
+/** The steps inside which code runs, with the run that they are of. */
+const inside = new AsyncLocalStorage<readonly { readonly of: object; readonly step: string }[]>();
+
 /** Makes `ctx.once`: the store remembers the steps that are done, as long as the run's attempt has its lease. */
 export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
   const underWay = new Map<string, Promise<StepResult>>();
@@ -40,7 +44,8 @@ export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
     const [done, holds] = await patiently(() => Promise.all([store.step(step), store.holds()]));
     if (done) return done;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
-    const result = storableOf(step, await fn());
+    const around = [...(inside.getStore() ?? []), { of: underWay, step }];
+    const result = storableOf(step, await inside.run(around, fn));
     if ('json' in result) return save(step, result.json);
     onUnstorable(result.problem);
     throw new TypeError(result.problem);
@@ -49,6 +54,10 @@ export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
   return {
     async once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>> {
       checkName('a step of ctx.once', step);
+      if (inside.getStore()?.some((one) => one.of === underWay && one.step === step))
+        throw new TypeError(
+          `the step ${JSON.stringify(step)} of ctx.once asks for itself, and would wait for its own end: give the inner one another name`,
+        );
       // A handler that asks twice at the same moment gets one result.
       const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
       underWay.set(step, asked);

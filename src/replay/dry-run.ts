@@ -1,5 +1,6 @@
 import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
+import { firstLines } from './first-lines.ts';
 import type { RecordedEvent, Source } from './recorded-event.ts';
 import type { Listener } from './replay-listener.ts';
 
@@ -54,17 +55,18 @@ export interface SendingPreview {
   readonly first: readonly RecordedEvent[];
 }
 
-/** Counts what a replay over HTTP would send, and names each broken line. */
+/** Counts what a replay over HTTP would send, and names the first broken lines. */
 export async function previewSending(source: Source, listener: Listener): Promise<SendingPreview> {
   const found = { sendable: 0, pruned: 0, broken: 0 };
   const first: RecordedEvent[] = [];
+  const sayBroken = firstLines((text) => listener.say(text));
   const unreplayable = {
     pruned() {
       found.pruned++;
     },
     broken(line: number, problem: string) {
       found.broken++;
-      listener.say(`line ${line}: ${problem}`);
+      sayBroken(`line ${line}: ${problem}`);
     },
   };
   for await (const event of source.read(unreplayable)) {

@@ -126,7 +126,7 @@ function withRelativePaths(text: string): string {
 /** Whether this names a file of a machine, and not the path of a URL, such as `/v2/sites/`. */
 function isFile(path: string): boolean {
   const plain = slashed(path).replace(POSITION, '');
-  const isNamed = MACHINE.test(plain) || plain.startsWith(PROJECT) || /\.\w{1,5}$/.test(plain);
+  const isNamed = MACHINE.test(plain) || `${plain}/`.startsWith(PROJECT) || /\.\w{1,5}$/.test(plain);
   return isNamed || /^file:|^[A-Za-z]:/.test(path) || ANCHORS.some((anchor) => anchor.test(plain));
 }
 
@@ -136,7 +136,7 @@ function relative(given: string): string {
   const path = slashed(url)
     .replace(POSITION, '')
     .replace(/\?[^/]*$/, ''); // the query of a module
-  if (path.startsWith(PROJECT)) return path.slice(PROJECT.length);
+  if (`${path}/`.startsWith(PROJECT)) return path.slice(PROJECT.length) || '.';
   if (!/^(?:\/|[A-Za-z]:\/)/.test(path)) return path;
   const anchor = ANCHORS.find((one) => one.test(path));
   return anchor ? path.replace(anchor, '') : `<path>/${path.slice(path.lastIndexOf('/') + 1)}`;

@@ -5,7 +5,11 @@ import { visibleLine } from '../base/visible.ts';
 /** The answer of a receiver, or why there was none. */
 export type Answer =
   | { readonly status: number; readonly body: string }
-  | { readonly status?: undefined; readonly error: string };
+  | {
+      readonly status?: undefined;
+      readonly error: string /** it did not answer in time */;
+      readonly isLate?: true;
+    };
 
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
 
@@ -31,7 +35,7 @@ export class ReceiverClient {
       case 'unanswered':
         return { error: result.error };
       case 'timed out':
-        return { error: `no answer within ${timeoutMs / 1000} s` };
+        return { error: `no answer within ${timeoutMs / 1000} s`, isLate: true };
     }
   }
 

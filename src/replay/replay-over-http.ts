@@ -1,6 +1,7 @@
 import { type MonotonicClock, systemClock } from '../base/clock.ts';
 import { signNotification } from '../notification/token.ts';
 import { AnswerTally } from './answer-tally.ts';
+import { firstLines } from './first-lines.ts';
 import { ReceiverClient, reasonOf, wordOf } from './receiver-client.ts';
 import type { RecordedEvent, Source } from './recorded-event.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
@@ -40,12 +41,13 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
   const { clock = systemClock, listener = UNWATCHED, signal = UNINTERRUPTED, concurrency = 1 } = replay;
   const answers = new AnswerTally(listener);
   let pruned = 0;
+  const sayBroken = firstLines((text) => listener.say(text));
   const unreplayable = {
     pruned() {
       pruned++;
     },
     broken(line: number, problem: string) {
-      listener.say(`line ${line}: ${problem}`);
+      sayBroken(`line ${line}: ${problem}`);
       answers.addUnsent('broken line');
     },
   };

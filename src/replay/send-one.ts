@@ -34,8 +34,8 @@ export async function sendNotification(
 
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
 export function checkAnswer(answer: Answer, fault: Fault | undefined): void {
-  const isCutOff = answer.status === undefined && (fault === 'truncated' || fault === 'slow');
-  if (answer.status === undefined && !(isCutOff && answer.error !== 'ECONNREFUSED'))
+  const mayCutOff = fault === 'truncated' || fault === 'slow';
+  if (answer.status === undefined && !(mayCutOff && !answer.isLate && answer.error !== 'ECONNREFUSED'))
     throw new KitError('REPLAY_FAILED', 'there was no answer');
   if (fault === undefined && answer.status !== 200)
     throw new KitError('REPLAY_FAILED', 'the receiver did not take the notification');

@@ -7,7 +7,7 @@ import type { WebhookSecret } from '../store/event-store.ts';
 export interface SigningKeys {
   /** The key of a webhook; undefined if no secret is known for it. */
   keyFor(webhookId: string): KeyObject | undefined;
-  /** the webhooks with a secret of their own */
+  /** the webhooks with a secret of their own that is not about to retire */
   readonly webhooks: readonly string[];
 }
 
@@ -30,6 +30,8 @@ export function storedKeys(secrets: readonly WebhookSecret[], environment: Envir
   const other = environment.secret === undefined ? undefined : keyOf(environment.secret);
   return {
     keyFor: (webhookId) => stored.get(webhookId) ?? (environment.serves(webhookId) ? other : undefined),
-    webhooks: [...stored.keys()],
+    webhooks: [
+      ...new Set(secrets.filter(({ retireAt }) => retireAt === undefined).map(({ webhookId }) => webhookId)),
+    ],
   };
 }

@@ -95,7 +95,11 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     return { finding: access(path) ?? log(path, logBytes) ?? intact(path, version), isUsable: true };
   } catch (error) {
     return unusable(
-      fail(`${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`),
+      fail(
+        /readonly|unable to open/.test(messageOf(error))
+          ? `${path} cannot be opened by this user (${messageOf(error)}): run this as the user that the server runs as`
+          : `${path} cannot be read (${messageOf(error)}): restore a backup, or check DATABASE_URL`,
+      ),
     );
   }
 }

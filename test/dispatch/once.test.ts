@@ -119,6 +119,13 @@ describe('once', () => {
     expect(await Promise.all(['a', 'b'].map((name) => once()(name, () => name)))).toEqual(['a', 'b']);
   });
 
+  test('is refused at once, when the step asks for itself, and takes one of another name within', async () => {
+    const once = onceInMemory().once();
+    const itself = once('outer', () => once('inner', () => once('outer', () => 1)));
+    await expect(itself).rejects.toThrow('the step "outer" of ctx.once asks for itself');
+    expect(await once('outer', () => once('inner', () => 2))).toBe(2);
+  });
+
   test('runs a step once, when one handler asks for it twice at the same moment', async () => {
     const { once } = onceInMemory();
     const ask = once();

@@ -19,6 +19,8 @@ export interface Overlap {
   readonly resource: string;
   readonly first: string;
   readonly second: string;
+  /** the processes, and when each began and ended */
+  readonly runs: string;
 }
 
 /** Of all receivers, unless told otherwise. */
@@ -232,7 +234,8 @@ export class Receivers {
          SELECT runs.*, coalesce(ended,
            (SELECT greatest(min(at), started) FROM ends WHERE ends.process = runs.process HAVING count(*) > 0)) AS over
          FROM runs)
-       SELECT one.resource, one.event AS first, other.event AS second FROM ended one JOIN ended other USING (resource)
+       SELECT one.resource, one.event AS first, other.event AS second,
+         concat_ws(' ', one.process, one.started, one.over, other.process, other.started, other.over) AS runs FROM ended one JOIN ended other USING (resource)
        WHERE one.run <> other.run AND other.started >= one.started AND other.started < coalesce(one.over, 'infinity')`,
     );
   }

@@ -17,6 +17,7 @@ const own = fileURLToPath(new URL('../../', import.meta.url));
 describe('a reason', () => {
   test.each([
     ['a path of this checkout', `open '${own}data/x.json'`, "open 'data/x.json'"],
+    ['the folder of this checkout', `boom in ${own.slice(0, -1)}`, 'boom in .'],
     [
       'a URL of this checkout',
       `${new URL('../../package.json', import.meta.url)}:3:14 broke`,

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { type Comparison, compareReports } from '../../replay/compare-reports.ts';
+import { firstLines } from '../../replay/first-lines.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
 import { pathOf, setExitCode } from '../terminal.ts';
@@ -44,9 +45,11 @@ const CHUNK = 65_536;
 
 async function compare(a: string, b: string, { reasons, exact, allowEmpty, json }: Flags): Promise<void> {
   if (exact && !reasons) throw new KitError('INPUT_INVALID', '--exact is for --reasons: give both');
+  const sayBroken = firstLines(say);
   const comparing = {
     reasons: reasons && (exact ? ('exact' as const) : ('portable' as const)),
-    onBroken: (report: string, number: number) => say(`${report}, line ${number}: not a line of a report`),
+    onBroken: (report: string, number: number) =>
+      sayBroken(`${report}, line ${number}: not a line of a report`),
   };
   await compareReports({ a: fileOf(a), b: fileOf(b) }, comparing, async (comparison) => {
     const { alike, changed, onlyA, onlyB, broken } = comparison;

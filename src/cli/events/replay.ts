@@ -315,7 +315,7 @@ async function showSending(source: Source, { flags, listener }: Sending): Promis
   if (!flags.json && sendable > 0) await write(recordedTable(first));
   if (sendable + broken === 0) refuseEmpty(flags, pruned);
   tellPruned(pruned);
-  refuseUnwanted(broken);
+  if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines cannot be sent`);
 }
 
 function recordedTable(events: readonly RecordedEvent[]): string {

@@ -96,7 +96,9 @@ export async function send(flags: Flags): Promise<void> {
       webhook === ''
         ? 'the body names no webhook: give --webhook, --secret-file or WEBHOOK_SECRET'
         : config.WEBHOOK_SECRET === undefined
-          ? `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`
+          ? keys.webhooks.length > 1 && flags.webhook === undefined && flags.body === undefined
+            ? `${keys.webhooks.length} webhooks have a stored secret: name one with --webhook`
+            : `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`
           : `no live secret for webhook ${line(webhook)}, and WEBHOOK_SECRET does not serve it, as it had a stored one: give --secret-file, or import a secret`,
     );
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT, timeoutMs };

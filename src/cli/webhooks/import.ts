@@ -42,7 +42,13 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(id, secret, { store, clock: systemClock }));
     const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
-    if (json) return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted }));
+    const waiting = await store.quarantineSize(id);
+    if (waiting > 0)
+      say(
+        `${waiting} notifications of webhook ${id} stay in quarantine, as this secret verifies none of them: if they are genuine, it is another one`,
+      );
+    if (json)
+      return print(JSON.stringify({ id, stored: true, ...(replace && { retired }), admitted, waiting }));
     const others = replace ? `; ${retired} others are retired` : '';
     await print(
       `the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`,

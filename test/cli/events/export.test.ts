@@ -73,6 +73,9 @@ if (size({ small: false, full: true })) {
   });
 }
 
+/** So many that a busy machine sees the export at work. */
+const MANY = 10_000;
+
 /** Exports to a file while the database is too large to be done soon; resolves when it has begun to write. */
 async function exportUntilBegun(file: string) {
   const child = spawn(process.execPath, [cli, 'events', 'export', '--out', file], {
@@ -89,19 +92,19 @@ async function exportUntilBegun(file: string) {
 }
 
 test('leaves no file, when it is killed half-way, and a second run writes it and removes the remains', async () => {
-  await desk().fill(5000);
+  await desk().fill(MANY);
   const file = desk().path('r.ndjson');
   const { child, exited } = await exportUntilBegun(file);
   child.kill('SIGKILL');
   await exited;
   expect({ file: existsSync(file), drafts: drafts(desk()).length }).toEqual({ file: false, drafts: 1 });
   expect(await desk().events(['export', '--out', file])).toMatchObject({ code: 0 });
-  expect(desk().lines('r.ndjson')).toHaveLength(5000);
+  expect(desk().lines('r.ndjson')).toHaveLength(MANY);
   expect(drafts(desk())).toEqual([]);
 });
 
 test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends with 1', async () => {
-  await desk().fill(5000);
+  await desk().fill(MANY);
   const file = desk().write('r.ndjson', 'old');
   const { child, exited, stderr } = await exportUntilBegun(file);
   child.kill('SIGINT');

@@ -107,6 +107,25 @@ test('tells broken lines with their numbers, when a recording has some, sends th
   expect(desk().lines('report.ndjson')).toHaveLength(2);
 });
 
+test('names the first broken lines, and counts the others, when a file is no recording, sent or looked at', async () => {
+  const { url } = await listen();
+  const file = desk().write('no-recording', 'garbage\n'.repeat(1000));
+  for (const dry of [[], ['--dry-run']]) {
+    const run = await desk().events(['replay', '--to', url, '--from', file, ...dry], {
+      env: { WEBHOOK_SECRET: SECRET },
+    });
+    expect(run.code).toBe(1);
+    const told = run.stderr.split('\n');
+    expect(told.slice(19, 21)).toEqual([
+      'line 20: not valid JSON',
+      'more lines like these are counted, and not named',
+    ]);
+    expect(told[21]).toMatch(
+      /^hookkit: 1000 (lines cannot be sent|notifications were not answered with 200)$/,
+    );
+  }
+});
+
 test('sends in the same other order with the same duplicates, when the seed is the same', async () => {
   const file = desk().write(
     'r.ndjson',

@@ -176,6 +176,22 @@ test.each([
   },
 );
 
+test('names the one webhook whose secret stays, when another one is about to retire, and asks for a name, when two stay', async () => {
+  const store = await desk().store();
+  await store.addSecret('first001', 'about-to-retire');
+  await store.retireSecret('first001', 'about-to-retire', Date.now() + 3_600_000);
+  await store.addSecret('second01', 'the-secret-of-the-second');
+  const args = ['send', '--kind', 'media_available', '--media', 'm', '--to', url];
+  expect(await desk().events(args)).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(present(arrived[0]).body.toString())).toMatchObject({ webhook_id: 'second01' });
+  await store.addSecret('third001', 'the-secret-of-the-third');
+  const { code, stderr } = await desk().events(args);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: 'hookkit: 2 webhooks have a stored secret: name one with --webhook\n',
+  });
+});
+
 test.each(['forged', 'alg-none', 'slow'])(
   'sends the very bytes, when --fault %s goes with --as-is',
   async (fault) => {

@@ -85,6 +85,13 @@ test('ends with 1, when the receiver refuses a genuine one, with its answer', as
   expect(run.stdout).toMatch(/^401 in \d+ ms: /);
 });
 
+test('ends with 1, when a receiver neither answers a slow body nor cuts it off in time', async () => {
+  const args = [...media, '--to', `${receiver.url}/webhooks/media`, '--fault', 'slow', '--timeout', '100ms'];
+  const run = await desk().events(args, { env: withSecret });
+  expect(run).toMatchObject({ code: 1, stderr: 'hookkit: there was no answer\n' });
+  expect(run.stdout).toMatch(/^no answer after \d+ ms: no answer within 0\.1 s\n$/);
+});
+
 test('ends with 1, when no server listens, and says why', async () => {
   const run = await desk().events([...media, '--to', 'http://127.0.0.1:1/', '--fault', 'forged'], {
     env: withSecret,

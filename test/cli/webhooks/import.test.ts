@@ -40,7 +40,7 @@ test('stores a secret, when it comes from a file and JSON is asked for, with JSO
     env,
   });
   expect(run.code).toBe(0);
-  expect(JSON.parse(run.stdout)).toEqual({ id: 'hook0001', stored: true, admitted: 0 });
+  expect(JSON.parse(run.stdout)).toEqual({ id: 'hook0001', stored: true, admitted: 0, waiting: 0 });
 });
 
 test.each([
@@ -65,6 +65,16 @@ test('admits what waits in quarantine, when the server runs and the secret comes
   await eventually('all wait in quarantine', async () => {
     const { stdout } = await runCli(['quarantine', 'list', '--json'], { env });
     return JSON.parse(stdout).length === 3;
+  });
+  const wrong = await runCli(['webhooks', 'import', '--id', 'hook0001'], {
+    env,
+    stdin: 'a wrong secret'.replaceAll(' ', '-'),
+  });
+  expect(wrong).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      '3 notifications of webhook hook0001 stay in quarantine, as this secret verifies none',
+    ),
   });
   const run = await runCli(['webhooks', 'import', '--id', 'hook0001', '--json'], { env, stdin: SECRET });
   expect((await deliver(service.url, bodyOf(4))).status).toBe(200);

@@ -167,7 +167,8 @@ await describeWithPostgres('the queries of PostgreSQL', (server) => {
           expect({ name, tooMany }).toEqual({ name, tooMany: [] });
         }
       });
-      await fc.assert(property, { numRuns: runs(50) });
+      // The lane of each event was looked for among all lanes.
+      await fc.assert(property, { numRuns: runs(50), examples: [[{ status: 'pending' }, START]] });
     },
   );
 });
