@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
@@ -57,7 +57,12 @@ const forever =
   'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';
 
 /** Handlers that write down what they get; what they are to wait for never ends by itself. */
-function writeHandlers(version: string, waitFor?: string): void {
+function replaceHandlers(version: string): void {
+  writeHandlers(version, undefined, 'tracks.new');
+  renameSync(join(copy, 'src/handlers/tracks.new'), join(copy, 'src/handlers/tracks.ts'));
+}
+
+function writeHandlers(version: string, waitFor?: string, file = 'tracks.ts'): void {
   const taken = ['media_created', 'media_available'].flatMap((kind) => [
     `  async ${kind}(_event, ctx) {`,
     `    appendFileSync(${JSON.stringify(diary)}, \`${version} ${kind} \${ctx.attempt}\\n\`);`,
@@ -71,7 +76,7 @@ function writeHandlers(version: string, waitFor?: string): void {
     ...taken,
     '});',
   ];
-  writeFileSync(join(copy, 'src/handlers/tracks.ts'), `${lines.join('\n')}\n`);
+  writeFileSync(join(copy, 'src/handlers', file), `${lines.join('\n')}\n`);
 }
 
 test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {
@@ -131,6 +136,17 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   await until(() => readFileSync(diary, 'utf8').includes('second media_available'));
   await upload();
   await until(() => readFileSync(diary, 'utf8').includes('second media_created'));
+
+  // As editors save that put a new file in the place of the old one; Node by itself sees the first one alone.
+  for (const version of ['third', 'fourth', 'fifth']) {
+    const before = starts();
+    await until(
+      () => starts() > before,
+      () => replaceHandlers(version),
+    );
+    await upload();
+    await until(() => readFileSync(diary, 'utf8').includes(`${version} media_available`));
+  }
 
   const group = -present(running.pid);
   process.kill(group, 'SIGINT');
