@@ -3,6 +3,7 @@ import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
 import { present } from '../../support/only.ts';
+import { sampleHandlers } from '../../support/sample-handlers.ts';
 import { size, some } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -58,6 +59,7 @@ test('handles events itself, when told to, and reports how each ended in the ord
     },
   );
   expect(run).toMatchObject({ code: 0, stdout: '{"replayed":4,"handled":3,"skipped":1}\n' });
+  expect(run.stderr).toContain(`handlers of ${sampleHandlers}\n`);
   expect(desk().lines('r.ndjson')).toEqual([
     ...[0, 1, 2].map((number) => ({
       v: 1,
