@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { globSync } from 'node:fs';
 
-const LOADED = /\.(?:[cm]?[jt]s|json)$/;
+const LOADED = '**/*.{ts,mts,cts,js,mjs,cjs,json}';
 const MOST = 1000;
 
 /**
@@ -10,18 +10,9 @@ const MOST = 1000;
  * @param folder with the handlers, and what stands beside and below them
  */
 export function watchReplaced(folder: string): void {
+  const files = globSync(LOADED, { cwd: folder, exclude: ['**/node_modules', '**/.*'] });
+  // The number of the process, in a way that leads nowhere.
+  const way = [...process.pid.toString(2)].map((digit) => (digit === '1' ? './' : '/')).join('');
   // What Node itself sends where it runs as the child of `node --watch`.
-  process.send?.({ 'watch:require': filesIn(folder).map((path) => `${folder}/${ofThisStart()}${path}`) });
-}
-
-function filesIn(folder: string): string[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((path) => LOADED.test(path) && !/(?:^|[\\/])(?:node_modules|\.[^\\/]*)[\\/]/.test(path))
-    .slice(0, MOST);
-}
-
-/** The number of the process, in a way that leads nowhere. */
-function ofThisStart(): string {
-  return [...process.pid.toString(2)].map((digit) => (digit === '1' ? './' : '/')).join('');
+  process.send?.({ 'watch:require': files.slice(0, MOST).map((path) => `${folder}/${way}${path}`) });
 }

@@ -111,7 +111,7 @@ export class Dispatcher {
     this.#cannotRenew = new RepeatedLine(clock, (fields) =>
       log.error(fields, 'cannot renew leases; trying again'),
     );
-    this.#ahead = new ClaimsAhead(options.clock, { ...options, isStoreRemote: options.store.isRemote });
+    this.#ahead = new ClaimsAhead(clock, { ...options, isStoreRemote: options.store.isRemote });
   }
 
   start(): void {

@@ -7,7 +7,8 @@ export type Answer =
   | { readonly status: number; readonly body: string }
   | {
       readonly status?: undefined;
-      readonly error: string /** it did not answer in time */;
+      readonly error: string;
+      /** it did not answer in time */
       readonly isLate?: true;
     };
 

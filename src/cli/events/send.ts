@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import type { Fault } from '../../replay/faulty-requests.ts';
 import { type Answer, wordOf } from '../../replay/receiver-client.ts';
+import type { SigningKeys } from '../../replay/signing-keys.ts';
 import { duration, receiverUrl } from '../option-values.ts';
 import { line, write } from '../print.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from './body-options.ts';
@@ -90,22 +91,24 @@ export async function send(flags: Flags): Promise<void> {
   if (flags.body !== undefined && !flags.asIs) refuseUnreadable(flags.body, body, config);
   const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
-  if (!key)
-    throw new KitError(
-      'INPUT_INVALID',
-      webhook === ''
-        ? 'the body names no webhook: give --webhook, --secret-file or WEBHOOK_SECRET'
-        : config.WEBHOOK_SECRET === undefined
-          ? keys.webhooks.length > 1 && flags.webhook === undefined && flags.body === undefined
-            ? `${keys.webhooks.length} webhooks have a stored secret: name one with --webhook`
-            : `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`
-          : `no live secret for webhook ${line(webhook)}, and WEBHOOK_SECRET does not serve it, as it had a stored one: give --secret-file, or import a secret`,
-    );
+  if (!key) {
+    const isNamed = flags.webhook !== undefined || flags.body !== undefined;
+    throw new KitError('INPUT_INVALID', whyNoKey(webhook, isNamed, keys, config));
+  }
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT, timeoutMs };
   const { answer, ms } = await sendNotification(body, sending);
   const sent = { body, ms, fault };
   await write(json ? `${JSON.stringify(asJson(answer, sent))}\n` : describe(answer, ms));
   checkAnswer(answer, fault);
+}
+
+function whyNoKey(webhook: string, isNamed: boolean, { webhooks }: SigningKeys, config: Config): string {
+  if (webhook === '') return 'the body names no webhook: give --webhook, --secret-file or WEBHOOK_SECRET';
+  if (config.WEBHOOK_SECRET !== undefined)
+    return `no live secret for webhook ${line(webhook)}, and WEBHOOK_SECRET does not serve it, as it had a stored one: give --secret-file, or import a secret`;
+  if (webhooks.length > 1 && !isNamed)
+    return `${webhooks.length} webhooks have a stored secret: name one with --webhook`;
+  return `no secret for webhook ${line(webhook)}: give --secret-file, or WEBHOOK_SECRET`;
 }
 
 /** @throws KitError INPUT_INVALID */

@@ -27,8 +27,9 @@ export async function checkTypes(file: string): Promise<Finding> {
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ]);
   if (code === 0) {
-    const isExamined = out.split('\n').some((path) => isSameFile(path, file));
-    if (isExamined) return finding.ok(`they fit, says tsc for ${project}`);
+    const examined = new Set(out.split('\n'));
+    if (examined.has(file) || examined.has(realpathSync(file)))
+      return finding.ok(`they fit, says tsc for ${project}`);
     return finding.warn(`nobody looks at them: add ${file} to the files of ${project} ("include")`);
   }
   const errors = `${out}${told}`.split('\n').filter((line) => /\berror TS\d+/.test(line));
@@ -36,10 +37,6 @@ export async function checkTypes(file: string): Promise<Finding> {
     errors.length === 0 ? [told.trim() || `tsc ended with ${code}`] : errors.slice(0, MOST_ERRORS);
   const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : [];
   return finding.fail(['they do not fit:', ...shown, ...more].join('\n  '));
-}
-
-function isSameFile(path: string, file: string): boolean {
-  return path === file || (existsSync(path) && realpathSync(path) === realpathSync(file));
 }
 
 function projectOf(file: string): string | undefined {

@@ -83,8 +83,9 @@ export async function migrate(
     throw unusable(`synchronous_commit is off, so that acknowledged events could be lost: ${WAIT_FOR_DISK}`);
   }
   if (facts.standby) throw unusable(`the server is a standby, ${TAKES_NO_WRITES}`);
-  if (facts.has_schema && (await knownVersionOf(database.statements)) === migrations.length) return;
-  if (mustExist && !(facts.has_schema && (await versionOf(database.statements)) > 0))
+  const version = facts.has_schema ? await knownVersionOf(database.statements) : 0;
+  if (version === migrations.length) return;
+  if (mustExist && version === 0)
     throw unusable('nothing of hookkit is in it: correct DATABASE_URL, or start the server on it first');
   const end = clock.monotonic() + MIGRATE_WITHIN_MS;
   for (let said: string | undefined; ; ) {
