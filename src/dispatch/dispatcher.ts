@@ -11,6 +11,7 @@ import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import { newOwner } from '../store/owner.ts';
 import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
+import { LeaseLost } from './once.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { runStoreOf } from './run-store.ts';
 import { type RetryPolicy, releaseOf, settlementOf } from './settlement.ts';
@@ -428,7 +429,7 @@ export class Dispatcher {
       const before = clock.monotonic() - leaseMs + everyMs;
       for (const { claim, abort, isAtWork, leasedAt } of this.#running) {
         if (isAtWork && leasedAt <= before && !abort.signal.aborted)
-          giveUp(claim, abort, new DOMException('lease not renewed in time', 'AbortError'));
+          giveUp(claim, abort, new LeaseLost('the lease was not renewed in time'));
       }
       return everyMs;
     });
@@ -448,8 +449,7 @@ export class Dispatcher {
       for (const running of before) {
         const { claim, abort } = running;
         if (held.has(claim.id)) running.leasedAt = leasedAt;
-        else if (this.#running.has(running))
-          giveUp(claim, abort, new DOMException('lease lost', 'AbortError'));
+        else if (this.#running.has(running)) giveUp(claim, abort, new LeaseLost('the lease is lost'));
       }
       return true;
     } catch (error) {

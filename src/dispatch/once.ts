@@ -5,8 +5,20 @@ import { checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
 
+/**
+ * Why a run's signal is aborted where its lease has run out, or may have: another process may begin the next attempt, so that the
+ * handler waits for nothing that is stored any more.
+ */
+export class LeaseLost extends DOMException {
+  constructor(message: string) {
+    super(message, 'AbortError');
+  }
+}
+
 export interface OnceOptions {
   readonly store: RunStore;
+  /** that of the run */
+  readonly signal: AbortSignal;
   /** repeats a request to the store while the store is unavailable */
   readonly patiently: <T>(request: () => Promise<T>) => Promise<T>;
   /** told why the result of a step that ran cannot be stored: no retry may run that step again */
@@ -28,20 +40,41 @@ export interface Once {
 const inside = new AsyncLocalStorage<readonly { readonly of: object; readonly step: string }[]>();
 
 /** Makes `ctx.once`: the store remembers the steps that are done, as long as the run's attempt has its lease. */
-export function onceOf({ store, patiently, onUnstorable }: OnceOptions): Once {
+export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions): Once {
   const underWay = new Map<string, Promise<StepResult>>();
   const saving = new Set<Promise<unknown>>();
 
+  /** The same, unless the lease is lost before: what the store says then comes too late for the handler. */
+  const unlessLost = async <T>(step: string, answer: Promise<T>): Promise<T> => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const check = () => {
+      if (signal.reason instanceof LeaseLost)
+        reject(new Error(`${overFor(step)}: ${signal.reason.message}`, { cause: signal.reason }));
+    };
+    check();
+    signal.addEventListener('abort', check);
+    try {
+      return await Promise.race([answer, promise]);
+    } finally {
+      signal.removeEventListener('abort', check);
+    }
+  };
   const save = async (step: string, result: string | null): Promise<StepResult> => {
     const stored = patiently(() => store.saveStep(step, result));
     saving.add(stored);
-    const done = await stored.finally(() => saving.delete(stored));
+    const done = await unlessLost(
+      step,
+      stored.finally(() => saving.delete(stored)),
+    );
     if (!done)
       throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
     return done;
   };
   const run = async (step: string, fn: () => unknown): Promise<StepResult> => {
-    const [done, holds] = await patiently(() => Promise.all([store.step(step), store.holds()]));
+    const [done, holds] = await unlessLost(
+      step,
+      patiently(() => Promise.all([store.step(step), store.holds()])),
+    );
     if (done) return done;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
     const around = [...(inside.getStore() ?? []), { of: underWay, step }];

@@ -65,7 +65,7 @@ export async function runHandler(
     const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
     return { type: 'skip', reason };
   }
-  const memory = memoryOf(event, options);
+  const memory = memoryOf(event, abort.signal, options);
   const ctx = contextOf(event, abort.signal, options, memory);
   const run = atWorkOn(event, () =>
     settle(async () => memory.awaited(parseReturned(await handler(payload.notification, ctx)))),
@@ -94,12 +94,17 @@ interface Memory {
   end(run: Run): Promise<Run>;
 }
 
-function memoryOf({ id, resource, state: before }: Assignment, options: RunOptions): Memory {
+function memoryOf(
+  { id, resource, state: before }: Assignment,
+  signal: AbortSignal,
+  options: RunOptions,
+): Memory {
   const { store, clock, log, isStopping = () => false } = options;
   let isOver = false;
   let unstorable: string | undefined;
   const { once, open, ended, saved } = onceOf({
     store,
+    signal,
     patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping }),
     onUnstorable(reason) {
       unstorable ??= reason;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { KitError } from '../../src/base/errors.ts';
+import { KitError, messageOf } from '../../src/base/errors.ts';
+import type { HandlerContext } from '../../src/dispatch/handler.ts';
 import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { present } from '../support/only.ts';
@@ -172,6 +173,45 @@ describe('a lease', () => {
     await quiet();
     expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
   });
+
+  test.each(['step', 'saveStep'] as const)(
+    'ends a handler that waits in ctx.once before it runs out, when the store of its holder answers no %s and others have theirs',
+    async (method) => {
+      const { store, record, start, pass, event } = stage();
+      let running = 0;
+      let overlaps = 0;
+      const errors: string[] = [];
+      const handlers = {
+        async media_available(_event: unknown, ctx: HandlerContext) {
+          if (running++ > 0) overlaps++;
+          try {
+            await ctx.once('announce', () => ctx.attempt);
+          } catch (error) {
+            errors.push(messageOf(error));
+            throw error;
+          } finally {
+            running--;
+          }
+        },
+      };
+      const { intercept } = await start(handlers, { ...PATIENT, concurrency: 1, isRemote: true });
+      intercept(method, fails);
+      const id = await record();
+      await pass(1000);
+      expect(running).toBe(1);
+      for (const name of ['renew', 'settle', 'claim'] as const) intercept(name, fails);
+      await pass(LEASE_MS - 1000);
+      expect(running).toBe(0);
+      expect(errors).toEqual([expect.stringMatching(/"announce".*has ended.*the lease was not renewed/)]);
+      await start(handlers, { ...PATIENT, isRemote: true });
+      await pass(2 * LEASE_MS);
+      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+      expect(overlaps).toBe(0);
+      for (const name of [method, 'renew', 'settle', 'claim'] as const) intercept(name, () => {});
+      await pass(2000);
+      expect(await store.step(id, 'announce')).toEqual({ result: '2' });
+    },
+  );
 
   test('is not given to its own holder again, when it ran out while the handler runs, so that none runs twice at once', async () => {
     const { record, start, pass, quiet, event } = stage();

@@ -25,6 +25,7 @@ function onceInMemory() {
     once: () =>
       onceOf({
         store,
+        signal: new AbortController().signal,
         patiently: (request) => request(),
         onUnstorable: (reason) => void unstorable.push(reason),
       }).once,
