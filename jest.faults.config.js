@@ -1,4 +1,5 @@
 import { availableParallelism, tmpdir } from 'node:os';
+import { fullSizeOnly } from './test/jest/full-size-only.ts';
 import { suitesImporting } from './test/jest/suites-importing.ts';
 
 const onDisk = tmpdir(); // before the other configuration changes it
@@ -6,8 +7,10 @@ const { default: config } = await import('./jest.config.js');
 process.env.TMPDIR = onDisk;
 process.env.TEST_SIZE = 'full';
 
-/** Suites of which `npm test` runs a part. */
-const suitesWithSizes = suitesImporting('support/sizes.ts');
+/** Suites of which `npm test` runs a part. Those in a browser have a command of their own, which runs all of them. */
+const suitesWithSizes = suitesImporting('support/sizes.ts').filter(
+  (path) => !path.includes('/test/browser/'),
+);
 
 /** Those of test/faults/ that measure nothing, so that others may run beside them. */
 const SIDE_BY_SIDE = [
@@ -49,7 +52,7 @@ export default {
     },
     {
       ...suites,
-      testMatch: [...sideBySide, ...suitesWithSizes],
+      testMatch: [...new Set([...sideBySide, ...suitesWithSizes, ...fullSizeOnly])],
       testPathIgnorePatterns: ['/node_modules/'],
     },
   ],

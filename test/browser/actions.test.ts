@@ -4,7 +4,6 @@ import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
 import { inspect } from '../support/inspected-service.ts';
-import { some } from '../support/sizes.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 
@@ -232,5 +231,5 @@ describeInBrowser('a reader', () => {
     ],
   ];
 
-  test.each(some(6, actions))('%s', (_what, act) => act());
+  test.each(actions)('%s', (_what, act) => act());
 });

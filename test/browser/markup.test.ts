@@ -3,7 +3,6 @@ import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { notification, SECRET } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { some } from '../support/sizes.ts';
 
 /** Markup that would run, each with a name of its own. */
 const markup = (name: string) =>
@@ -78,7 +77,7 @@ describeInBrowser('markup in a notification', () => {
       [`/events?${query}`, ['kind']],
       [`/events/replay?${query}`, ['kind']],
     ];
-    for (const [path, names] of some(2, pages)) await shown(path, names);
+    for (const [path, names] of pages) await shown(path, names);
   });
 
   test('is shown as text, when it names channels, webhooks and what was refused, on their pages', async () => {
@@ -88,7 +87,7 @@ describeInBrowser('markup in a notification', () => {
       ['/webhooks', ['webhook']],
       ['/rejections', ['webhook']],
     ];
-    for (const [path, names] of some(1, pages)) await shown(path, names);
+    for (const [path, names] of pages) await shown(path, names);
   });
 
   test('stands in the form as text, when a link leads to a search for it', async () => {

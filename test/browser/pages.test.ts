@@ -7,7 +7,6 @@ import { eventually } from '../support/eventually.ts';
 import { WEBHOOK } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { some } from '../support/sizes.ts';
 
 /** In such an order that some of them are unlike each other. */
 const PAGES = [
@@ -38,7 +37,7 @@ describeInBrowser('a page', () => {
     return `/events/${(await inspected.api(`/events?status=${path}${kind}`)).events[0].id}`;
   };
 
-  test.each(some(1, PAGES))(
+  test.each(PAGES)(
     '%s keeps to WCAG AA, its own policy and its width, when it is light, dark or on a phone, without a complaint',
     async (_name, given) => {
       const { page, complaints } = await openTab();
@@ -59,7 +58,7 @@ describeInBrowser('a page', () => {
     },
   );
 
-  test.each(some(1, PAGES))('%s can be read, when there is no JavaScript', async (_name, given) => {
+  test.each(PAGES)('%s can be read, when there is no JavaScript', async (_name, given) => {
     const { page, complaints } = await openTab({ javaScriptEnabled: false });
     await page.goto(`${inspected.url}${await pathOf(given)}`);
     expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
@@ -98,7 +97,7 @@ describeInBrowser('a page', () => {
         ['/quarantine', 'The quarantine is empty'],
         ['/webhooks', 'WEBHOOK_SECRET'],
       ] as const;
-      for (const [path, words] of some(1, pages)) {
+      for (const [path, words] of pages) {
         await page.goto(`${empty.url}${path}`);
         expect(await page.textContent('main')).toContain(words);
         expect(await violations(page)).toEqual([]);
@@ -141,7 +140,7 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
     '/quarantine',
     '/webhooks',
   ];
-  test.each(some(1, paths))('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
+  test.each(paths)('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
     const [{ id }] = (await inspected.api('/events?status=dead')).events;
     const { page } = await openTab();
     await page.goto(`${inspected.url}${path.replace('ID', id)}`);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { fullSizeOnly, gone, isPassedOver } from './full-size-only.ts';
 import { inOrder, LONGEST, WAITING } from './longest-first.ts';
 
 const suite = (name: string, duration?: number) => ({ path: `/srv/kit/test/${name}.test.ts`, duration });
@@ -7,6 +8,16 @@ const suite = (name: string, duration?: number) => ({ path: `/srv/kit/test/${nam
 test('every suite that has a place of its own is there, so that a renamed one is not forgotten', () => {
   const named = [...LONGEST, ...WAITING];
   expect(named.filter((name) => !existsSync(new URL(`../${name}.test.ts`, import.meta.url)))).toEqual([]);
+});
+
+test('every suite that npm test passes over is there, and runs where it is named, and at full size', () => {
+  expect(gone).toEqual([]);
+  const [one = ''] = fullSizeOnly;
+  const all = { testPathPatterns: { patterns: [] } };
+  expect(isPassedOver(one, all)).toBe(process.env.TEST_SIZE !== 'full');
+  expect(isPassedOver(import.meta.filename, all)).toBe(false);
+  expect(isPassedOver(one, { testPathPatterns: { patterns: ['test/base'] } })).toBe(false);
+  expect(isPassedOver(one, { ...all, testNamePattern: 'a test' })).toBe(false);
 });
 
 test('suites with most work begin, when no run is known, and go by what they took, when one is', () => {

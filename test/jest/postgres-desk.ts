@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import type { SharedAnswer } from '../support/shared-postgres.ts';
-import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /**
@@ -55,7 +54,7 @@ export class PostgresDesk {
     try {
       // Loaded when somebody asks: most runs are of suites that do not.
       const { PostgresServer } = await import('../support/postgres-server.ts');
-      this.#server = await PostgresServer.make({ durable: size({ small: false, full: true }) });
+      this.#server = await PostgresServer.make();
       await this.#server.start();
       return { run, url: this.#server.url('postgres'), adminUrl: this.#server.adminUrl() };
     } catch (error) {

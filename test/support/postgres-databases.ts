@@ -22,7 +22,7 @@ export async function connected<T>(url: string, use: (client: pg.Client) => Prom
   }
 }
 
-/** Makes a database with our schema, as a copy of a template: 20 ms. @returns its name */
+/** Makes a database with our schema, as a copy of a template. @returns its name */
 export async function createDatabase(server: SharedPostgres): Promise<string> {
   const template = `${server.run}_template`;
   const name = `${server.run}_${randomBytes(6).toString('hex')}`;
@@ -31,7 +31,13 @@ export async function createDatabase(server: SharedPostgres): Promise<string> {
     const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [template]);
     if (!rowCount) await makeTemplate(admin, server, template);
     await admin.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_ALONE]);
-    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${ownerOf(server)}`);
+    // The files as they are: block by block, through the log, takes three times as long where no disk is waited for. Before 15 there
+    // was no other way.
+    const { rows } = await admin.query(
+      "SELECT current_setting('server_version_num')::integer >= 150000 AS has",
+    );
+    const strategy = rows[0]?.has ? 'STRATEGY FILE_COPY' : '';
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${ownerOf(server)} ${strategy}`);
   });
   return name;
 }

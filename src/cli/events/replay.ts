@@ -175,6 +175,8 @@ function refuseContradictions(flags: Flags, filter: EventFilter): void {
     throw new KitError('INPUT_INVALID', '--dry-run replays nothing to report on: leave --report out');
   if (flags.exact && flags.report === undefined)
     throw new KitError('INPUT_INVALID', '--exact is for --report: give both');
+  if (flags.seed !== undefined && !flags.shuffle && flags.duplicate === undefined)
+    throw new KitError('INPUT_INVALID', '--seed is for what is drawn: give --shuffle or --duplicate with it');
   if (flags.wait !== undefined && flags.timeout !== undefined)
     throw new KitError('INPUT_INVALID', '--wait and --timeout are the same: give one of them');
   if (flags.from !== undefined && flags.status !== undefined)
