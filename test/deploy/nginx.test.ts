@@ -33,6 +33,7 @@ http {
 describeWith('nginx', 'nginx, with the file in deploy/nginx/', () => {
   let directory: string;
   let inspected: Inspected;
+  let isAway = false;
   let nginx: ChildProcess | undefined;
   let port: number;
 
@@ -71,7 +72,7 @@ describeWith('nginx', 'nginx, with the file in deploy/nginx/', () => {
       nginx.kill('SIGTERM');
       await once(nginx, 'exit');
     }
-    await inspected.dispose();
+    if (!isAway) await inspected.dispose();
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -109,9 +110,15 @@ describeWith('nginx', 'nginx, with the file in deploy/nginx/', () => {
       readonly pieces?: number;
     }
 
+    interface Told {
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly body: string;
+    }
+
     /** Sends a request as a client of the internet does; its body in so many pieces, each in a record of TLS. */
     function ask(path: string, { method = 'GET', headers = {}, body = '', pieces = 1 }: Sent = {}) {
-      return new Promise<{ status: number; body: string }>((resolve, reject) => {
+      return new Promise<Told>((resolve, reject) => {
         const sent = request(
           {
             host: '127.0.0.1',
@@ -123,7 +130,12 @@ describeWith('nginx', 'nginx, with the file in deploy/nginx/', () => {
             ca: certificate(),
             servername: 'your.host',
           },
-          async (answer) => resolve({ status: answer.statusCode ?? 0, body: await text(answer) }),
+          async (answer) =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              retryAfter: answer.headers['retry-after'],
+              body: await text(answer),
+            }),
         );
         sent.on('error', reject);
         sent.setNoDelay();
@@ -179,5 +191,18 @@ describeWith('nginx', 'nginx, with the file in deploy/nginx/', () => {
         expect((await ask(path)).status).toBe(404);
       },
     );
+
+    test('says that nothing was recorded, and when to try again, when the receiver is away', async () => {
+      await inspected.dispose();
+      isAway = true;
+      for (const size of [600, 65_536]) {
+        const { status, retryAfter, body } = await ask(PATH, sized(size));
+        expect({ status, retryAfter, body: JSON.parse(body) }).toEqual({
+          status: 503,
+          retryAfter: '5',
+          body: { error: 'not recorded' },
+        });
+      }
+    });
   });
 });
