@@ -21,7 +21,7 @@ import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** A million, with kills as much later, takes ten minutes in all: each start after a kill reads everything again. */
-const EVENTS = 80_000;
+const EVENTS = 40_000;
 const KILLS = 10;
 const CLIENTS = 4;
 

@@ -13,7 +13,7 @@ import { size } from '../support/sizes.ts';
 
 const M = { media_id: 'UUhbHm6C' };
 const FAR = new Date(Date.UTC(2026, 11, 24));
-const HISTORIES = { random: size({ small: 6, full: 1000 }), most: size({ small: 24, full: 1000 }) };
+const HISTORIES = { random: size({ small: 6, full: 400 }), most: size({ small: 24, full: 400 }) };
 const LEAD_MS = 6 * 60_000;
 
 /** The scheduled statuses of the user, the first one first: their texts, and how long from now. */

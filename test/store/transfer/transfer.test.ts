@@ -288,7 +288,7 @@ await describeWithPostgres('everything of a database', (server) => {
         expect(came.slice(1)).toEqual(went.slice(1));
       },
     );
-    await fc.assert(property, { numRuns: size({ small: 2, full: 60 }) });
+    await fc.assert(property, { numRuns: size({ small: 2, full: 30 }) });
   });
 });
 
