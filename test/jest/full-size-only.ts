@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const TESTS = join(import.meta.dirname, '..');
 
 /**
- * Suites that `npm run test:faults` runs, and `npm test` only where a folder, a suite or a test is named (`npm test -- test/cli`): each costs many seconds,
- * and other suites of `npm test` have the same mechanism in a smaller way.
+ * Suites that `npm run test:faults` runs, and `npm test` only where a folder, a suite or a test is named (`npm test -- test/cli`): each
+ * costs many seconds, and other suites of `npm test` have the same mechanism in a smaller way.
  */
 const NAMES = [
   'base/young-space',
