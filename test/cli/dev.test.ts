@@ -46,10 +46,17 @@ async function until(check: () => boolean): Promise<void> {
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** How soon a file is saved again whose change Node has not noticed: it watches files anew at each start, and may miss one before. */
-const SAVED_AGAIN_MS = 5000;
-/** How soon media are uploaded again of which no handler has written: Node may start anew twice for one save. */
-const SENT_AGAIN_MS = 5000;
+/** How soon something is done again of which nothing came. */
+const AGAIN_MS = 5000;
+
+/** Does something until a check holds: again after a while, or at once where it says that it could not. */
+async function again(act: () => boolean | Promise<boolean>, check: () => boolean): Promise<void> {
+  while (!check()) {
+    const end = performance.now() + ((await act()) ? AGAIN_MS : 0);
+    do await pause();
+    while (!check() && performance.now() < end);
+  }
+}
 
 const forever =
   'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';
@@ -103,25 +110,27 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   }
   const told = (what: string) => output.split(what).length - 1;
   const starts = () => told('watch your handlers');
-  /** Saves until Node says that it starts anew: to save while it does would only have it start once more. */
-  const saved = async (save: () => void) => {
+  /**
+   * Saves until Node says that it starts anew: it watches files anew at each start, and may miss a save before. To save while it starts
+   * would only have it start once more.
+   */
+  const saved = (save: () => void) => {
     const before = told('Restarting');
-    while (told('Restarting') === before) {
+    const act = () => {
       save();
-      const until = performance.now() + SAVED_AGAIN_MS;
-      while (told('Restarting') === before && performance.now() < until) await pause();
-    }
+      return true;
+    };
+    return again(act, () => told('Restarting') > before);
   };
   /** Uploads media until a handler has written that. What a mock has not sent when it is started anew, nobody sends. */
-  const uploaded = async (line: string) => {
-    while (!readFileSync(diary, 'utf8').includes(line)) {
+  const uploaded = (line: string) => {
+    const act = async () => {
       const media = { method: 'POST', body: '{"site_id":"devSite1"}' };
       const answer = await fetch(`http://127.0.0.1:${MOCK_PORT}/_mock/media`, media).catch(() => undefined);
       if (answer) expect(answer.status).toBe(201);
-      const until = performance.now() + (answer ? SENT_AGAIN_MS : 0);
-      do await pause();
-      while (!readFileSync(diary, 'utf8').includes(line) && performance.now() < until);
-    }
+      return answer !== undefined;
+    };
+    return again(act, () => readFileSync(diary, 'utf8').includes(line));
   };
 
   await until(() => starts() === 1);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const TESTS = join(import.meta.dirname, '..');
@@ -40,9 +39,6 @@ const NAMES = [
 ];
 
 export const fullSizeOnly: ReadonlySet<string> = new Set(NAMES.map((name) => join(TESTS, `${name}.test.ts`)));
-
-/** The names of suites that are not there, as they were renamed. */
-export const gone = [...fullSizeOnly].filter((path) => !existsSync(path));
 
 /** What the configuration of a run says of the tests that it was asked for. */
 interface Asked {

@@ -28,15 +28,16 @@ export async function createDatabase(server: SharedPostgres): Promise<string> {
   const name = `${server.run}_${randomBytes(6).toString('hex')}`;
   await connected(server.adminUrl(), async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_ALONE]);
-    const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [template]);
-    if (!rowCount) await makeTemplate(admin, server, template);
+    const { rows } = await admin.query(
+      `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1) AS has_template,
+         current_setting('server_version_num')::integer >= 150000 AS has_strategies`,
+      [template],
+    );
+    if (!rows[0]?.has_template) await makeTemplate(admin, server, template);
     await admin.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_ALONE]);
     // The files as they are: block by block, through the log, takes three times as long where no disk is waited for. Before 15 there
     // was no other way.
-    const { rows } = await admin.query(
-      "SELECT current_setting('server_version_num')::integer >= 150000 AS has",
-    );
-    const strategy = rows[0]?.has ? 'STRATEGY FILE_COPY' : '';
+    const strategy = rows[0]?.has_strategies ? 'STRATEGY FILE_COPY' : '';
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${ownerOf(server)} ${strategy}`);
   });
   return name;
