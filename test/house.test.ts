@@ -50,6 +50,14 @@ const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
   recipes: (target) => /^src\//.test(target) && !HANDLERS_MAY_IMPORT.test(target),
 };
 
+/** The same of folders within the store: what both engines go by knows neither of them, and the way to a thread knows no SQL. */
+const forbiddenBelow: Readonly<Record<string, (target: string) => boolean>> = {
+  'src/store/semantics/': (target) => OTHER_FOLDER_OF_STORE.test(target) || ENGINES.includes(target),
+  'src/store/threads/': (target) => OTHER_FOLDER_OF_STORE.test(target) || ENGINES.includes(target),
+};
+const OTHER_FOLDER_OF_STORE = /^src\/store\/(?!semantics\/|threads\/)[^/]+\//;
+const ENGINES = ['better-sqlite3', 'pg'];
+
 /** What a handler may import, wherever it stands. */
 const HANDLERS_MAY_IMPORT = /^src\/(index\.ts$|dispatch\/handler\.ts$|provider\/|notification\/|recipes\/)/;
 
@@ -88,6 +96,12 @@ function brokenRules(files: readonly SourceFile[]): string[] {
       isForbidden,
     ),
   );
+  const ofFolders = Object.entries(forbiddenBelow).flatMap(([folder, isForbidden]) =>
+    breaches(
+      files.filter(({ path }) => path.startsWith(folder)),
+      isForbidden,
+    ),
+  );
   const ofLeaves = leaves.flatMap((leaf) =>
     breaches(
       files.filter(({ path }) => roomOf(path) !== leaf),
@@ -99,11 +113,14 @@ function brokenRules(files: readonly SourceFile[]): string[] {
     files.filter(({ path }) => roomOf(path) !== 'store'),
     isInside,
   );
-  return [...own, ...ofLeaves, ...ofStore];
+  return [...own, ...ofFolders, ...ofLeaves, ...ofStore];
 }
 
 describe('the rules of the house', () => {
   test('are checked on files that are there, when imports are read', () => {
+    for (const folder of Object.keys(forbiddenBelow)) {
+      expect(sources.filter(({ path }) => path.startsWith(folder)).length).toBeGreaterThan(1);
+    }
     for (const room of ['base', 'mock', 'receiver', 'cli', 'store', 'dispatch', 'notification']) {
       expect(inRoom(room).length).toBeGreaterThan(1);
     }
@@ -144,6 +161,10 @@ describe('the rules of the house', () => {
     ['src/dispatch/a.ts', '../recipes/published.ts'],
     ['src/cli/a.ts', '../store/sqlite/sqlite-store.ts'],
     ['src/dispatch/a.ts', '../store/seal.ts'],
+    ['src/store/semantics/a.ts', '../sqlite/schema.ts'],
+    ['src/store/semantics/a.ts', 'pg'],
+    ['src/store/threads/a.ts', '../sqlite/connection.ts'],
+    ['src/store/threads/a.ts', 'better-sqlite3'],
   ])('are broken, when %s imports %s', (path, specifier) => {
     const text = `import type { A } from '${specifier}';`;
     expect(brokenRules([{ path, text }])).toHaveLength(1);

@@ -3,9 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
+import { backupsOf, isFormer, neededFor } from './former/move.ts';
 import { isThere } from './is-there.ts';
 import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
-import { backupsOf, isFormer, neededFor } from './sqlite/move.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.

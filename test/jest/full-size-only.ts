@@ -33,9 +33,9 @@ const NAMES = [
   'scenarios/two-servers',
   'store/postgres/short-reads',
   'store/sqlite/conformance-without-threads',
-  'store/sqlite/move-killed',
-  'store/sqlite/move-refused',
-  'store/sqlite/unstorable',
+  'store/former/move-killed',
+  'store/former/move-refused',
+  'store/threads/unstorable',
 ];
 
 export const fullSizeOnly: ReadonlySet<string> = new Set(NAMES.map((name) => join(TESTS, `${name}.test.ts`)));

@@ -1,8 +1,8 @@
 import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { migrations } from '../../src/store/former/migrations.ts';
 import { networkOf, tokenDigest } from '../../src/store/quarantine-keys.ts';
-import { migrations } from '../../src/store/sqlite/migrations.ts';
 import type { VerifiedNotification } from '../../src/store/stored.ts';
 
 interface Stored {

@@ -83,10 +83,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'every acknowledged event is handled: after a move, what waits for its next attempt goes on waiting',
-    file: 'src/store/sqlite/move-rows.ts',
+    file: 'src/store/former/move-rows.ts',
     original: "iif(status = 'running', NULL, next_attempt_at)",
     mutant: 'NULL',
-    suite: 'test/store/sqlite/move.test.ts',
+    suite: 'test/store/former/move.test.ts',
   },
   {
     rule: 'never two of one resource at once',

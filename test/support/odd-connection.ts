@@ -1,5 +1,4 @@
-import type { Connection } from '../../src/store/sqlite/connection.ts';
-import type { Batch, Replies } from '../../src/store/sqlite/protocol.ts';
+import type { Batch, Connection, Replies } from '../../src/store/threads/protocol.ts';
 
 /** What an operation could give back by mistake. */
 export const ODD_OUTPUTS = {

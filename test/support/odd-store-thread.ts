@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { tagged } from '../../src/store/sqlite/protocol.ts';
-import { serveBatches } from '../../src/store/sqlite/serve-batches.ts';
+import { tagged } from '../../src/store/threads/protocol.ts';
+import { serveBatches } from '../../src/store/threads/serve-batches.ts';
 import { OddConnection } from './odd-connection.ts';
 
 // A store thread whose operations give back what no thread can.

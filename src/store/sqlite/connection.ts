@@ -1,16 +1,11 @@
+import type { Batch, BoundOperations, Connection } from '../threads/protocol.ts';
 import { openReader, openWriter } from './open-sqlite.ts';
-import type { Batch, BoundOperations, Replies } from './protocol.ts';
 import { attempt, batchWriter, FileGuard, type Operate, oneByOne } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
-/** One connection to a database. It does one batch at a time. */
-export interface Connection {
-  run(batch: Batch): Promise<Replies>;
-  close(): void;
-}
-
 /**
+ * Opens a connection to a database.
  * @param cacheKiB how much of the database to keep in memory; the default is SQLite's
  * @returns once its operations are loaded: each mode has its own
  * @throws the error of SQLite if the database cannot be opened

@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
+import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
-import { finishMove, isFormer, moveFormer } from './move.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
 import { markZeroed } from './upkeep.ts';
 

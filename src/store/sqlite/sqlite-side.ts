@@ -10,8 +10,8 @@ import { isBusy, lockWithin } from './lock-alone.ts';
 import { openWriter, setUp } from './open-sqlite.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { makeDirectory } from './sqlite-store.ts';
-import { unopened } from './store-link.ts';
 import { tablesOf } from './tables/index.ts';
+import { unopened } from './unopened.ts';
 import { transactionOf } from './write-batch.ts';
 
 /** How SQLite keeps a table, where that is not as its form says. */

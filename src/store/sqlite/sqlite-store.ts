@@ -1,17 +1,21 @@
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { moduleUrl } from '../../base/program.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault, type Reads } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
+import { backupsOf } from '../former/move.ts';
 import { keyFile } from '../key-file.ts';
 import type { Operations, StoreLink } from '../link.ts';
+import { LocalLink } from '../threads/local-link.ts';
+import { LazyLink } from '../threads/store-link.ts';
+import { ThreadLink } from '../threads/thread-link.ts';
 import { givenKey } from '../vault.ts';
 import type { Mode } from './connection.ts';
-import { backupsOf } from './move.ts';
 import { ReadGate } from './read-gate.ts';
-import { LazyLink } from './store-link.ts';
-import { ThreadLink } from './thread-link.ts';
+import { unopened } from './unopened.ts';
 import type { Writes } from './writes.ts';
 
 export interface SqliteOptions {
@@ -64,9 +68,11 @@ export class SqliteStore extends DriverStore {
     makeDirectory(dirname(path));
     const openLink = async <O extends Operations>(mode: Mode): Promise<StoreLink<O>> => {
       const onBatch = mode === 'write' ? onCommit : undefined;
-      if (threads) return ThreadLink.open<O>(path, mode, onBatch);
-      const { LocalLink } = await import('./local-link.ts'); // a server's main thread needs no SQLite of its own
-      return LocalLink.open<O>(path, mode, onBatch);
+      try {
+        return await (threads ? onThread<O>(path, mode, onBatch) : here<O>(path, mode, onBatch));
+      } catch (error) {
+        throw unopened(path, messageOf(error));
+      }
     };
     const write = await afterOthers(() => openLink<Writes>('write'));
     try {
@@ -108,6 +114,21 @@ export class SqliteStore extends DriverStore {
   settings() {
     return this.#write.request('settings', undefined);
   }
+}
+
+type OnBatch = ((ms: number) => void) | undefined;
+
+function onThread<O extends Operations>(path: string, mode: Mode, onBatch: OnBatch): Promise<StoreLink<O>> {
+  const file = moduleUrl(new URL('./store-thread.ts', import.meta.url));
+  return ThreadLink.over<O>(new Worker(file, { workerData: { path, mode } }), onBatch);
+}
+
+/** Commands read events once, so a large cache would only use memory. */
+const CACHE_KIB = 2048;
+
+async function here<O extends Operations>(path: string, mode: Mode, onBatch: OnBatch): Promise<StoreLink<O>> {
+  const { openConnection } = await import('./connection.ts'); // a server's main thread needs no SQLite of its own
+  return new LocalLink<O>(await openConnection(path, mode, CACHE_KIB), onBatch);
 }
 
 /** Settled once no store of this process is being opened. */

@@ -1,9 +1,9 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../base/errors.ts';
-import { type Connection, type Mode, openConnection } from './connection.ts';
-import { type Opened, tagged } from './protocol.ts';
-import { serveBatches } from './serve-batches.ts';
+import { type Connection, type Opened, tagged } from '../threads/protocol.ts';
+import { serveBatches } from '../threads/serve-batches.ts';
+import { type Mode, openConnection } from './connection.ts';
 
 /** Runs on a worker thread: one connection, one batch at a time. */
 const { path, mode } = workerData as { path: string; mode: Mode };

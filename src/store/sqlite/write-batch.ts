@@ -1,8 +1,14 @@
 import { realpathSync, renameSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
+import { alone, type Batch, type Replies } from '../threads/protocol.ts';
 import { identityOf } from './database-facts.ts';
-import { alone, type Batch, type Replies, relaxed } from './protocol.ts';
+
+/**
+ * Requests that a power cut may undo: an event that was claimed or settled then runs again, and its handler can tell. A
+ * commit of these alone does not wait for the disk. A crash of the process undoes none of them.
+ */
+const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'step', 'holds']);
 
 /** Does requests in their order, within a transaction or, for those that go alone, without one. */
 export type Operate = (batch: Batch) => Promise<readonly unknown[]>;

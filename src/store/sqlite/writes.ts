@@ -3,7 +3,7 @@ import type { Tables } from '../driver.ts';
 import { operations, type TableOperations } from '../semantics/operations.ts';
 import { record } from '../semantics/recording.ts';
 import { settle } from '../semantics/settling.ts';
-import { type BoundOperations, boundBy } from './protocol.ts';
+import { type BoundOperations, boundBy } from '../threads/protocol.ts';
 import { tablesOf } from './tables/index.ts';
 import { emptyLog, resetLog, rewrite, settings, unzeroedBytes } from './upkeep.ts';
 

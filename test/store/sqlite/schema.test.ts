@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { migrations } from '../../../src/store/sqlite/migrations.ts';
+import { migrations } from '../../../src/store/former/migrations.ts';
 import { extensions, SCHEMA_VERSION, schema } from '../../../src/store/sqlite/schema.ts';
 
 /** Of the migrations 1 to 8, of the schema that followed them, and of its extensions. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { contentOf, tagged } from '../../../src/store/sqlite/protocol.ts';
+import { contentOf, tagged } from '../../../src/store/threads/protocol.ts';
 import { bodyOf, deliver, SECRET } from '../../support/notifications.ts';
 import { startProcess } from '../../support/service-process.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,12 +1,11 @@
 import { on, once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
-import { moduleUrl } from '../../base/program.ts';
 import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable, unstorableInput } from '../refusals.ts';
 import { contentOf, type FromThread, type Opened, type Replies, type ToThread, tagged } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
-import { answerAll, unopened, unstorableOutput } from './store-link.ts';
+import { answerAll, unstorableOutput } from './store-link.ts';
 
 /**
  * The link to one store thread. Requests of one turn of the event loop, or made while the thread works on a batch, share
@@ -47,30 +46,18 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   }
 
   /**
+   * @param worker a thread that was just started, and serves batches once it has opened its database
    * @param onBatch told how long each batch took, from posting it to its replies
-   * @throws KitError STORE_UNUSABLE if the database cannot be opened
+   * @throws Error with the message of the thread if it cannot open it
    */
-  static async open<O extends Operations>(
-    path: string,
-    mode: 'read' | 'write',
-    onBatch?: (ms: number) => void,
-  ): Promise<ThreadLink<O>> {
-    const worker = new Worker(moduleUrl(new URL('./store-thread.ts', import.meta.url)), {
-      workerData: { path, mode },
-    });
-    return ThreadLink.over(worker, path, onBatch);
-  }
-
-  /** The same with a thread that was started already. */
   static async over<O extends Operations>(
     worker: Worker,
-    path: string,
     onBatch?: (ms: number) => void,
   ): Promise<ThreadLink<O>> {
     const opened = await openedBy(worker);
     if (opened.opened) return new ThreadLink<O>(worker, onBatch);
     await worker.terminate();
-    throw unopened(path, opened.message);
+    throw new Error(opened.message);
   }
 
   /** How many requests have no reply yet. */

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { MIB } from '../../../src/base/size-text.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { neededFor } from '../../../src/store/sqlite/move.ts';
+import { neededFor } from '../../../src/store/former/move.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { differences } from '../../support/moved-whole.ts';
 import { OWN_THREADS } from '../../support/own-threads.ts';

@@ -5,12 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KitError } from '../../../src/base/errors.ts';
 import type { StoreLink } from '../../../src/store/link.ts';
-import { LocalLink } from '../../../src/store/sqlite/local-link.ts';
-import { ThreadLink } from '../../../src/store/sqlite/thread-link.ts';
+import { openConnection } from '../../../src/store/sqlite/connection.ts';
 import type { Writes } from '../../../src/store/sqlite/writes.ts';
+import { LocalLink } from '../../../src/store/threads/local-link.ts';
+import { ThreadLink } from '../../../src/store/threads/thread-link.ts';
 import { nested, ODD_OUTPUTS, OddConnection, type OddOperations } from '../../support/odd-connection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
+const STORE_THREAD = new URL('../../../src/store/sqlite/store-thread.ts', import.meta.url);
 const ODD_THREAD = new URL('../../support/odd-store-thread.ts', import.meta.url);
 
 const circle: Record<string, unknown> = {};
@@ -57,11 +59,12 @@ const STORABLE = {
 
 const kinds = {
   'a thread': {
-    real: (path: string) => ThreadLink.open<Writes>(path, 'write'),
-    odd: () => ThreadLink.over<OddOperations>(new Worker(ODD_THREAD), 'nowhere'),
+    real: (path: string) =>
+      ThreadLink.over<Writes>(new Worker(STORE_THREAD, { workerData: { path, mode: 'write' } })),
+    odd: () => ThreadLink.over<OddOperations>(new Worker(ODD_THREAD)),
   },
   'no thread': {
-    real: (path: string) => LocalLink.open<Writes>(path, 'write'),
+    real: async (path: string) => new LocalLink<Writes>(await openConnection(path, 'write')),
     odd: async () => new LocalLink<OddOperations>(new OddConnection()),
   },
 } as const;

@@ -8,6 +8,12 @@ export interface Bound {
 /** The operations of a connection by their names. */
 export type BoundOperations = Readonly<Record<string, Bound>>;
 
+/** Does batches, one at a time. */
+export interface Connection {
+  run(batch: Batch): Promise<Replies>;
+  close(): void;
+}
+
 /** Makes operations, each of one member of a record. */
 export function boundBy<T>(
   members: Readonly<Record<string, T>>,
@@ -56,11 +62,5 @@ export function contentOf<T>(message: unknown): T | undefined {
 /** Requests that a sender of a webhook waits for. */
 export const urgent: ReadonlySet<string> = new Set(['record']);
 
-/**
- * Requests that a power cut may undo: an event that was claimed or settled then runs again, and its handler can tell. A
- * commit of these alone does not wait for the disk. A crash of the process undoes none of them.
- */
-export const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'step', 'holds']);
-
-/** Requests that SQLite allows only outside of transactions, so that they share no commit and no batch. */
+/** Requests that share no commit and no batch: SQLite allows them only outside of transactions. */
 export const alone: ReadonlySet<string> = new Set(['resetLog', 'emptyLog', 'rewrite']);

@@ -22,12 +22,12 @@ import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
 import { say } from '../say.ts';
-import { bytesOf, identityOf, setPageSize, versionOf } from './database-facts.ts';
-import { lockAlone, movingOf } from './lock-alone.ts';
+import { bytesOf, identityOf, setPageSize, versionOf } from '../sqlite/database-facts.ts';
+import { lockAlone, movingOf } from '../sqlite/lock-alone.ts';
+import { SCHEMA_VERSION, schema } from '../sqlite/schema.ts';
+import { ZEROED } from '../sqlite/upkeep.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
-import { SCHEMA_VERSION, schema } from './schema.ts';
-import { ZEROED } from './upkeep.ts';
 
 /** What the new file takes of the disk at most, for each byte of the former one, and beside that. */
 const NEW_FOR_FORMER = 1.2;

@@ -1,6 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Connection } from './connection.ts';
-import { contentOf, type FromThread, type Replies, type ToThread, tagged } from './protocol.ts';
+import {
+  type Connection,
+  contentOf,
+  type FromThread,
+  type Replies,
+  type ToThread,
+  tagged,
+} from './protocol.ts';
 import { copyOfReply } from './store-link.ts';
 
 /** Does the batches that come through a port, until `close`. What cannot be passed on fails its own request only. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { MOVED_VERSION } from './schema.ts';
+import { MOVED_VERSION } from '../sqlite/schema.ts';
 
 // Copies the rows of a database of version 8, `main`, into the new file, `moved`. Each step is a commit. Tables are filled in
 // the order of their keys, so that their last row says where the next step begins.

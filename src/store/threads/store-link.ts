@@ -31,10 +31,6 @@ export class LazyLink<O extends Operations> implements StoreLink<O> {
   }
 }
 
-export function unopened(path: string, message: string): KitError {
-  return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
-}
-
 /** The reply in place of an output that cannot be passed back. What the request had to write is written. */
 export function unstorableOutput(cause: unknown): Failed {
   return {
@@ -68,21 +64,4 @@ export function copyOfReply(reply: Replies[number]): Replies[number] {
   } catch (cause) {
     return unstorableOutput(cause);
   }
-}
-
-/** Advice for the user, by the message of SQLite. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /unable to open|readonly/,
-    'its directory must exist, and this user must be allowed to write to the directory and the file',
-  ],
-  [/locked/, 'another program locks it: wait for that program, or end it'],
-  [/full/, 'make room on its disk'],
-  [/not a database|malformed|encrypted/, 'restore a backup, or set another path in DATABASE_URL'],
-];
-
-/** A message of SQLite, with what the user can do about it where that is known. */
-function advised(message: string): string {
-  const advice = ADVICE.find(([said]) => said.test(message))?.[1];
-  return advice === undefined ? message : `${message} (${advice})`;
 }

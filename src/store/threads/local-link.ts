@@ -1,13 +1,9 @@
 import { systemClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
 import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { copyOf, unavailable } from '../refusals.ts';
-import { type Connection, type Mode, openConnection } from './connection.ts';
+import type { Connection } from './protocol.ts';
 import { RequestQueue } from './request-queue.ts';
-import { answerAll, copyOfReply, unopened } from './store-link.ts';
-
-/** Commands read events once, so a large cache would only use memory. */
-const CACHE_KIB = 2048;
+import { answerAll, copyOfReply } from './store-link.ts';
 
 /**
  * Does the work of a store thread on the calling thread: for commands, which have nothing else to do meanwhile or are to start
@@ -21,25 +17,10 @@ export class LocalLink<O extends Operations> implements StoreLink<O> {
   #idle = () => {};
   #closed: Promise<void> | undefined;
 
+  /** @param onBatch told how long each batch took */
   constructor(connection: Connection, onBatch?: (ms: number) => void) {
     this.#connection = connection;
     this.#onBatch = onBatch;
-  }
-
-  /**
-   * @param onBatch told how long each batch took
-   * @throws KitError STORE_UNUSABLE if the database cannot be opened
-   */
-  static async open<O extends Operations>(
-    path: string,
-    mode: Mode,
-    onBatch?: (ms: number) => void,
-  ): Promise<LocalLink<O>> {
-    try {
-      return new LocalLink<O>(await openConnection(path, mode, CACHE_KIB), onBatch);
-    } catch (error) {
-      throw unopened(path, messageOf(error));
-    }
   }
 
   request<N extends keyof O & string>(name: N, input: InputOf<O, N>): Promise<OutputOf<O, N>> {

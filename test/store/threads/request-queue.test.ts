@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { RequestQueue } from '../../../src/store/sqlite/request-queue.ts';
+import { RequestQueue } from '../../../src/store/threads/request-queue.ts';
 
 /** A queue in which so many acks and so many other requests wait. */
 function queueOf(acks: number, others: number): RequestQueue {

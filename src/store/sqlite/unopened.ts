@@ -1,0 +1,23 @@
+import { KitError } from '../../base/errors.ts';
+
+/** The error where a database cannot be opened. */
+export function unopened(path: string, message: string): KitError {
+  return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
+}
+
+/** Advice for the user, by the message of SQLite. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /unable to open|readonly/,
+    'its directory must exist, and this user must be allowed to write to the directory and the file',
+  ],
+  [/locked/, 'another program locks it: wait for that program, or end it'],
+  [/full/, 'make room on its disk'],
+  [/not a database|malformed|encrypted/, 'restore a backup, or set another path in DATABASE_URL'],
+];
+
+/** A message of SQLite, with what the user can do about it where that is known. */
+function advised(message: string): string {
+  const advice = ADVICE.find(([said]) => said.test(message))?.[1];
+  return advice === undefined ? message : `${message} (${advice})`;
+}
