@@ -241,6 +241,9 @@ function environmentWithFile(): Environment {
   return env;
 }
 
+/** Some editors write it, and it would count as a part of the first name. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
 function variablesOfFile(): Environment {
   const { cwd, file } = sources();
@@ -250,7 +253,9 @@ function variablesOfFile(): Environment {
     return {};
   }
   try {
-    return parseEnv(readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8');
+    if (text.includes('\0')) throw new Error('it has bytes of 0, as in UTF-16: save it as UTF-8');
+    return parseEnv(text.replace(BYTE_ORDER_MARK, ''));
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }

@@ -10,12 +10,13 @@ import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
-import { Keyring } from './receiver/keyring.ts';
+import { Keyring, keysBy } from './receiver/keyring.ts';
 import { lossReporter } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openForServer } from './store/open.ts';
+import { isReachable } from './store/predictable-secrets.ts';
 import { keepFor } from './store/retention.ts';
-import { watchSecrets } from './store/unreadable-secrets.ts';
+import { watchSecrets } from './store/watch-secrets.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -57,7 +58,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const store = await (options.store ?? openConfigured(options));
     ends.defer(() => store.close());
 
-    const keyring = new Keyring({ store, clock, fallback: config.WEBHOOK_SECRET });
+    const keyring = new Keyring({ store, clock, ...keysBy(config) });
     ends.defer(() => keyring.stop());
     await keyring.start();
 
@@ -103,7 +104,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     if (config.RETENTION_DAYS !== undefined)
       ends.defer(keepFor({ store, clock, log, days: config.RETENTION_DAYS }));
-    ends.defer(watchSecrets({ store, clock, log }));
+    ends.defer(watchSecrets({ store, clock, log, isReachable: isReachable(config) }));
     ends.defer(() => {
       isDraining = true;
     });

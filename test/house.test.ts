@@ -79,7 +79,7 @@ const STORE_DOOR = [
   'commit-probe.ts', // whether the store can commit: receiver and inspector ask
   'retention.ts', // runs with the service
   'prune-matching.ts',
-  'unreadable-secrets.ts', // runs with the service
+  'watch-secrets.ts', // runs with the service
   'predictable-secrets.ts', // no start with one, and no import
   'check-files.ts', // for the doctor, and for lists that change nothing
   'check-store.ts', // for the doctor

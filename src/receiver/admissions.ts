@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { parseJsonText } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { Keyring } from './keyring.ts';
+import { Keyring, keysBy } from './keyring.ts';
 
 interface Admission {
   readonly store: Pick<EventStore, 'hasQuarantined' | 'waitingWebhooks' | 'quarantined' | 'admit'>;
@@ -62,15 +62,15 @@ async function* waitingWebhooks(store: Admission['store']): AsyncGenerator<strin
 
 /**
  * Admits from quarantine with the secrets that are stored now: for a command, which has no keyring of its own.
- * @param fallback WEBHOOK_SECRET
  * @param webhook only notifications that name this webhook
  * @returns how many were admitted
  */
 export async function admitWaiting(
   store: EventStore,
-  { fallback, webhook }: { readonly fallback: string | undefined; readonly webhook?: string | undefined },
+  config: Parameters<typeof keysBy>[0],
+  webhook?: string,
 ): Promise<number> {
-  const keyring = new Keyring({ store, clock: systemClock, fallback });
+  const keyring = new Keyring({ store, clock: systemClock, ...keysBy(config) });
   await keyring.refresh();
   const webhooks = webhook === undefined ? undefined : [webhook];
   return admitQuarantined({ store, keyring, log: { info() {} }, webhooks });

@@ -2,12 +2,15 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { keyOf } from '../notification/token.ts';
 import { EnvironmentSecret } from '../store/environment-secret.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, WebhookSecret } from '../store/event-store.ts';
+import { isPredictable, isReachable } from '../store/predictable-secrets.ts';
 
 /** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
 const POLL_MS = 1000;
 /** How often the store is read at most, however many requests fail to verify. */
 const GAP_MS = 50;
+
+const NONE: readonly string[] = [];
 
 interface Held {
   readonly key: KeyObject;
@@ -19,6 +22,15 @@ export interface KeyringOptions {
   readonly clock: Clock;
   /** WEBHOOK_SECRET: serves every webhook that never had a stored secret */
   readonly fallback: string | undefined;
+  /** whether a secret protects nothing here, as others can compute it: it counts as absent */
+  readonly isWorthless?: ((secret: string) => boolean) | undefined;
+}
+
+/** The secrets by which a service with this configuration verifies, beside those that are stored; and which of all protect nothing. */
+export function keysBy(
+  config: { readonly WEBHOOK_SECRET?: string | undefined } & Parameters<typeof isReachable>[0],
+): Pick<KeyringOptions, 'fallback' | 'isWorthless'> {
+  return { fallback: config.WEBHOOK_SECRET, isWorthless: isReachable(config) ? isPredictable : undefined };
 }
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
@@ -26,10 +38,14 @@ export class Keyring {
   readonly #store: KeyringOptions['store'];
   readonly #clock: Clock;
   readonly #secret: string | undefined;
+  readonly #isWorthless: (secret: string) => boolean;
   readonly #fallback: readonly KeyObject[];
   /** serves no webhook before the first read */
   #environment = new EnvironmentSecret(undefined);
   #held: ReadonlyMap<string, ReadonlyMap<string, Held>> = new Map();
+  /** what was read last: the webhooks that ever had a secret, and the secrets */
+  #own: readonly string[] | undefined;
+  #stored: readonly WebhookSecret[] | undefined;
   #mostKeys = 1;
   #lastRead = Number.NEGATIVE_INFINITY;
   #next: Promise<void> | undefined;
@@ -40,11 +56,12 @@ export class Keyring {
   /** Called with webhooks whose notifications in quarantine may verify now: above all after a read found new secrets. */
   onAdded: (webhooks: readonly string[]) => void = () => {};
 
-  constructor({ store, clock, fallback }: KeyringOptions) {
+  constructor({ store, clock, fallback, isWorthless = () => false }: KeyringOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#secret = fallback;
-    this.#fallback = fallback === undefined ? [] : [keyOf(fallback)];
+    this.#isWorthless = isWorthless;
+    this.#fallback = fallback === undefined || isWorthless(fallback) ? [] : [keyOf(fallback)];
   }
 
   /** Reads all secrets, and from then on again every second. */
@@ -112,23 +129,27 @@ export class Keyring {
 
   async #read(): Promise<void> {
     this.#lastRead = this.#clock.now();
+    // Asked for in this order and answered in it, with one wait: every refusal waits for this.
+    const [own, stored] = await Promise.all([
+      this.#secret === undefined ? NONE : this.#store.webhooksWithOwnSecret(),
+      this.#store.secrets(),
+    ]);
+    if (own === this.#own && stored === this.#stored) return; // as mostly, since refusals of strangers cause reads
+    this.#own = own;
+    this.#stored = stored;
     const before = this.#held;
     const held = new Map<string, Map<string, Held>>();
     const added = new Set<string>();
-    // Asked for in this order and answered in it, with one wait: every refusal waits for this.
-    const [environment, stored] = await Promise.all([
-      EnvironmentSecret.read(this.#store, { WEBHOOK_SECRET: this.#secret }),
-      this.#store.secrets(),
-    ]);
     for (const { webhookId, secret, retireAt } of stored) {
       if (secret === '') continue; // every sender could sign with it
       const known = before.get(webhookId)?.get(secret);
+      if (known === undefined && this.#isWorthless(secret)) continue;
       if (known === undefined) added.add(webhookId);
       const keys = held.get(webhookId) ?? new Map<string, Held>();
       held.set(webhookId, keys.set(secret, { key: known?.key ?? keyOf(secret), retireAt }));
     }
     this.#held = held;
-    this.#environment = environment;
+    this.#environment = new EnvironmentSecret(this.#secret, own);
     this.#mostKeys = Math.max(1, ...[...held.values()].map((keys) => keys.size));
     if (added.size > 0) this.onAdded([...added]);
   }

@@ -64,6 +64,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w.-])1[4-9]\d{8}(?:\d{3})?(?![\w.-])/g, '<time>'],
   [/(?<![\w.])\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|seconds?|milliseconds?|minutes?)(?!\w)/g, '<duration>'],
   [/(?<![\w-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])/gi, '<id>'],
+  [/(?<=\bpid(?:: ?|=| ))\d+\b/gi, '<id>'],
   [/(?<![\w-])-?[0-9a-z]{1,11}-[0-9a-f]{20}(?![\w-])/g, '<id>'],
   [/(?<![0-9A-Za-z_])0x[0-9a-f]+\b/gi, '<address>'],
   [/(?<![0-9A-Za-z_-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?:-\d+)?(?![0-9A-Za-z_-])/gi, '<id>'],

@@ -1,7 +1,7 @@
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { EnvironmentSecret } from './environment-secret.ts';
 import type { EventStore } from './event-store.ts';
-import { PREDICTABLE_ADVICE, predictable } from './predictable-secrets.ts';
+import { adviceOn, predictable } from './predictable-secrets.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 
 const FULL = 2;
@@ -57,9 +57,7 @@ function secrets(count: number, hasFallback: boolean, unreadable: readonly strin
 /** The finding for predictable secrets; undefined if there are none. */
 export function guessable(found: readonly string[]): Finding | undefined {
   if (found.length === 0) return undefined;
-  return findingsOf('secrets').fail(
-    `the secret of ${found.join(', ')} protects nothing: ${PREDICTABLE_ADVICE}`,
-  );
+  return findingsOf('secrets').fail(`the secret of ${found.join(', ')} protects nothing: ${adviceOn(found)}`);
 }
 
 async function backlog(store: EventStore): Promise<Finding> {

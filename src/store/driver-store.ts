@@ -35,7 +35,7 @@ import { type ReplayQuery, replayAll } from './semantics/replay-all.ts';
 import type { Ready, Reset } from './semantics/replaying.ts';
 import { keyOf } from './semantics/settling.ts';
 import type { Attempt, StateValue, StoredEvent, ToQuarantine, VerifiedNotification } from './stored.ts';
-import { type KeySource, type SecretOperations, Vault } from './vault.ts';
+import { type KeySource, Vault, type VaultOperations } from './vault.ts';
 
 /** One step of a list: no query reads for long. */
 export interface ListStep<A> {
@@ -261,8 +261,8 @@ export abstract class DriverStore implements EventStore {
     return (await this.#vault()).list(this.#clock.now());
   }
 
-  webhooksWithOwnSecret() {
-    return this.#write.request('ownSecrets', undefined);
+  async webhooksWithOwnSecret() {
+    return (await this.#vault()).webhooks();
   }
 
   async unreadableSecrets() {
@@ -343,6 +343,8 @@ export async function openStoreVault(write: StoreLink<TableOperations>, source: 
 /** The vault of the secrets behind a link. */
 export function openVault(write: StoreLink<TableOperations>, source: KeySource): Promise<Vault> {
   const operations = {
+    stamp: () => write.request('secretsStamp', undefined),
+    ownSecrets: () => write.request('ownSecrets', undefined),
     keyCheckOr: (given) => write.request('keyCheckOr', given),
     secrets: (input) => write.request('secrets', input),
     addSecret: (input) => write.request('addSecret', input),
@@ -351,7 +353,7 @@ export function openVault(write: StoreLink<TableOperations>, source: KeySource):
     rekey: (input) => write.request('rekey', input),
     replaceSecrets: (input) => write.request('replaceSecrets', input),
     bindToRows: (input) => write.request('bindToRows', input),
-  } satisfies SecretOperations;
+  } satisfies VaultOperations;
   return Vault.open(operations, source);
 }
 

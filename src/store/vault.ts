@@ -19,6 +19,14 @@ export type SecretOperations = {
     : never;
 };
 
+/** The same, and what tells whether anything has changed. */
+export interface VaultOperations extends SecretOperations {
+  /** another text than before if anything may have changed, by whomever */
+  stamp(): Promise<string>;
+  /** the webhooks that ever had a secret, in the order of their names */
+  ownSecrets(): Promise<readonly string[]>;
+}
+
 /** A key that is not in use yet. */
 export interface NextKey {
   /** 32 bytes */
@@ -66,20 +74,32 @@ interface Held {
   readonly keyCheck: Uint8Array;
 }
 
+/** What the database has, opened. */
+interface Opened {
+  readonly secrets: readonly WebhookSecret[];
+  /** the webhooks of rows that do not open */
+  readonly unreadable: readonly string[];
+}
+
 /** The webhooks' secrets, sealed. When another process seals them under a new key, the vault goes on with that key. */
 export class Vault {
-  readonly #operations: SecretOperations;
+  readonly #operations: VaultOperations;
   readonly #source: KeySource;
+  readonly #opened: Remembered<Opened>;
+  readonly #webhooks: Remembered<readonly string[]>;
   #held: Held;
 
-  private constructor(operations: SecretOperations, source: KeySource, held: Held) {
+  private constructor(operations: VaultOperations, source: KeySource, held: Held) {
     this.#operations = operations;
     this.#source = source;
     this.#held = held;
+    const stamp = () => operations.stamp();
+    this.#opened = new Remembered(stamp, () => this.#open());
+    this.#webhooks = new Remembered(stamp, () => operations.ownSecrets());
   }
 
   /** @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets */
-  static async open(operations: SecretOperations, source: KeySource): Promise<Vault> {
+  static async open(operations: VaultOperations, source: KeySource): Promise<Vault> {
     return new Vault(operations, source, await unlock(operations, source));
   }
 
@@ -96,14 +116,19 @@ export class Vault {
     );
   }
 
-  /** The secrets that open and are not retired, oldest first. For rows that do not open, see `unreadable`. */
-  async list(now: number): Promise<WebhookSecret[]> {
-    const { rows, sealer } = await this.#rows();
-    return rows.flatMap((row) => {
-      const { webhookId, createdAt, retireAt } = row;
-      const secret = retireAt === null || retireAt > now ? sealer.openRow(row) : undefined;
-      return secret === undefined ? [] : [{ webhookId, secret, createdAt, retireAt: retireAt ?? undefined }];
-    });
+  /**
+   * The secrets that open and are not retired, oldest first. For rows that do not open, see `unreadable`. As long as nothing
+   * changes it is the same list: strangers make a server ask for it many times a second, and there may be thousands.
+   */
+  async list(now: number): Promise<readonly WebhookSecret[]> {
+    const { secrets } = await this.#opened.get();
+    const isRetired = ({ retireAt = Infinity }: WebhookSecret) => retireAt <= now;
+    return secrets.some(isRetired) ? secrets.filter((one) => !isRetired(one)) : secrets;
+  }
+
+  /** The webhooks that ever had a secret, in the order of their names; the same list as long as nothing changes. */
+  webhooks(): Promise<readonly string[]> {
+    return this.#webhooks.get();
   }
 
   /**
@@ -112,7 +137,7 @@ export class Vault {
    */
   async all(): Promise<WebhookSecret[]> {
     const { rows, sealer } = await this.#rows();
-    refuseUnreadable(rows.filter(isClosedTo(sealer)).map(({ webhookId }) => String(webhookId)));
+    refuseUnreadable(rows.filter(isClosedTo(sealer)).map(webhookOf));
     return rows.map((row) => ({
       webhookId: row.webhookId,
       secret: sealer.openRow(row) ?? '',
@@ -133,16 +158,15 @@ export class Vault {
   }
 
   /** The webhooks of rows that were changed since they were sealed, retired ones too. */
-  async unreadable(): Promise<string[]> {
-    const { rows, sealer } = await this.#rows();
-    return [...new Set(rows.filter(isClosedTo(sealer)).map(({ webhookId }) => String(webhookId)))];
+  async unreadable(): Promise<readonly string[]> {
+    return (await this.#opened.get()).unreadable;
   }
 
   /** Removes the rows that do not open, of one webhook or all. @returns how many */
   dropUnreadable(webhookId?: string): Promise<number> {
     return this.#withKey(async ({ sealer, keyCheck }) => {
       const all = await this.#operations.secrets({ keyCheck });
-      const isMeant = (row: SealedRow) => webhookId === undefined || row.webhookId === webhookId;
+      const isMeant = (row: SealedRow) => webhookId === undefined || webhookOf(row) === webhookId;
       const rows = all?.filter(isClosedTo(sealer)).filter(isMeant);
       return rows && this.#operations.dropSecrets({ rows, keyCheck });
     });
@@ -166,6 +190,19 @@ export class Vault {
     return secrets;
   }
 
+  async #open(): Promise<Opened> {
+    const { rows, sealer } = await this.#rows();
+    const unreadable = new Set<string>();
+    const secrets = rows.flatMap((row) => {
+      const { webhookId, createdAt, retireAt } = row;
+      const secret = sealer.openRow(row);
+      if (secret !== undefined) return [{ webhookId, secret, createdAt, retireAt: retireAt ?? undefined }];
+      unreadable.add(webhookOf(row));
+      return [];
+    });
+    return { secrets, unreadable: [...unreadable] };
+  }
+
   #rows() {
     return this.#withKey(async ({ sealer, keyCheck }) => {
       const rows = await this.#operations.secrets({ keyCheck });
@@ -187,6 +224,24 @@ export class Vault {
   }
 }
 
+/** Something that is read again when the stamp of the database has changed. */
+class Remembered<T> {
+  readonly #stamp: () => Promise<string>;
+  readonly #read: () => Promise<T>;
+  #last: { readonly stamp: string; readonly value: T } | undefined;
+
+  constructor(stamp: () => Promise<string>, read: () => Promise<T>) {
+    this.#stamp = stamp;
+    this.#read = read;
+  }
+
+  async get(): Promise<T> {
+    const stamp = await this.#stamp(); // before the rest, so that a change between the two shows the next time
+    if (this.#last?.stamp !== stamp) this.#last = { stamp, value: await this.#read() };
+    return this.#last.value;
+  }
+}
+
 /** @param unreadable the webhooks of secrets that do not open */
 function refuseUnreadable(unreadable: readonly string[]): void {
   if (unreadable.length === 0) return;
@@ -194,6 +249,11 @@ function refuseUnreadable(unreadable: readonly string[]): void {
     'STORE_UNUSABLE',
     `a secret of ${[...new Set(unreadable)].join(', ')} does not open, so it cannot be sealed again: remove it with npx hookkit secrets rekey --drop-unreadable, or restore a backup`,
   );
+}
+
+/** The webhook of a row, by which people are told of it: by hand its column may have got bytes in place of a text. */
+function webhookOf({ webhookId }: { readonly webhookId: unknown }): string {
+  return webhookId instanceof Uint8Array ? Buffer.from(webhookId).toString() : String(webhookId);
 }
 
 function isClosedTo(sealer: Sealer): (row: SealedRow) => boolean {

@@ -172,3 +172,35 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   expect(webhooks.size).toBeGreaterThanOrEqual(starts());
   expect(starts()).toBeGreaterThanOrEqual(5);
 });
+
+// As the button of an editor ends it: a terminal would signal all of them.
+test.each(['start', 'dev', 'demo'])(
+  'npm run %s ends and leaves nothing, when npm alone is told to',
+  async (script) => {
+    const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+    running = spawn('npm', ['run', script], {
+      cwd: copy,
+      detached: true,
+      stdio: 'ignore',
+      env: {
+        ...env,
+        HOST: '127.0.0.1',
+        PORT: `${PORT}`,
+        ADMIN_PORT: `${ADMIN_PORT}`,
+        MOCK_PORT: `${MOCK_PORT}`,
+      },
+    });
+    const group = -present(running.pid);
+    while (!(await isOpen('127.0.0.1', PORT))) await pause();
+    running.kill('SIGTERM');
+    await until(() => {
+      try {
+        return !process.kill(group, 0);
+      } catch {
+        return true;
+      }
+    });
+    for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
+  },
+);

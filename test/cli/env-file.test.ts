@@ -55,6 +55,15 @@ test.each([
   expect((await run(['doctor', '--offline'])).stdout).toContain(`no mistakes in ${told}`);
 });
 
+test('takes the first variable, when an editor has written a byte order mark before it, and refuses UTF-16 with advice', async () => {
+  write('marked.env', '\uFEFFPORT=eighty');
+  expect((await run(['--env-file', 'marked.env', 'serve'])).stderr).toContain('PORT: "eighty"');
+  writeFileSync(join(directory, 'wide.env'), Buffer.from('\uFEFFPORT=3000\n', 'utf16le'));
+  const { code, stderr } = await run(['--env-file', 'wide.env', 'serve']);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^hookkit: cannot read .*wide\.env: .*save it as UTF-8/);
+});
+
 /**
  * Node 24 looks for the file of this option itself, wherever it stands on a command line, and ends with 9 where there is
  * none, before it runs anything; behind `--` it does not.

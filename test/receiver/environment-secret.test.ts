@@ -52,7 +52,9 @@ describe('WEBHOOK_SECRET', () => {
       const entry = { ...toVerified(JSON.parse(text), text), token: tokenOf(text, FALLBACK), source: '::1' };
       await store.quarantine(entry, 1_000_000);
     }
-    expect(await admitWaiting(store, { fallback: FALLBACK })).toBe(1);
+    expect(await admitWaiting(store, { WEBHOOK_SECRET: FALLBACK, HOST: '127.0.0.1', TRUST_PROXY: 0 })).toBe(
+      1,
+    );
     expect(await store.waitingWebhooks()).toEqual([{ webhookId: 'one', notifications: 1 }]);
   });
 });

@@ -153,6 +153,26 @@ describe('a keyring', () => {
   });
 });
 
+test('a keyring counts a secret as absent, when it is worthless here, the fallback too, and takes all others', async () => {
+  const store = new FakeSecrets();
+  store.add('one', 'weak-1');
+  store.add('one', 'a');
+  store.add('two', 'weak-2');
+  const isWorthless = (secret: string) => secret.startsWith('weak');
+  const keyring = new Keyring({ store, clock: new VirtualClock(0), fallback: 'weak-3', isWorthless });
+  const found: (readonly string[])[] = [];
+  keyring.onAdded = (webhooks) => found.push(webhooks);
+  await keyring.start();
+  keyring.stop();
+  expect(secretsOf(keyring, 'one', ['weak-1', 'a'])).toEqual(['a']);
+  expect([keyring.keysFor('two'), keyring.keysFor('three'), keyring.everyKey(2)?.length]).toEqual([
+    [],
+    [],
+    1,
+  ]);
+  expect(found).toEqual([['one']]);
+});
+
 describe('a refresh', () => {
   test('reads the store once, when many ask at the same time, and all of them get what it found', async () => {
     const { store, clock, keyring } = build();

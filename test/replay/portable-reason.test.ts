@@ -45,6 +45,7 @@ describe('a reason', () => {
     ['milliseconds since the epoch', 'at 1763550000123', 'at <time>'],
     ['a duration', 'took 153 ms, then 2.5s', 'took <duration>, then <duration>'],
     ['a UUID', 'request 550e8400-e29b-41d4-a716-446655440000', 'request <id>'],
+    ['the id of a process', 'the worker (pid 5354) ended, pid: 12', 'the worker (pid <id>) ended, pid: <id>'],
     ['the id of an event', 'event mhz8qyo0-5c1f0a4b2d3e4f506172 is late', 'event <id> is late'],
     ['a digest', 'etag "d41d8cd98f00b204e9800998ecf8427e"', 'etag "<id>"'],
   ])('loses what is of one machine or run, when it has %s', (_what, given, expected) => {

@@ -144,23 +144,33 @@ describe('one secret that does not open', () => {
     expect(doctor.stdout).toMatch(/^FAIL +secrets +a secret of broken does not open/m);
   });
 
-  test('keeps rekey from doing anything, until it is told to drop it, and import --replace removes it as well', async () => {
-    const env = { DATABASE_URL: `sqlite:${path}` };
-    await fill();
-    const spoil = () => tamper((db) => db.exec(`UPDATE secrets SET sealed = x'00' WHERE webhook_id = 'two'`));
-    spoil();
-    const refused = await runCli(['secrets', 'rekey'], { env });
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/^hookkit: a secret of two does not open.*--drop-unreadable/);
-    expect(await look()).toEqual({ live: ['one live secret'], unreadable: ['two'] });
-    const done = await runCli(['secrets', 'rekey', '--drop-unreadable', '--json'], { env });
-    expect(done).toEqual({ code: 0, stdout: '{"sealed":2,"scrubbed":true}\n', stderr: '' });
-    expect(await look()).toEqual({ live: ['one live secret'], unreadable: [] });
-    await withStore((store) => store.addSecret('two', 'secret of two'));
-    spoil();
-    await runCli(['webhooks', 'import', '--id', 'two', '--replace'], { env, stdin: 'new-secret' });
-    expect(await look()).toEqual({ live: ['one live secret', 'two new-secret'], unreadable: [] });
-  });
+  test.each([
+    ['other bytes', "sealed = x'00'"],
+    ['a text in place of bytes', "sealed = 'not a blob'"],
+    ['a number in place of bytes', 'sealed = 7'],
+    ['a fingerprint that is a text', "fingerprint = 'a text'"],
+    ['a fingerprint of other bytes', "fingerprint = x'00'"],
+    ['a webhook that is bytes', 'webhook_id = CAST(webhook_id AS BLOB)'],
+  ])(
+    'keeps rekey from doing anything, when its row has %s, until it is told to drop it, and import --replace removes it as well',
+    async (_what, change) => {
+      const env = { DATABASE_URL: `sqlite:${path}` };
+      await fill();
+      const spoil = () => tamper((db) => db.exec(`UPDATE secrets SET ${change} WHERE webhook_id = 'two'`));
+      spoil();
+      const refused = await runCli(['secrets', 'rekey'], { env });
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/^hookkit: a secret of two does not open.*--drop-unreadable/);
+      expect(await look()).toEqual({ live: ['one live secret'], unreadable: ['two'] });
+      const done = await runCli(['secrets', 'rekey', '--drop-unreadable', '--json'], { env });
+      expect(done).toEqual({ code: 0, stdout: '{"sealed":2,"scrubbed":true}\n', stderr: '' });
+      expect(await look()).toEqual({ live: ['one live secret'], unreadable: [] });
+      await withStore((store) => store.addSecret('two', 'secret of two'));
+      spoil();
+      await runCli(['webhooks', 'import', '--id', 'two', '--replace'], { env, stdin: 'new-secret' });
+      expect(await look()).toEqual({ live: ['one live secret', 'two new-secret'], unreadable: [] });
+    },
+  );
 });
 
 describe('a database that the first version sealed', () => {

@@ -5,6 +5,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { type MetadataInput, MockProvider } from '../../src/mock/index.ts';
 import { predictable, refusePredictable } from '../../src/store/predictable-secrets.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification } from '../support/genuine.ts';
+import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -23,6 +26,8 @@ const metadata: MetadataInput = {
   events: ['media_created'],
   site_ids: ['site0001'],
 };
+
+const inspect = inspectedForEachTest();
 
 let directory: string;
 let path: string;
@@ -112,6 +117,25 @@ describe('a service with a predictable secret', () => {
     const service = await startProcess({ DATABASE_URL: env.DATABASE_URL });
     service.child.kill('SIGTERM');
     expect(await service.exited).toBe(0);
+  });
+
+  test.each([
+    ['127.0.0.1', 200, []],
+    ['0.0.0.0', 401, [{ level: 50, webhooks: ['hook0005'], count: 1 }]],
+  ])('that runs on %s answers %d, when such a secret is stored meanwhile', async (HOST, status, lines) => {
+    const { deliver, log } = await inspect({}, { DATABASE_URL: `sqlite:${path}`, HOST });
+    await store('hook0005', 'mock-0123456789');
+    await store('hook0006', REAL);
+    const statusOf = async (webhook_id: string, secret: string) =>
+      (await deliver(notification({ webhook_id }), secret)).status;
+    expect(await statusOf('hook0006', REAL)).toBe(200);
+    expect(await statusOf('hook0005', 'mock-0123456789')).toBe(status);
+    const said = () =>
+      log.withMessage(
+        'a stored secret follows from the seed of a mock provider, so that anybody can compute it, and counts as absent: npx hookkit doctor says what to do',
+      );
+    if (lines.length > 0) await eventually('it is said', () => said().length > 0);
+    expect(said()).toMatchObject(lines);
   });
 
   test('is told of, when its secret is imported', async () => {

@@ -30,7 +30,7 @@ export function admitCommand(): Command {
 async function admit({ webhook, json }: Flags): Promise<void> {
   const config = loadConfig();
   await withStore(config, async (store) => {
-    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook });
+    const admitted = await admitWaiting(store, config, webhook);
     const kept = await store.quarantineSize(webhook);
     if (json) return printJson({ admitted, kept });
     await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret verifies them' : ''}`);

@@ -6,6 +6,7 @@ import { withStore } from '../../store/with-store.ts';
 import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
+import { warnOfPredictable } from './warn-if-predictable.ts';
 import { type MetadataFlags, newWebhookOf, withMetadataOptions } from './webhook-options.ts';
 
 const EXAMPLES = `
@@ -36,8 +37,9 @@ async function create({ json, ...flags }: Flags): Promise<void> {
   // Opened first, so that an unusable store shows before anything is registered.
   await withStore(config, async (store) => {
     const { id } = await uninterrupted(() => createWebhook(webhook, { client, store }));
+    await warnOfPredictable(store, id);
     // Notifications that came between the creation and the storing are in quarantine.
-    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
+    const admitted = await admitWaiting(store, config, id);
     if (json) return printJson({ id, ...webhook, secret: 'live', admitted });
     await print(`webhook ${id} is registered, and its secret is stored`);
   });

@@ -3,10 +3,10 @@ import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import { retireOthers } from '../../rotation/webhook-and-secret.ts';
-import { predictable } from '../../store/predictable-secrets.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
+import { warnIfPredictable } from './warn-if-predictable.ts';
 
 interface Flags {
   readonly id: string;
@@ -34,14 +34,11 @@ export function importCommand(): Command {
 async function importSecret({ id, secretFile, replace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const secret = await readSecret(secretFile);
-  if (predictable([], { WEBHOOK_SECRET: secret }).length > 0)
-    say(
-      'anybody can compute this secret, as it follows from the seed of a mock provider: serve starts with it on loopback only',
-    );
+  warnIfPredictable(secret);
   await withStore(config, async (store) => {
     await store.addSecret(id, secret);
     const retired = replace && (await retireOthers(id, secret, { store, clock: systemClock }));
-    const admitted = await admitWaiting(store, { fallback: config.WEBHOOK_SECRET, webhook: id });
+    const admitted = await admitWaiting(store, config, id);
     const waiting = await store.quarantineSize(id);
     if (waiting > 0)
       say(

@@ -7,6 +7,7 @@ import { withStore } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
+import { warnOfPredictable } from './warn-if-predictable.ts';
 import { graceOption } from './webhook-options.ts';
 import { endInWords, warningOfEnvironment } from './webhook-words.ts';
 
@@ -43,6 +44,7 @@ async function run(id: string, { grace, json }: Flags): Promise<void> {
       `run npx hookkit webhooks rotate ${id} again, and it continues from here`,
       (signal) => rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
     );
+    await warnOfPredictable(store, rotated.id);
     const standings = await Standings.read(store, config);
     const warning = warningOfEnvironment(id, standings);
     if (warning !== undefined) say(warning);

@@ -51,6 +51,8 @@ export class Rows {
   readonly secrets = new Table<string, SealedSecret>(this.undo);
   /** webhooks that ever had a secret */
   readonly ownSecrets = new Table<string, string>(this.undo);
+  /** how often something of the secrets was changed */
+  secretChanges = 0;
   readonly meta = new Table<string, Uint8Array>(this.undo);
   /** by place */
   readonly quarantine = new Table<number, Waiting>(this.undo);

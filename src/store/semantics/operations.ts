@@ -47,6 +47,7 @@ export const operations = {
   bindToRows,
   keyCheckOr,
   ownSecrets: (tables: Tables) => tables.ownSecrets(),
+  secretsStamp: (tables: Tables) => tables.secretsStamp(),
   quarantine,
   hasQuarantined,
   admit,

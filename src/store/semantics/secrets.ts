@@ -127,12 +127,13 @@ export async function bindToRows(
 }
 
 function isRow(one: Pick<SealedRow, 'webhookId' | 'fingerprint'>): (other: typeof one) => boolean {
-  return (other) => other.webhookId === one.webhookId && isEqual(one.fingerprint, other.fingerprint);
+  return (other) => isEqual(one.webhookId, other.webhookId) && isEqual(one.fingerprint, other.fingerprint);
 }
 
-/** Whether two values of a row are the same bytes. One that was changed may be no bytes, and is equal to none. */
-function isEqual(one: Uint8Array, other: Uint8Array): boolean {
-  return [one, other].every((value) => value instanceof Uint8Array) && Buffer.compare(one, other) === 0;
+/** Whether two values of a row are the same. By hand a column may have got a value of any type, also bytes in place of a text. */
+function isEqual(one: unknown, other: unknown): boolean {
+  const areBytes = one instanceof Uint8Array && other instanceof Uint8Array;
+  return areBytes ? Buffer.compare(one, other) === 0 : one === other;
 }
 
 function replaced(rows: readonly SealedSecret[], before: SealedSecret, after: SealedSecret): SealedSecret[] {

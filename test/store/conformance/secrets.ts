@@ -16,6 +16,29 @@ export function describeSecrets(fixture: CurrentFixture): void {
       ]);
     });
 
+    test('are as they are now, when an instance that has read them asks again, whichever instance has changed them', async () => {
+      const { store, open, clock } = fixture();
+      const all = [store, await open()];
+      const seen = async () => {
+        const [first, ...others] = await Promise.all(
+          all.map(async (one) => [
+            (await one.secrets()).map(({ webhookId, secret }) => `${webhookId} ${secret}`),
+            await one.webhooksWithOwnSecret(),
+          ]),
+        );
+        for (const other of others) expect(other).toEqual(first);
+        return first;
+      };
+      expect(await seen()).toEqual([[], []]);
+      for (const [index, one] of all.entries()) {
+        const webhooks = ['webhook-0', 'webhook-1'].slice(0, index + 1);
+        await one.addSecret(`webhook-${index}`, 'a');
+        expect(await seen()).toEqual([[`webhook-${index} a`], webhooks]);
+        await one.retireSecret(`webhook-${index}`, 'a', clock.now());
+        expect(await seen()).toEqual([[], webhooks]);
+      }
+    });
+
     test('are live side by side, when a webhook has several, oldest first', async () => {
       const { store, clock } = fixture();
       for (const secret of ['c', 'a', 'b']) {

@@ -39,6 +39,17 @@ export function secretTables(session: Session): SecretTables {
       );
       return rows.map((row) => fromText(row.webhook_id));
     },
+    // Each row has the number of the transaction that wrote it.
+    async secretsStamp() {
+      const [row] = await session.rows<{ stamp: string }>(
+        `SELECT concat_ws(' ',
+           (SELECT concat(count(*), ' ', sum(xmin::text::bigint)) FROM hookkit.secrets),
+           (SELECT count(*) FROM hookkit.own_secrets),
+           (SELECT xmin FROM hookkit.meta WHERE name = $1)) AS stamp`,
+        [KEY_CHECK],
+      );
+      return row?.stamp ?? '';
+    },
     async keyCheck() {
       // Every operation on secrets asks this first. The lock is a statement of its own: the next sees what was done before it.
       await session.rows(SECRETS_ALONE);

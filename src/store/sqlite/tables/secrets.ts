@@ -17,20 +17,27 @@ export function secretTables(db: Database): SecretTables {
   const setKeyCheck = db.prepare(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
+  // What this connection changed. SQLite tells of all others.
+  let changes = 0;
   const add = ({ fingerprint, sealed, ...row }: SealedSecret) =>
     void insert.run({ ...row, fingerprint: bytes(fingerprint), sealed: bytes(sealed) });
+  const change = (write: () => void) => {
+    changes++;
+    zeroing(db, write);
+  };
   return {
     secrets: () => all.all(),
-    addSecret: (row) => zeroing(db, () => add(row)),
+    addSecret: (row) => change(() => add(row)),
     // A freed page is zeroed as a whole; a changed row leaves copies behind, in parts of pages from which other rows were moved.
     replaceSecrets: (rows) =>
-      zeroing(db, () => {
+      change(() => {
         clear.run();
         rows.forEach(add);
       }),
     ownSecrets: () => own.all(),
     keyCheck: () => keyCheck.get(KEY_CHECK),
-    setKeyCheck: (check) => zeroing(db, () => void setKeyCheck.run(KEY_CHECK, bytes(check))),
+    secretsStamp: () => `${changes} ${db.pragma('data_version', { simple: true })}`,
+    setKeyCheck: (check) => change(() => void setKeyCheck.run(KEY_CHECK, bytes(check))),
   };
 }
 
