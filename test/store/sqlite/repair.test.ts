@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type Database from 'better-sqlite3';
+import SqliteDatabase from 'better-sqlite3';
 import { systemClock } from '../../../src/base/clock.ts';
 import { attemptJson, eventJson } from '../../../src/store/event-json.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -86,3 +87,22 @@ test('events are shown, when a program of the first version wrote beside one of 
   const { code, stdout } = await runCli(['events', 'list'], { env });
   expect([code, stdout.split('\n').length]).toEqual([0, 7 + 3]);
 });
+
+test.each(["'a text'", '9e15', '1e300', "x'00'"])(
+  'an attempt that began at %s, as nobody but a hand can have it, is shown with its event',
+  async (started) => {
+    const open = () => SqliteStore.open({ path, clock: systemClock, threads: false });
+    const first = await open();
+    const { id } = await first.record(verified({ media_id: 'one' }));
+    await first.close();
+    const db = new SqliteDatabase(path);
+    db.exec(`INSERT INTO attempts (event, replay, attempt, started_at, duration_ms, outcome)
+             SELECT seq, 0, 1, ${started}, 5, 'error' FROM ledger`);
+    db.close();
+    const store = await open();
+    expect((await store.attempts(id)).map(attemptJson)).toMatchObject([
+      { attempt: 1, started_at: '1970-01-01T00:00:00.000Z', outcome: 'error' },
+    ]);
+    await store.close();
+  },
+);

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Listed, ListStep } from '../../driver-store.ts';
 import type { Attempt, AttemptOutcome, EventFilter, Received, StoredEvent } from '../../event-store.ts';
-import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
+import { type EventRow, placeFinder, timeOf, toEvent } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
 
 export function event(db: Database): (id: string) => StoredEvent | undefined {
@@ -33,11 +33,11 @@ export function attempts(db: Database): (id: string) => Attempt[] {
     find.all(seqOf(id)).map((row) => ({
       replay: row.replay,
       attempt: row.attempt,
-      startedAt: row.started_at,
+      startedAt: timeOf(row.started_at) ?? 0,
       durationMs: row.duration_ms,
       outcome: row.outcome,
       error: row.error?.toString(),
-      instance: row.instance ?? undefined,
+      instance: row.instance?.toString(),
     }));
 }
 

@@ -59,7 +59,7 @@ export function toEvent(row: EventRow): StoredEvent {
 const LAST_TIME = 8_640_000_000_000_000;
 
 /** A time; undefined if the value is not one. A former version stored any value of a handler here. */
-function timeOf(stored: number | null): number | undefined {
+export function timeOf(stored: number | null): number | undefined {
   return stored !== null && Number.isInteger(stored) && Math.abs(stored) <= LAST_TIME ? stored : undefined;
 }
 
