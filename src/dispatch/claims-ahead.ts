@@ -1,16 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import type { EventId } from '../store/event-id.ts';
-import type { Claim } from '../store/event-store.ts';
+import type { Claim, StoreRuns } from '../store/event-store.ts';
 
 /** A handler that takes longer is not quick: events that wait behind it would wait for long. */
 const QUICK_MS = 50;
 /** How many times as many events as there are handlers wait here at most, and how many in all: a claim must not take long. */
 const MOST_AHEAD = 4;
 const MOST_IN_ALL = 256;
-/** The same on a server, while few events come: a claim costs it, and the way there, little more if it has many events. */
-const MOST_FROM_SERVER = 512;
-/** Few come, if it is at most one for so many that are handled. */
+/** The same in a backlog. A claim costs a server, and the way there, little more if it has many events. */
+const MOST_IN_BACKLOG = 512;
+/** From a server events are claimed as in a backlog as long as at most one comes for so many that are handled. */
 const HANDLED_FOR_ONE = 8;
+/** From a thread, if none has come for so long: while it works on a large claim, acks wait. */
+const QUIET_MS = 1000;
 /** A claim that takes so many new events, at least, costs the store little for each. */
 const MANY_CAME = 4;
 /** How long the bodies of what waits here may be in all, in characters. */
@@ -24,8 +26,7 @@ interface AheadOptions {
   /** handlers at once */
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** whether the store is on a server */
-  readonly isStoreRemote: boolean;
+  readonly storeRuns: StoreRuns;
 }
 
 interface Waiting {
@@ -40,7 +41,7 @@ interface Waiting {
  * Claimed events that wait for a handler to be free. A claim is a round trip to the store, and quick handlers end before the
  * next one is back: as many events are claimed ahead as handlers ended since the last claim. To be told of each event that comes.
  *
- * On a server, in a backlog, the next claim is made while half of the last one still waits here: the server works on it while
+ * In a backlog, the next claim is made while half of the last one still waits here: a server or a thread works on it while
  * handlers run, where each waited for the other before. For that, twice as many events are claimed ahead as ended meanwhile.
  */
 export class ClaimsAhead {
@@ -49,6 +50,8 @@ export class ClaimsAhead {
   #waiting: Waiting[] = [];
   #endedQuickly = 0;
   #came = 0;
+  /** when the last event was recorded */
+  #cameAt = Number.NEGATIVE_INFINITY;
   /** how many events the last claim got; 0 if it was not all that it asked for */
   #last = 0;
   /** when the last claim was made */
@@ -78,6 +81,7 @@ export class ClaimsAhead {
   /** A new event was recorded. */
   came(): void {
     this.#came++;
+    this.#cameAt = this.#clock.now();
   }
 
   /** Whether so many new events were recorded since the last claim that the next need not wait for more of them. */
@@ -90,9 +94,11 @@ export class ClaimsAhead {
     return this.#isBacklog && this.#endedQuickly > 0 && this.#waiting.length < this.#last;
   }
 
-  /** On a server, whether few events come. */
+  /** Whether events are claimed for what was recorded before rather than for what comes, and beside this thread. */
   get #isBacklog(): boolean {
-    return this.#options.isStoreRemote && this.#came * HANDLED_FOR_ONE <= this.#endedQuickly;
+    const { storeRuns } = this.#options;
+    if (storeRuns === 'on a server') return this.#came * HANDLED_FOR_ONE <= this.#endedQuickly;
+    return storeRuns === 'on a thread' && Math.abs(this.#clock.now() - this.#cameAt) > QUIET_MS;
   }
 
   /** How many events a claim that is made now takes beyond those for free handlers. */
@@ -104,7 +110,7 @@ export class ClaimsAhead {
     const isQuick = this.#last > 0 && 2 * ended >= this.#last;
     const inTime = (ended * PATIENCE_MS) / 2 / Math.max(1, this.#clock.now() - this.#askedAt);
     const wanted = isQuick ? 2 * Math.max(ended, this.#last) : ended;
-    return Math.floor(Math.min(wanted, inTime, MOST_FROM_SERVER, fitting));
+    return Math.floor(Math.min(wanted, inTime, MOST_IN_BACKLOG, fitting));
   }
 
   /** A claim is made now. */

@@ -112,7 +112,7 @@ export class Dispatcher {
     this.#cannotRenew = new RepeatedLine(clock, (fields) =>
       log.error(fields, 'cannot renew leases; trying again'),
     );
-    this.#ahead = new ClaimsAhead(clock, { ...options, isStoreRemote: options.store.isRemote });
+    this.#ahead = new ClaimsAhead(clock, { ...options, storeRuns: options.store.runs });
   }
 
   start(): void {
@@ -120,7 +120,7 @@ export class Dispatcher {
     this.#over = new AbortController();
     this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
-    if (this.#options.store.isRemote) this.#checkLeases();
+    if (this.#options.store.runs === 'on a server') this.#checkLeases();
     this.wake();
   }
 

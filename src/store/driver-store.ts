@@ -25,6 +25,7 @@ import type {
   ReplayOptions,
   Scrubbed,
   Settlement,
+  StoreRuns,
 } from './event-store.ts';
 import type { StoreLink } from './link.ts';
 import { detached, tokenDigest } from './quarantine-keys.ts';
@@ -122,7 +123,7 @@ export abstract class DriverStore implements EventStore {
     });
   }
 
-  abstract readonly isRemote: boolean;
+  abstract readonly runs: StoreRuns;
   abstract scrub(mostBytes?: number): Promise<Scrubbed>;
 
   record(notification: VerifiedNotification, receivedAt = this.#clock.now()) {

@@ -141,13 +141,16 @@ export interface Kept {
   readonly lost: number;
 }
 
+/** On the calling thread, which waits for it, on a thread of its own, or on a server. */
+export type StoreRuns = 'here' | 'on a thread' | 'on a server';
+
 /**
  * The store of events. Every method that writes resolves once its change is durably committed, and rejects with
  * `STORE_UNAVAILABLE` if nothing of it was committed.
  */
 export interface EventStore extends EventSearch {
-  /** Whether other processes may reach the database while this one cannot, as it is on a server. */
-  readonly isRemote: boolean;
+  /** Where it works. Of a database on a server, other processes may reach it while this one cannot. */
+  readonly runs: StoreRuns;
 
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
   record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;

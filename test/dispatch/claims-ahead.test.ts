@@ -115,53 +115,63 @@ describe('claims ahead of free handlers', () => {
   });
 
   test.each([
-    { of: 'a store on a server', isRemote: true, come: 'few', most: 8 * EVENTS },
-    { of: 'a store on a server', isRemote: true, come: 'as many as are handled', most: 5 * HANDLERS },
-    { of: 'another store', isRemote: false, come: 'few', most: 5 * HANDLERS },
-  ])('are $most at most, of $of, while $come come', async ({ isRemote, come, most }) => {
-    const { store, record, start, quiet } = stage();
-    let onStart = () => {};
-    const { handlers, endAll } = quickAndThenHeld(10 * EVENTS, () => onStart());
-    const { dispatcher } = await start(handlers, { concurrency: HANDLERS, isRemote });
-    if (come !== 'few') onStart = () => dispatcher.wakeSoon();
-    await recordMany(record, 20 * EVENTS);
-    dispatcher.wake();
-    await quiet();
-    const running = await store.count({ status: 'running' });
-    expect(running).toBeGreaterThan(most / 8);
-    expect(running).toBeLessThanOrEqual(most);
-    endAll();
-  });
+    { runs: 'on a server', come: 'few', most: 8 * EVENTS },
+    { runs: 'on a server', come: 'as many as are handled', most: 5 * HANDLERS },
+    { runs: 'on a thread', come: 'none', most: 8 * EVENTS },
+    { runs: 'on a thread', come: 'few', most: 5 * HANDLERS },
+    { runs: 'here', come: 'none', most: 5 * HANDLERS },
+  ] as const)(
+    'are $most at most, of a store that runs $runs, while $come come',
+    async ({ runs, come, most }) => {
+      const { store, record, start, quiet } = stage();
+      let onStart = () => {};
+      const { handlers, endAll } = quickAndThenHeld(10 * EVENTS, () => onStart());
+      const { dispatcher } = await start(handlers, { concurrency: HANDLERS, runs });
+      if (come === 'as many as are handled') onStart = () => dispatcher.wakeSoon();
+      await recordMany(record, 20 * EVENTS);
+      if (come === 'few') dispatcher.wakeSoon();
+      dispatcher.wake();
+      await quiet();
+      const running = await store.count({ status: 'running' });
+      expect(running).toBeGreaterThan(most / 8);
+      expect(running).toBeLessThanOrEqual(most);
+      endAll();
+    },
+  );
 
   test.each([
-    { of: 'a store on a server', isRemote: true },
-    { of: 'another store', isRemote: false },
-  ])('are asked for while others wait: $isRemote, of $of, in a backlog', async ({ isRemote }) => {
-    const { store, record, start, pass } = stage();
-    await recordMany(record, 20 * EVENTS);
-    const asked: ClaimRequest[] = [];
-    const { handlers } = quickAndThenHeld(Number.POSITIVE_INFINITY);
-    const claim = store.claim.bind(store);
-    store.claim = (request) => {
-      asked.push(request);
-      return claim(request);
-    };
-    await start(handlers, { concurrency: HANDLERS, isRemote });
-    await pass(100);
-    expect(await store.count({ status: 'handled' })).toBe(20 * EVENTS);
-    expect(asked.some(({ isAhead }) => isAhead)).toBe(isRemote);
-    // All that it has, and what it asks for beyond, is bounded.
-    for (const { has, limit } of asked) expect((has?.length ?? 0) + limit).toBeLessThanOrEqual(2 * 512);
-    // What ended while such a claim was under way is asked for by one that waits for its result.
-    expect(asked.at(-1)?.isAhead).toBe(false);
-  });
+    { runs: 'on a server', isAhead: true },
+    { runs: 'on a thread', isAhead: true },
+    { runs: 'here', isAhead: false },
+  ] as const)(
+    'are asked for while others wait: $isAhead, of a store that runs $runs, in a backlog',
+    async ({ runs, isAhead: isAsked }) => {
+      const { store, record, start, pass } = stage();
+      await recordMany(record, 20 * EVENTS);
+      const asked: ClaimRequest[] = [];
+      const { handlers } = quickAndThenHeld(Number.POSITIVE_INFINITY);
+      const claim = store.claim.bind(store);
+      store.claim = (request) => {
+        asked.push(request);
+        return claim(request);
+      };
+      await start(handlers, { concurrency: HANDLERS, runs });
+      await pass(100);
+      expect(await store.count({ status: 'handled' })).toBe(20 * EVENTS);
+      expect(asked.some(({ isAhead }) => isAhead)).toBe(isAsked);
+      // All that it has, and what it asks for beyond, is bounded.
+      for (const { has, limit } of asked) expect((has?.length ?? 0) + limit).toBeLessThanOrEqual(2 * 512);
+      // What ended while such a claim was under way is asked for by one that waits for its result.
+      expect(asked.at(-1)?.isAhead).toBe(false);
+    },
+  );
 
   test('go on with the rest of a resource, when its events end beside a claim that was made ahead', async () => {
     const { store, record, start, pass } = stage();
     for (let number = 0; number < 10 * EVENTS; number++)
       await record({ media_id: `media-${number % 7}`, at: EVENT_TIME + number * 1000 });
     const { handlers } = quickAndThenHeld(Number.POSITIVE_INFINITY);
-    await start(handlers, { concurrency: HANDLERS, isRemote: true });
+    await start(handlers, { concurrency: HANDLERS, runs: 'on a server' });
     await pass(100);
     expect(await store.count({ status: 'handled' })).toBe(10 * EVENTS);
   });
@@ -170,7 +180,7 @@ describe('claims ahead of free handlers', () => {
     const ahead = new ClaimsAhead(new VirtualClock(), {
       concurrency: 16,
       leaseMs: LEASE_MS,
-      isStoreRemote: true,
+      storeRuns: 'on a server',
     });
     const reach = () => {
       for (let handlers = 0; handlers < 1000; handlers++) ahead.ended(1);

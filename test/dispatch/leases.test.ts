@@ -154,10 +154,10 @@ describe('a lease', () => {
           return first.handle(notification, ctx);
         },
       },
-      { ...PATIENT, concurrency: 1, isRemote: true },
+      { ...PATIENT, concurrency: 1, runs: 'on a server' },
     );
     const second = new HeldHandler();
-    await start({ media_available: second.handle }, { ...PATIENT, isRemote: true });
+    await start({ media_available: second.handle }, { ...PATIENT, runs: 'on a server' });
     await pass(LEASE_MS); // renewed meanwhile
     for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, fails);
     let overlap = 0;
@@ -194,7 +194,7 @@ describe('a lease', () => {
           }
         },
       };
-      const { intercept } = await start(handlers, { ...PATIENT, concurrency: 1, isRemote: true });
+      const { intercept } = await start(handlers, { ...PATIENT, concurrency: 1, runs: 'on a server' });
       intercept(method, fails);
       const id = await record();
       await pass(1000);
@@ -203,7 +203,7 @@ describe('a lease', () => {
       await pass(LEASE_MS - 1000);
       expect(running).toBe(0);
       expect(errors).toEqual([expect.stringMatching(/"announce".*has ended.*the lease was not renewed/)]);
-      await start(handlers, { ...PATIENT, isRemote: true });
+      await start(handlers, { ...PATIENT, runs: 'on a server' });
       await pass(2 * LEASE_MS);
       expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
       expect(overlaps).toBe(0);

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventId } from '../../src/store/event-id.ts';
-import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import type { EventStore, StoredEvent, StoreRuns } from '../../src/store/event-store.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { present } from './only.ts';
 import type { StoreFactory, StoreFixture } from './store-fixture.ts';
@@ -23,8 +23,8 @@ export interface StartedDispatcher extends Pick<WatchedStore, 'intercept' | 'los
   readonly dispatcher: Dispatcher;
 }
 
-/** What a test says of a dispatcher, and whether its store says that it is on a server. */
-type Given = Partial<DispatcherOptions> & { readonly isRemote?: boolean };
+/** What a test says of a dispatcher, and where its store says that it works. */
+type Given = Partial<DispatcherOptions> & { readonly runs?: StoreRuns };
 
 /** Dispatchers on one database, in virtual time. */
 export interface DispatchStage {
@@ -69,8 +69,8 @@ function createStage(fixture: StoreFixture): DispatchStage {
     await clock.advance(end - clock.now());
   };
 
-  const start = async (handlers: Handlers, { isRemote, ...given }: Given = {}) => {
-    const mine = watch(dispatchers.length === 0 ? store : await fixture.open(), isRemote);
+  const start = async (handlers: Handlers, { runs, ...given }: Given = {}) => {
+    const mine = watch(dispatchers.length === 0 ? store : await fixture.open(), runs);
     const dispatcher = new Dispatcher({
       store: mine.store,
       handlers,

@@ -1,7 +1,7 @@
 import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 
-type Method = Exclude<keyof EventStore, 'close' | 'isRemote'>;
+type Method = Exclude<keyof EventStore, 'close' | 'runs'>;
 
 /** A store whose calls a test can count, hold up and make fail. */
 export interface WatchedStore {
@@ -14,14 +14,14 @@ export interface WatchedStore {
   loseAnswer(method: Method): void;
 }
 
-/** @param isRemote whether the store says that it is on a server */
-export function watch(watched: EventStore, isRemote = watched.isRemote): WatchedStore {
+/** @param runs where the store says that it works */
+export function watch(watched: EventStore, runs = watched.runs): WatchedStore {
   const before = new Map<PropertyKey, () => Promise<void> | void>();
   const losing = new Set<PropertyKey>();
   let underWay = 0;
   const store = new Proxy(watched, {
     get(target, name) {
-      if (name === 'isRemote') return isRemote;
+      if (name === 'runs') return runs;
       const method: unknown = Reflect.get(target, name, target);
       if (typeof method !== 'function') return method;
       return async (...given: readonly unknown[]): Promise<unknown> => {

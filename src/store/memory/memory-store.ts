@@ -19,7 +19,7 @@ export interface MemoryOptions {
 
 /** The EventStore in memory, for tests: no file, no thread, and nothing is left of it when its process ends. */
 export class MemoryStore extends DriverStore {
-  readonly isRemote = false;
+  readonly runs = 'here';
 
   constructor({ clock, database = new MemoryDatabase() }: MemoryOptions) {
     const { rows, tables } = database;

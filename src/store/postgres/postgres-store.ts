@@ -45,7 +45,7 @@ interface PostgresParts extends DriverStoreParts {
 
 /** The EventStore on a PostgreSQL database, which any number of processes may work on. */
 export class PostgresStore extends DriverStore {
-  readonly isRemote = true;
+  readonly runs = 'on a server';
   readonly #databases: readonly Database[];
   readonly #writer: Database;
   readonly #stop: () => void;

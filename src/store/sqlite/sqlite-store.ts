@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault, type Reads } from '../driver-store.ts';
-import type { Scrubbed } from '../event-store.ts';
+import type { Scrubbed, StoreRuns } from '../event-store.ts';
 import { backupsOf } from '../former/move.ts';
 import { keyFile } from '../key-file.ts';
 import type { Operations, StoreLink } from '../link.ts';
@@ -38,19 +38,21 @@ const SCRUB_TRIES = 13;
 const SCRUB_PAUSE_MS = 250;
 
 interface SqliteParts extends Omit<DriverStoreParts, 'write'> {
+  readonly runs: StoreRuns;
   readonly write: StoreLink<Writes>;
   readonly path: string;
 }
 
 /** The EventStore on a SQLite file, with one thread that writes and one for queries. */
 export class SqliteStore extends DriverStore {
-  readonly isRemote = false;
+  readonly runs: StoreRuns;
   readonly #write: StoreLink<Writes>;
   readonly #path: string;
   readonly #clock: Clock;
 
-  private constructor({ write, path, ...parts }: SqliteParts) {
+  private constructor({ write, path, runs, ...parts }: SqliteParts) {
     super({ ...parts, write });
+    this.runs = runs;
     this.#write = write;
     this.#path = path;
     this.#clock = parts.clock;
@@ -84,7 +86,8 @@ export class SqliteStore extends DriverStore {
       const vault = await openStoreVault(write, secretsKey ? givenKey(secretsKey) : keyFile(`${path}.key`));
       const ofLog = () => statSync(log).mtimeMs;
       const times = { clock, timeOfCommit: timeOfCommit ?? ofLog };
-      return new SqliteStore({ write, read, vault: async () => vault, path, ...times });
+      const runs = threads ? 'on a thread' : 'here';
+      return new SqliteStore({ write, read, vault: async () => vault, path, runs, ...times });
     } catch (error) {
       await write.close();
       throw error;
