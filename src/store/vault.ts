@@ -81,12 +81,21 @@ interface Opened {
   readonly unreadable: readonly string[];
 }
 
+/** The secrets of it that are not retired from one time to another. */
+interface Live {
+  readonly of: Opened;
+  readonly secrets: readonly WebhookSecret[];
+  readonly from: number;
+  readonly until: number;
+}
+
 /** The webhooks' secrets, sealed. When another process seals them under a new key, the vault goes on with that key. */
 export class Vault {
   readonly #operations: VaultOperations;
   readonly #source: KeySource;
   readonly #opened: Remembered<Opened>;
   readonly #webhooks: Remembered<readonly string[]>;
+  #live: Live | undefined;
   #held: Held;
 
   private constructor(operations: VaultOperations, source: KeySource, held: Held) {
@@ -121,9 +130,15 @@ export class Vault {
    * changes it is the same list: strangers make a server ask for it many times a second, and there may be thousands.
    */
   async list(now: number): Promise<readonly WebhookSecret[]> {
-    const { secrets } = await this.#opened.get();
-    const isRetired = ({ retireAt = Infinity }: WebhookSecret) => retireAt <= now;
-    return secrets.some(isRetired) ? secrets.filter((one) => !isRetired(one)) : secrets;
+    const opened = await this.#opened.get();
+    const last = this.#live;
+    if (last?.of === opened && last.from <= now && now < last.until) return last.secrets;
+    const times = opened.secrets.flatMap(({ retireAt }) => retireAt ?? []);
+    const secrets = opened.secrets.filter(({ retireAt = Infinity }) => retireAt > now);
+    const from = Math.max(Number.NEGATIVE_INFINITY, ...times.filter((time) => time <= now));
+    const until = Math.min(Infinity, ...times.filter((time) => time > now));
+    this.#live = { of: opened, secrets, from, until };
+    return secrets;
   }
 
   /** The webhooks that ever had a secret, in the order of their names; the same list as long as nothing changes. */

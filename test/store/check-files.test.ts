@@ -64,7 +64,7 @@ describe('a former database', () => {
     const before = readFileSync(path);
     const { finding, isUsable } = checkDatabase(path);
     expect({ finding, isUsable }).toMatchObject({ isUsable: false, finding: { result: 'warn' } });
-    expect(finding.detail).toMatch(/version 8: .* moves it into a new file of version 10, needs \d+ MiB/);
+    expect(finding.detail).toMatch(/version 8: .* moves it into a new file of version 11, needs \d+ MiB/);
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(checkBackups(path, found('ok'))).toEqual([]);
   });

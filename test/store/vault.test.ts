@@ -41,6 +41,19 @@ describe('the vault', () => {
     expect([...counts]).toEqual([['secretsStamp', 60]]);
   });
 
+  test('gives the same list also where some are retired, and another one from the next retirement on', async () => {
+    const vault = await build().open();
+    for (let index = 0; index < 3; index++) {
+      await vault.add(`hook${index}`, 'secret', index);
+      await vault.retire(`hook${index}`, 'secret', 100 * (index + 1));
+    }
+    await vault.add('stays', 'secret', 9);
+    const before = await vault.list(150);
+    expect(before).toHaveLength(3);
+    expect([await vault.list(100), await vault.list(199)].every((list) => list === before)).toBe(true);
+    expect([(await vault.list(200)).length, (await vault.list(99)).length]).toEqual([2, 4]);
+  });
+
   test('reads again what this process or another has stored, retired, removed or sealed under another key', async () => {
     const { open } = build();
     const [one, other] = [await open(), await open()];

@@ -48,12 +48,16 @@ class SqliteFile implements Database {
       )
       .pluck()
       .all();
+    const changes = db.prepare("SELECT seq FROM cursors WHERE name = 'secrets'").pluck();
     db.transaction(() => {
+      const before = Number(changes.get());
       for (const table of tables) db.exec(`DELETE FROM main.${table}`);
       for (const table of tables) {
         // Again, as triggers of the tables before it wrote into it.
         db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM copy.${table}`);
       }
+      // It counts the changes of secrets, of which this is one: stores that are open go by it.
+      db.prepare("UPDATE cursors SET seq = ? WHERE name = 'secrets'").run(before + 1);
     }).immediate();
     db.close();
     copyFileSync(`${this.#path}.${name}.key`, `${this.#path}.key`);

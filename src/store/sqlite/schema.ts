@@ -5,7 +5,8 @@
  *   is led by time, so that inserts stay local however large it is. `repeats` counts the deliveries beyond the first.
  * - **Work**: a row of `work` for each event that is pending or running, and a row of `lanes` for each resource that has
  *   something ready or running. A claim reads one small index however long the backlog is, and the row of the resource is
- *   also the lock that keeps two of its events apart. `cursors` says up to where the ledger was taken into work.
+ *   also the lock that keeps two of its events apart. `cursors` says up to where the ledger was taken into work, and
+ *   how often secrets were changed.
  * - **History**: `results` has the end of each finished event, `attempts` its starts. `finished`, `kinds`, `tallies` and
  *   `channels` are what searches, lists and counts are read by.
  *
@@ -216,6 +217,22 @@ export const MOVED_VERSION = 9;
 export const extensions: readonly string[] = [
   // The process that ran a start. Records from before have none.
   'ALTER TABLE attempts ADD COLUMN instance TEXT',
+  // Counts the changes of secrets, whoever makes them: so a look for new ones need not read them all.
+  `
+  INSERT INTO cursors VALUES ('secrets', 0);
+  CREATE TRIGGER secrets_added AFTER INSERT ON secrets BEGIN
+    UPDATE cursors SET seq = seq + 1 WHERE name = 'secrets';
+  END;
+  CREATE TRIGGER secrets_changed AFTER UPDATE ON secrets BEGIN
+    UPDATE cursors SET seq = seq + 1 WHERE name = 'secrets';
+  END;
+  CREATE TRIGGER secrets_removed AFTER DELETE ON secrets BEGIN
+    UPDATE cursors SET seq = seq + 1 WHERE name = 'secrets';
+  END;
+  CREATE TRIGGER own_secrets_removed AFTER DELETE ON own_secrets BEGIN
+    UPDATE cursors SET seq = seq + 1 WHERE name = 'secrets';
+  END;
+`,
 ];
 
 /** The present version. */

@@ -15,6 +15,7 @@ const SHA_256 = [
   'deb2f58f4bef530a39789190723b7e82f09850e6e18a7fd2a1f79f41431257b1',
   '9d52a96a405aa85a27b4c33e060e9ce56a9466115a7416ce18f781326481c81b',
   'b0569afe914eccc9c0cc669e81e4885bc459b97283d7cb2aff636c26b43d830b',
+  '5e884cc2254be0974852f63800472c6eb5874647df6f193200c8552f4c8577c4',
 ];
 
 test('the schema of each version stays as it is, when databases have it', () => {

@@ -14,30 +14,29 @@ export function secretTables(db: Database): SecretTables {
   const clear = db.prepare('DELETE FROM secrets');
   const own = db.prepare<[], string>('SELECT webhook_id FROM own_secrets ORDER BY webhook_id').pluck();
   const keyCheck = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck();
+  const stamp = db
+    .prepare<[string], string>(
+      `SELECT (SELECT seq FROM cursors WHERE name = 'secrets') || ' ' || ifnull(hex((SELECT value FROM meta WHERE name = ?)), '')`,
+    )
+    .pluck();
   const setKeyCheck = db.prepare(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
-  // What this connection changed. SQLite tells of all others.
-  let changes = 0;
   const add = ({ fingerprint, sealed, ...row }: SealedSecret) =>
     void insert.run({ ...row, fingerprint: bytes(fingerprint), sealed: bytes(sealed) });
-  const change = (write: () => void) => {
-    changes++;
-    zeroing(db, write);
-  };
   return {
     secrets: () => all.all(),
-    addSecret: (row) => change(() => add(row)),
+    addSecret: (row) => zeroing(db, () => add(row)),
     // A freed page is zeroed as a whole; a changed row leaves copies behind, in parts of pages from which other rows were moved.
     replaceSecrets: (rows) =>
-      change(() => {
+      zeroing(db, () => {
         clear.run();
         rows.forEach(add);
       }),
     ownSecrets: () => own.all(),
     keyCheck: () => keyCheck.get(KEY_CHECK),
-    secretsStamp: () => `${changes} ${db.pragma('data_version', { simple: true })}`,
-    setKeyCheck: (check) => change(() => void setKeyCheck.run(KEY_CHECK, bytes(check))),
+    secretsStamp: () => String(stamp.get(KEY_CHECK)),
+    setKeyCheck: (check) => zeroing(db, () => void setKeyCheck.run(KEY_CHECK, bytes(check))),
   };
 }
 
