@@ -37,8 +37,6 @@ interface Connection {
   since: number;
   /** when a notification on it was last acknowledged */
   acknowledgedAt: number;
-  /** whether its last answer was a refusal */
-  isRefused: boolean;
   /** whether its last answer needs no secret: a refusal, or that the process lives */
   takesTurns: boolean;
 }
@@ -67,6 +65,8 @@ const REQUEST_COST = 4096;
 const RELIEVED = 0.75;
 /** When all is full, the sum is checked again after it has grown by so many bytes. */
 const STEP = 1024 * 1024;
+/** How often it is checked while nothing comes, as all is full. */
+const RELIEVED_EVERY_MS = 20;
 /** Bytes read in one turn of the event loop: memory of connections closed in a turn is free only at its end. */
 const MOST_A_TURN = 512 * 1024;
 /** Requests begun in one turn of the event loop on connections whose last answer needs no secret. */
@@ -99,6 +99,7 @@ export class InFlight {
   #held = 0;
   #lookAt: number;
   #isFull = false;
+  #relievedAt = Number.NEGATIVE_INFINITY;
   #isPressed = false;
   #cameThisTurn = 0;
   #begunThisTurn = 0;
@@ -133,7 +134,6 @@ export class InFlight {
       held: 0,
       since: systemClock.monotonic(),
       acknowledgedAt: Number.NEGATIVE_INFINITY,
-      isRefused: false,
       takesTurns: false,
     };
     if (this.#connections.size >= this.#options.mostConnections) this.#closeIdlest();
@@ -279,7 +279,6 @@ export class InFlight {
     const isAcknowledged = req.method === 'POST' && res.statusCode === 200;
     if (isAcknowledged) connection.acknowledgedAt = systemClock.monotonic();
     connection.takesTurns = !isAcknowledged && res.statusCode < 500;
-    connection.isRefused = res.statusCode >= 400 && res.statusCode < 500;
     connection.since = systemClock.monotonic();
     // The rest: bytes that are not parsed yet, and the objects of requests that are.
     this.#hold(connection, connection.rest.length + behind.length * REQUEST_COST - connection.held);
@@ -288,6 +287,8 @@ export class InFlight {
     this.#parse(connection);
     this.#readOn(connection);
     this.#openIfRelieved();
+    // Nothing more comes then, and what this connection still holds may be owed no answer any more.
+    if (this.#isFull) this.#awaitTurn();
   }
 
   #openIfRelieved(): void {
@@ -345,6 +346,7 @@ export class InFlight {
       this.#begunThisTurn = 0;
       while (this.#begunThisTurn < BEGUN_A_TURN && this.#inTurn.length > 0) this.#beginNext();
       if (this.#inTurn.length > 0) this.#awaitTurn();
+      if (this.#isFull && systemClock.monotonic() > this.#relievedAt + RELIEVED_EVERY_MS) this.#relieve();
       this.#readOnStopped();
     });
   }
@@ -361,6 +363,7 @@ export class InFlight {
   #relieve(): void {
     const { mostUnfinished } = this.#options;
     const now = systemClock.monotonic();
+    this.#relievedAt = now;
     const unfinished = [...this.#connections.values()].filter((one) => one.held > 0 && !waitsForUs(one));
     let sum = unfinished.reduce((total, { held }) => total + held, 0);
     if (sum > mostUnfinished) {
@@ -449,11 +452,14 @@ function isTrusted({ acknowledgedAt }: Connection): boolean {
   return systemClock.monotonic() - acknowledgedAt < TRUSTED_MS;
 }
 
-/** Whether the next step is ours: an answer is due. A client that was refused and goes on sending is owed none. */
+/**
+ * Whether the next step is ours: an answer is due. A client whose last answer needed no secret, and that goes on sending, is owed none:
+ * with what anybody may ask for, as whether the process lives, it would hold others up as with forgeries.
+ */
 function waitsForUs(connection: Connection): boolean {
-  const { current, isRefused } = connection;
+  const { current, takesTurns } = connection;
   if (!current?.req.complete || current.res.writableEnded) return false;
-  return !isRefused || isTrusted(connection);
+  return !takesTurns || isTrusted(connection);
 }
 
 /** An acknowledgement counts as much as ten seconds more of silence. */

@@ -187,6 +187,34 @@ describe('connections together', () => {
     expect(closed).toBeLessThan(200);
   });
 
+  test.each([
+    ['at once', 0],
+    ['a moment later, as where the store is asked', 50],
+  ])(
+    'hold no more than the bound, when they ask for what anybody may, and are answered %s: some are closed, none that was acknowledged',
+    async (_when, ms) => {
+      const listener = await start((req, res) => {
+        if (req.method === 'POST') res.end('acknowledged');
+        else setTimeout(() => res.end('alive'), ms);
+      });
+      const genuine = await connected(listener);
+      genuine.write(postText('/', ['Content-Length: 3'], 'xxx', 'keep-alive'));
+      await eventually('it is acknowledged', () => genuine.received().includes('acknowledged'));
+      const askers = await Promise.all(Array.from({ length: 300 }, () => connected(listener)));
+      let closed = 0;
+      for (const asker of askers) {
+        asker.closed.then(() => closed++);
+        asker.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3000));
+      }
+      // 300 of 64 KiB, as far as they are read, are 19 MiB, and three quarters of 4 MiB stay.
+      await eventually('askers are closed', () => closed >= 60);
+      for (const connection of [genuine, await connected(listener)]) {
+        connection.write(postText('/', ['Content-Length: 3'], 'xxx'));
+        expect(await connection.closed).toMatch(/acknowledged$/);
+      }
+    },
+  );
+
   test('are no more than allowed, when more come: one that was of no use for longest gives way', async () => {
     const listener = await start(counting, { maxConnections: 3 });
     const idle = await connected(listener);

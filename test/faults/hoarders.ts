@@ -68,6 +68,16 @@ export function hoards(limit: number, connections: number): Readonly<Record<stri
       start: text(tiny.repeat(5000)),
       isDeaf: true,
     },
+    'questions for health behind each other, whose answers nobody takes': {
+      connections: Math.ceil(connections / 2),
+      start: text('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5000)),
+      isDeaf: true,
+    },
+    'questions for readiness behind each other, whose answers nobody takes': {
+      connections: Math.ceil(connections / 4),
+      start: text('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5000)),
+      isDeaf: true,
+    },
     'a whole request, and small ones behind it': {
       connections: Math.ceil(connections / 2),
       start: text(sized, body, tiny.repeat(5000)),
