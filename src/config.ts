@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { DATABASE_URL, databaseUrlFrom } from './base/database-url.ts';
+import { DATABASE_URL, databaseUrlFrom, SQLITE_URL } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
@@ -38,9 +38,9 @@ const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).met
 const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
 const database = secret(
   DATABASE_URL,
-  'sqlite:PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
+  'sqlite:PATH of a file, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
 );
-const file = secret(/^sqlite:.+$/, 'sqlite:PATH, such as sqlite:./data/dev.db');
+const file = secret(SQLITE_URL, 'sqlite:PATH of a file, such as sqlite:./data/dev.db');
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const DAY_MS = 86_400_000;

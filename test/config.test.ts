@@ -37,7 +37,15 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     QUARANTINE_MAX_BYTES: { valid: '0', parsed: 0, invalid: ['-1', '1099511627777', '1MB'] },
     DATABASE_URL: {
       valid: 'postgres://user:hunter2@one:5432,two/db?sslmode=verify-full',
-      invalid: ['sqlite:', 'postgres://', 'mysql://user:hunter2@host/db', './x.db'],
+      invalid: [
+        'sqlite:',
+        'sqlite: ',
+        'sqlite:/srv/data/',
+        'sqlite::memory:',
+        'postgres://',
+        'mysql://user:hunter2@host/db',
+        './x.db',
+      ],
     },
     DATABASE_POOL: { valid: '2', parsed: 2, invalid: ['1', '1001', 'all'] },
     SECRETS_KEY: { valid: KEY, parsed: Buffer.alloc(32, 7), invalid: ['short', KEY.slice(0, -1), `${KEY}=`] },
@@ -66,7 +74,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     DEV_DATABASE_URL: {
       valid: 'sqlite:./x.db',
-      invalid: ['sqlite:', 'mysql://user:hunter2@host/db', './x.db'],
+      invalid: ['sqlite:', 'sqlite:./data/', 'mysql://user:hunter2@host/db', './x.db'],
     },
     LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
   };

@@ -14,7 +14,7 @@ export interface WholeFile {
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
- * A symbolic link stays, and its target is replaced. A device or a pipe is written into as the work goes on.
+ * A symbolic link stays, and its target is replaced, unless that is neither empty nor lines of JSON objects. A device or a pipe is written into as the work goes on.
  * @throws KitError OUTPUT_FAILED if the file cannot be written
  */
 export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {
@@ -35,12 +35,27 @@ async function begin(path: string): Promise<Straight> {
     // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
     if (found?.isFile() === false) return new Straight(path, await open(path, constants.O_WRONLY));
     const target = await targetOf(path);
+    if (found && !(await mayBeReplaced(target))) throw new Error(NOT_OURS);
     await removeAbandoned(target);
     const draftPath = `${prefixOf(target)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
     const file = await open(draftPath, 'wx', 0o600); // notifications are for the owner alone
     return new Draft(path, file, { draftPath, target });
   } catch (cause) {
     throw failed(path, cause);
+  }
+}
+
+const NOT_OURS =
+  'there is a file that is neither a recording nor a report, perhaps a database or its key: remove it first, or name another one';
+
+/** Whether a file is empty, or lines of JSON objects, as all are that are written here. A slip must not replace what cannot be made again. */
+async function mayBeReplaced(path: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 0 || buffer.toString('latin1') === '{';
+  } finally {
+    await file.close();
   }
 }
 

@@ -64,6 +64,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   if (underWay > 0)
     listener.say(`${underWay} more were pending or running already: this replay includes them`);
   listener.say(`${replayed} events were reset to pending; waiting until they have ended`);
+  if (dispatcher) await sayOfOthers(store, ids.length, listener);
   dispatcher?.start();
   try {
     const until = clock.now() + timeoutMs;
@@ -71,6 +72,13 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   } finally {
     await dispatcher?.stop(graceMs);
   }
+}
+
+/** A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers. */
+async function sayOfOthers(store: Store, matched: number, listener: Listener): Promise<void> {
+  const others = (await store.count({ status: 'pending' })) - matched;
+  if (others > 0)
+    listener.say(`${others} other events are pending: those that are due are handled as well, as by a server`);
 }
 
 interface Resetting {

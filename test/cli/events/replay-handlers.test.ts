@@ -47,6 +47,22 @@ test('has events handled again within a second, when the server runs, all of mor
   expect((await store.events({}, { limit: 2000 })).every(({ replays }) => replays === 1)).toBe(true);
 });
 
+test('says how many other events are pending, when it is to handle one, as it handles them too', async () => {
+  await desk().fill(3);
+  const store = await desk().store();
+  const [one] = await store.events({}, { limit: 1 });
+  for (const media_id of ['other-1', 'other-2'])
+    await store.record(verified({ media_id, at: Date.UTC(2026, 1) }));
+  const args = ['replay', '--id', present(one).id, '--run', '--json'];
+  const run = await desk().events(args, { env: { LOG_LEVEL: 'error' } });
+  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":1,"handled":1}\n' });
+  expect(run.stderr).toContain(
+    '2 other events are pending: those that are due are handled as well, as by a server\n',
+  );
+  const again = await desk().events(args, { env: { LOG_LEVEL: 'error' } });
+  expect(again.stderr).not.toContain('other events');
+});
+
 test('handles events itself, when told to, and reports how each ended in the order of their times', async () => {
   await desk().fill(3);
   const store = await desk().store();

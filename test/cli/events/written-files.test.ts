@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+} from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, expect, jest, test } from '@jest/globals';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
@@ -35,7 +43,7 @@ describe.each([
   });
 
   test.each([
-    ['names a file', 'old'],
+    ['names a file', '{"v":1}'],
     ['names a file that is not there yet', undefined],
   ])('replaces the target whole and leaves the links, when a link of a link %s', async (_case, old) => {
     mkdirSync(desk().path('data'));
@@ -48,6 +56,23 @@ describe.each([
     expect(readlinkSync(desk().path('outer.ndjson'))).toBe('data/inner.ndjson');
     expect(readlinkSync(desk().path('data/inner.ndjson'))).toBe('real.ndjson');
     expect(readdirSync(desk().path('data')).toSorted()).toEqual(['inner.ndjson', 'real.ndjson']);
+  });
+
+  test.each([
+    ['its database', 'receiver.db'],
+    ['the key of its secrets', 'receiver.db.key'],
+    ['any other file, by a link', 'link'],
+  ])('writes nothing and changes nothing, when it is to replace %s', async (_what, name) => {
+    await desk().fill(3);
+    desk().write('notes', 'all that I know\n');
+    symlinkSync('notes', desk().path('link'));
+    if (!existsSync(desk().path(name))) return; // the database is on a server
+    const before = readFileSync(desk().path(name));
+    const { code, stderr } = await desk().events([...args, desk().path(name)]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('neither a recording nor a report');
+    expect(readFileSync(desk().path(name)).equals(before)).toBe(true);
+    expect(await writeTo(desk().path('whole.ndjson'))).toMatchObject({ code: 0 });
   });
 
   test('writes into a device, when it is given one, and leaves it a device', async () => {
