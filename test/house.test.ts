@@ -75,6 +75,7 @@ const STORE_DOOR = [
   'event-pages.ts', // goes through all events
   'verified.ts', // what is stored of a notification
   'owner.ts', // of leases
+  'few-kinds.ts', // of an overview, for its pages
   'environment-secret.ts', // which webhooks WEBHOOK_SECRET serves
   'commit-probe.ts', // whether the store can commit: receiver and inspector ask
   'retention.ts', // runs with the service

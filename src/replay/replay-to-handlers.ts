@@ -78,7 +78,9 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
 async function sayOfOthers(store: Store, matched: number, listener: Listener): Promise<void> {
   const others = (await store.count({ status: 'pending' })) - matched;
   if (others > 0)
-    listener.say(`${others} other events are pending: those that are due are handled as well, as by a server`);
+    listener.say(
+      `${others} other events are pending: those that are due are handled as well, as by a server`,
+    );
 }
 
 interface Resetting {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
+import { OTHER_KINDS } from '../../store/few-kinds.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';
 import { events } from '../api/lookups.ts';
@@ -30,7 +31,9 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
       named,
       given,
       statuses,
-      kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])],
+      kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])].filter(
+        (kind) => kind !== OTHER_KINDS,
+      ),
       isRestricted: isRestricted(filter),
       isEmptyStore: tallies.length === 0,
       isFirstPage: before === undefined,

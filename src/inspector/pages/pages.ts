@@ -1,5 +1,6 @@
 import express, { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
+import { OTHER_KINDS } from '../../store/few-kinds.ts';
 import { channels, type Inspected, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
 import { countOf } from '../watch/metrics.ts';
 import { concernsOf } from './attention.ts';
@@ -27,6 +28,7 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       view: 'overview',
       title: 'Overview',
       stats: known,
+      otherKinds: OTHER_KINDS,
       webhookPath,
       concerns: concernsOf(known, clock.now()),
     };

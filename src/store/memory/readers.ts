@@ -10,6 +10,7 @@ import type {
   Timeline,
 } from '../event-search.ts';
 import type { Received } from '../event-store.ts';
+import { fewKinds } from '../few-kinds.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import type { ReplayQuery } from '../semantics/replay-all.ts';
 import type { Attempt, EventFilter, StoredEvent } from '../stored.ts';
@@ -63,11 +64,13 @@ function overview(rows: Rows): Counted {
     ({ status, replays }) => replays === 0 && (status === 'pending' || status === 'running'),
   );
   return {
-    tallies: [...tallies]
-      .flatMap(([, [first, ...others]]) =>
-        first ? [{ kind: first.kind, status: first.status, events: 1 + others.length }] : [],
-      )
-      .sort((one, other) => byText(one.kind, other.kind) || byText(one.status, other.status)),
+    tallies: fewKinds(
+      [...tallies]
+        .flatMap(([, [first, ...others]]) =>
+          first ? [{ kind: first.kind, status: first.status, events: 1 + others.length }] : [],
+        )
+        .sort((one, other) => byText(one.kind, other.kind) || byText(one.status, other.status)),
+    ),
     oldestPendingAt: oldest?.receivedAt,
     quarantined: rows.quarantine.size,
     quarantineLost: rows.counters.get('lost') ?? 0,

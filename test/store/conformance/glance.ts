@@ -27,6 +27,26 @@ export function describeGlance(fixture: CurrentFixture): void {
       expect(total).toBe(await store.count({}));
     });
 
+    test('names the hundred kinds with most events, and sums up the others, when somebody sends very many', async () => {
+      const { store } = fixture();
+      const record = (kind: string, media_id: string) => store.record(verified({ event: kind, media_id }));
+      const kinds = Array.from({ length: 130 }, (_, number) => `kind_${String(number).padStart(3, '0')}`);
+      await Promise.all(kinds.map((kind) => record(kind, 'one')));
+      for (const media of ['two', 'three'])
+        await Promise.all(kinds.slice(30).map((kind) => record(kind, media)));
+      await settleAll(store, SKIPPED);
+      await record('kind_000', 'four');
+      const { tallies } = await store.overview();
+      expect(tallies.slice(0, 100)).toEqual(
+        kinds.slice(30).map((kind) => ({ kind, status: 'skipped', events: 3 })),
+      );
+      expect(tallies.slice(100).toSorted((one, other) => one.events - other.events)).toEqual([
+        { kind: '(other kinds)', status: 'pending', events: 1 },
+        { kind: '(other kinds)', status: 'skipped', events: 30 },
+      ]);
+      expect(await store.count({ kind: 'kind_000' })).toBe(2);
+    });
+
     test('does not count a repeat, when an event is delivered again', async () => {
       const { store } = fixture();
       await store.record(verified());

@@ -1,5 +1,6 @@
 import type { Counted, Queries } from '../../driver-store.ts';
 import type { Channel, DoneStep, Tally } from '../../event-search.ts';
+import { fewKinds, MOST_KINDS, OTHER_KINDS } from '../../few-kinds.ts';
 import { decoded, type Session, toTextOrNull } from '../session.ts';
 import { type EventRow, type Identity, idOf, toEvent } from '../tables/rows.ts';
 import { EVENT_THERE, havingStatus, NO_END, Params, placeOf, rowsOf, UNTAKEN } from './filter.ts';
@@ -16,6 +17,13 @@ const TALLIES = `
       CROSS JOIN LATERAL (SELECT kind FROM hookkit.work WHERE work.event = lane.event OFFSET 0) AS work
       CROSS JOIN (VALUES ('running', 1), ('pending', -1)) AS change (status, events)) AS counted
   GROUP BY kind, status HAVING sum(events) > 0`;
+
+/** The same of one kind more than are told apart: so that rows for all kinds do not come here. */
+const FEW_TALLIES = `
+  WITH tally AS MATERIALIZED (${TALLIES}), most AS (
+    SELECT kind FROM tally GROUP BY kind ORDER BY sum(events) DESC, kind COLLATE "C" LIMIT ${MOST_KINDS})
+  SELECT coalesce(most.kind, '${OTHER_KINDS}') AS kind, status, sum(events)::bigint AS events
+  FROM tally LEFT JOIN most USING (kind) GROUP BY 1, 2`;
 
 /** The first event that is pending or running is the oldest. Replayed events do not count: they are old on purpose. */
 const OLDEST = `
@@ -45,11 +53,13 @@ export function glancesOf(session: Session): Glances {
              (SELECT entries FROM hookkit.quarantine_sums WHERE what = 'all') AS quarantined,
              (SELECT entries FROM hookkit.quarantine_sums WHERE what = 'lost') AS lost) AS whole
          CROSS JOIN (SELECT count(*) AS untaken, min(received_at) AS untaken_since FROM ${UNTAKEN}) AS behind
-         LEFT JOIN (${TALLIES}) AS tally ON TRUE ORDER BY kind, status`,
+         LEFT JOIN (${FEW_TALLIES}) AS tally ON TRUE ORDER BY kind, status`,
       );
       return {
-        tallies: rows.flatMap(({ kind, status, events }) =>
-          kind === null ? [] : decoded({ kind, status, events }),
+        tallies: fewKinds(
+          rows.flatMap(({ kind, status, events }) =>
+            kind === null ? [] : decoded({ kind, status, events }),
+          ),
         ),
         oldestPendingAt: rows[0]?.oldest ?? undefined,
         quarantined: rows[0]?.quarantined ?? 0,

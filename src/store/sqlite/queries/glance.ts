@@ -10,6 +10,7 @@ import type {
   Tally,
   Timeline,
 } from '../../event-search.ts';
+import { fewKinds } from '../../few-kinds.ts';
 import { type EventRow, placeFinder, TAKEN, toEvent } from '../tables/events-view.ts';
 import { resourceOrder } from './candidates.ts';
 
@@ -31,7 +32,7 @@ export function overview(db: Database): () => Counted {
     const { events = 0, oldestAt } = untaken.get() ?? {};
     const times = oldest.map((find) => find.get()).filter((time) => time !== undefined);
     return {
-      tallies: tallies(),
+      tallies: fewKinds(tallies()),
       oldestPendingAt: times.length > 0 ? Math.min(...times) : undefined,
       quarantined: quarantine.get('all') ?? 0,
       quarantineLost: quarantine.get('lost') ?? 0,
