@@ -149,11 +149,9 @@ export const statsAnswer = z.object({
       typeof count
     >,
   ),
-  kinds: z
-    .array(z.object({ kind: z.string(), events: count }))
-    .meta({
-      description: 'the hundred kinds with most events; the rest of them together as "(other kinds)"',
-    }),
+  kinds: z.array(z.object({ kind: z.string(), events: count })).meta({
+    description: 'the hundred kinds with most events; the rest of them together as "(other kinds)"',
+  }),
   oldest_pending_at: time.nullable(),
   last_recorded_at: time
     .nullable()
