@@ -4,9 +4,9 @@ import { KitError } from './errors.ts';
 const SQLITE = 'sqlite:';
 const SERVER = /^postgres(ql)?:\/\/.+$/;
 
-/** What a DATABASE_URL may be. */
 /** A file, and no folder: SQLite would make a file beside it, of another name. Nor the database in memory, which keeps nothing. */
 export const SQLITE_URL = new RegExp(`^${SQLITE}(?!:memory:$).*[^/\\s]$`);
+/** What a DATABASE_URL may be. */
 export const DATABASE_URL = new RegExp(`${SQLITE_URL.source}|${SERVER.source}`);
 
 /** The path of the SQLite database that a DATABASE_URL names; undefined if it names a server. */

@@ -14,8 +14,8 @@ export interface WholeFile {
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
- * A symbolic link stays, and its target is replaced, unless that is neither empty nor lines of JSON objects. A device or a pipe is written into as the work goes on.
- * @throws KitError OUTPUT_FAILED if the file cannot be written
+ * A symbolic link stays, and its target is replaced. A device or a pipe is written into as the work goes on.
+ * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace one that is neither empty nor lines of JSON objects
  */
 export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {
   const draft = await begin(path);
