@@ -29,10 +29,12 @@ export async function measureAcks(
   connections: Connections,
   { warmUpSeconds, ackSeconds }: Sizes,
 ): Promise<AckFigures> {
-  await load({ port: target.port, connections: 32, seconds: warmUpSeconds });
+  const { port, recordsNothing: mayRepeat } = target;
+  await load({ port, mayRepeat, connections: 32, seconds: warmUpSeconds });
   const before = await target.usage();
   const { requests, perSecond, p50, p99, p999, cpu } = await load({
-    port: target.port,
+    port,
+    mayRepeat,
     connections,
     seconds: ackSeconds,
   });

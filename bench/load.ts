@@ -12,6 +12,8 @@ export interface LoadOptions {
   readonly seconds: number;
   /** how many requests are signed beforehand; without it, more than any server answers in that time */
   readonly most?: number;
+  /** whether they may be sent again once all were sent: to a server that records nothing */
+  readonly mayRepeat?: boolean | undefined;
   /** what makes these notifications others than those of any other load */
   readonly series: string;
 }
@@ -48,6 +50,7 @@ async function loadByNode(all: readonly Buffer[], options: LoadOptions): Promise
       let sentAt = 0;
       const send = () => {
         sentAt = performance.now();
+        if (options.mayRepeat && next === all.length) next = 0;
         const request = sentAt < end ? all[next++] : undefined;
         if (request) socket.write(request);
         else resolve(void socket.destroy());

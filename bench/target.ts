@@ -5,9 +5,12 @@ import type { Usage } from './targets/usage.ts';
 /** A server that is measured, in a process of its own. */
 export class Target {
   readonly port: number;
+  /** whether it answers without verifying or storing anything */
+  readonly recordsNothing: boolean;
   readonly #child: ChildProcess;
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(name: string, child: ChildProcess, port: number) {
+    this.recordsNothing = name.startsWith('bare-');
     this.#child = child;
     this.port = port;
   }
@@ -16,7 +19,7 @@ export class Target {
   static async start(name: string, options: object = {}): Promise<Target> {
     const child = startChild(`./targets/${name}.ts`, options);
     const { port } = await messageFrom<{ port: number }>(child);
-    return new Target(child, port);
+    return new Target(name, child, port);
   }
 
   /** What it has used up since it started. */
