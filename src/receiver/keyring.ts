@@ -10,8 +10,6 @@ const POLL_MS = 1000;
 /** How often the store is read at most, however many requests fail to verify. */
 const GAP_MS = 50;
 
-const NONE: readonly string[] = [];
-
 interface Held {
   readonly key: KeyObject;
   readonly retireAt: number | undefined;
@@ -131,7 +129,7 @@ export class Keyring {
     this.#lastRead = this.#clock.now();
     // Asked for in this order and answered in it, with one wait: every refusal waits for this.
     const [own, stored] = await Promise.all([
-      this.#secret === undefined ? NONE : this.#store.webhooksWithOwnSecret(),
+      EnvironmentSecret.readOwn(this.#store, this.#secret),
       this.#store.secrets(),
     ]);
     if (own === this.#own && stored === this.#stored) return; // as mostly, since refusals of strangers cause reads

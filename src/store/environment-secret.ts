@@ -1,5 +1,7 @@
 import type { EventStore } from './event-store.ts';
 
+const NONE: readonly string[] = [];
+
 /**
  * WEBHOOK_SECRET, and the webhooks that it serves: those that never had a stored secret. A webhook whose secret was retired,
  * removed or damaged must not become verifiable by another one. Who verifies, admits, signs or shows asks here.
@@ -20,7 +22,15 @@ export class EnvironmentSecret {
     store: Pick<EventStore, 'webhooksWithOwnSecret'>,
     { WEBHOOK_SECRET: secret }: { readonly WEBHOOK_SECRET?: string | undefined },
   ): Promise<EnvironmentSecret> {
-    return new EnvironmentSecret(secret, secret === undefined ? [] : await store.webhooksWithOwnSecret());
+    return new EnvironmentSecret(secret, await EnvironmentSecret.readOwn(store, secret));
+  }
+
+  /** The webhooks that it does not serve; the same list as long as the store gives the same one, and none where it is not set. */
+  static async readOwn(
+    store: Pick<EventStore, 'webhooksWithOwnSecret'>,
+    secret: string | undefined,
+  ): Promise<readonly string[]> {
+    return secret === undefined ? NONE : store.webhooksWithOwnSecret();
   }
 
   /** Whether a webhook ever had a stored secret, if that was read. */

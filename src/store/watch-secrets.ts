@@ -21,22 +21,23 @@ const UNREADABLE = 'a stored secret does not open and counts as absent: its row 
 const COMPUTABLE =
   'a stored secret follows from the seed of a mock provider, so that anybody can compute it, and counts as absent: npx hookkit doctor ' +
   'says what to do';
+const FAILED = 'cannot read the stored secrets; trying again';
 
 /** Logs which secrets count as absent though they are stored, now and at each change. @returns a function that stops it */
 export function watchSecrets({ store, clock, log, isReachable }: SecretsWatch): () => void {
-  const lines = () => repeatedLines(clock, log);
-  const [unreadable, computable, failed] = [lines(), lines(), lines()];
+  const lineOf = (message: string) => lineOnChange(message, clock, log);
+  const unreadable = lineOf(UNREADABLE);
+  const computable = lineOf(COMPUTABLE);
+  const failed = lineOf(FAILED);
   const look = async (): Promise<void> => {
-    unreadable(named(await store.unreadableSecrets()), UNREADABLE);
+    unreadable(named(await store.unreadableSecrets()));
     const stored = isReachable ? await store.secrets() : [];
     const weak = stored.filter(({ secret }) => isPredictable(secret)).map(({ webhookId }) => webhookId);
-    computable(named([...new Set(weak)]), COMPUTABLE);
-    failed(undefined, '');
+    computable(named([...new Set(weak)]));
+    failed(undefined);
   };
   return repeat(clock, 0, async () => {
-    await look().catch((error) =>
-      failed({ error: messageOf(error) }, 'cannot read the stored secrets; trying again'),
-    );
+    await look().catch((error) => failed({ error: messageOf(error) }));
     return ROUND_MS;
   });
 }
@@ -46,14 +47,15 @@ function named(webhooks: readonly string[]): object | undefined {
   return { webhooks: webhooks.slice(0, MOST_NAMED), count: webhooks.length };
 }
 
-/** Logs a line at each change of its details, and once an hour while they stay; none while there are none. */
-function repeatedLines(
+/** Logs a message at each change of its details, and once an hour while they stay; nothing while there are none. */
+function lineOnChange(
+  message: string,
   clock: Clock,
   log: SecretsWatch['log'],
-): (details: object | undefined, message: string) => void {
+): (details: object | undefined) => void {
   let said = '';
   let saidAt = Number.NEGATIVE_INFINITY;
-  return (details, message) => {
+  return (details) => {
     const now = clock.now();
     const saying = details ? JSON.stringify(details) : '';
     if (saying === said && (now - saidAt < AGAIN_MS || !details)) return;

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { endAfterSuite } from '../jest/left-behind.ts';
+import { again } from '../support/again.ts';
 import { freePort } from '../support/free-port.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { atFullSize } from '../support/sizes.ts';
@@ -33,10 +34,11 @@ describeWith('script', 'npm run dev on a terminal', () => {
     );
   /** The same while Node watches, until it says that it starts anew: it watches files anew at each start, and may miss a save then. */
   async function saveAnew(...body: readonly string[]): Promise<void> {
-    for (let tries = 0; !output.includes('Restarting'); tries++) {
-      if (tries % 250 === 0) save(...body);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const act = () => {
+      save(...body);
+      return true;
+    };
+    await again(act, () => output.includes('Restarting'));
   }
   /** Waits as long as the test has time for a text, after what was seen before. */
   async function see(text: string): Promise<void> {

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { again } from '../support/again.ts';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
@@ -48,18 +49,6 @@ async function until(check: () => boolean): Promise<void> {
 }
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
-
-/** How soon something is done again of which nothing came. */
-const AGAIN_MS = 5000;
-
-/** Does something until a check holds: again after a while, or at once where it says that it could not. */
-async function again(act: () => boolean | Promise<boolean>, check: () => boolean): Promise<void> {
-  while (!check()) {
-    const end = performance.now() + ((await act()) ? AGAIN_MS : 0);
-    do await pause();
-    while (!check() && performance.now() < end);
-  }
-}
 
 const forever =
   'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';

@@ -2,13 +2,13 @@ import type { EventStore } from '../../store/event-store.ts';
 import { isPredictable } from '../../store/predictable-secrets.ts';
 import { say } from '../print.ts';
 
+const PREDICTABLE =
+  'anybody can compute this secret, as it follows from the seed of a mock provider: only a service that no other machine reaches ' +
+  'starts with it, or takes what it signs';
+
 /** Says what a secret is worth, where anybody can compute it. */
 export function warnIfPredictable(secret: string): void {
-  if (!isPredictable(secret)) return;
-  say(
-    'anybody can compute this secret, as it follows from the seed of a mock provider: only a service that no other machine reaches ' +
-      'starts with it, or takes what it signs',
-  );
+  if (isPredictable(secret)) say(PREDICTABLE);
 }
 
 /** The same of the secrets that are stored of a webhook. */
@@ -16,8 +16,6 @@ export async function warnOfPredictable(
   store: Pick<EventStore, 'secrets'>,
   webhookId: string | undefined,
 ): Promise<void> {
-  const [found] = (await store.secrets()).filter(
-    (one) => one.webhookId === webhookId && isPredictable(one.secret),
-  );
-  if (found) warnIfPredictable(found.secret);
+  const stored = await store.secrets();
+  if (stored.some((one) => one.webhookId === webhookId && isPredictable(one.secret))) say(PREDICTABLE);
 }
