@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { listeningOn } from '../../mock/support/listening.ts';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, operating, rowsOf } from './support.ts';
+import { eachPost, listed, operating } from './support.ts';
 
 const post = eachPost();
 const CLIENT = '203.0.113.7';
@@ -40,7 +40,7 @@ test('is reached and sees who sends, when it stands behind a proxy as written', 
   expect(rest).toEqual([]);
   // The unknown one sends here, too, and that is what the doctor complains of.
   expect((await operator.type(doctor, { code: 1 })).stdout).toMatch(new RegExp(`^ok +url +${proxy}/`, 'm'));
-  for (const row of rowsOf((await operator.type(quarantine)).stdout)) expect(row).toMatch(/ 203\.0\.113\.7$/);
+  for (const row of await listed({ operator }, quarantine, 2)) expect(row).toMatch(/ 203\.0\.113\.7$/);
 });
 
 test('is told by the doctor, when the proxy is up and the receiver is not', async () => {

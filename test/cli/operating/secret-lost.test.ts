@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, operating, rowsOf } from './support.ts';
+import { eachPost, handled, listed, operating } from './support.ts';
 
 const post = eachPost();
 
@@ -16,6 +16,6 @@ test('goes on with a new secret and shows what was missed, when the old one is l
   await happen(3);
   expect(refusals(installation.mock).map(({ webhook_id }) => webhook_id)).toEqual([id, id]);
   await handled(operator.directory, 3);
-  expect(rowsOf((await operator.type(list)).stdout)).toHaveLength(2);
+  await listed({ operator }, list, 2);
   await service.stop();
 });

@@ -66,6 +66,20 @@ export function handled(directory: string, count: number): Promise<void> {
   return eventually(`${count} events are handled`, () => countIn(directory, 'handled') === count);
 }
 
+/** Runs a list's command until it shows so many rows: the quarantine keeps a notification after it has been answered. */
+export async function listed(
+  { operator }: Pick<Post, 'operator'>,
+  command: string,
+  count: number,
+): Promise<string[]> {
+  let rows: string[] = [];
+  await eventually(`${command} shows ${count} rows`, async () => {
+    rows = rowsOf((await operator.type(command)).stdout);
+    return rows.length === count;
+  });
+  return rows;
+}
+
 /** What `webhooks list` or `quarantine list` shows, line by line, without the head. */
 export function rowsOf(stdout: string): string[] {
   return stdout.trimEnd().split('\n').slice(2);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, operating, rowsOf } from './support.ts';
+import { eachPost, handled, listed, operating } from './support.ts';
 
 const post = eachPost();
 
@@ -19,7 +19,7 @@ test('loses nothing, when the wrong secret was imported and the right one follow
   expect(service.output()).toMatch(/"reason":"bad signature".*"msg":"notification refused"/);
   const [before = '', right = '', after = '', ...rest] = operating('The wrong secret was imported');
   expect(rest).toEqual([]);
-  expect(rowsOf((await operator.type(before)).stdout)).toHaveLength(7);
+  await listed({ operator }, before, 7);
   expect((await operator.type(right)).stdout).toMatch(/; 1 others are retired$/m);
   await handled(operator.directory, 7);
   expect((await operator.type(after)).stdout).toBe('nothing is in quarantine\n');
