@@ -7,7 +7,7 @@ import { RepeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
+import type { Claim, ClaimRequest, EventStore, Settlement } from '../store/event-store.ts';
 import { newOwner } from '../store/owner.ts';
 import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
@@ -52,10 +52,10 @@ const POLL_MS = 500;
 /** How long new events gather. */
 const GATHER_MS = 5;
 /**
- * One claim in so many takes the newest event of all resources that are free, the others the oldest: a live event passes any
- * backlog, and a backlog loses a quarter of its speed at most.
+ * One claim in so many takes what was received last of all resources that are free, and one a replay. The others take what was received
+ * first: a live event passes any backlog, a backlog keeps half of its speed at least, and replays go on however much is live.
  */
-const NEWEST_EVERY = 4;
+const SHARE = 4;
 const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
 const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
 /** How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. */
@@ -206,9 +206,10 @@ export class Dispatcher {
     return left.length;
   }
 
-  /** How many of the next claims take the newest. One at a time, every fourth does. */
-  #newestOf(limit: number): number {
-    return Math.floor((this.#claimed + limit) / NEWEST_EVERY) - Math.floor(this.#claimed / NEWEST_EVERY);
+  /** How many of the next claims take the newest, and how many replays. One at a time, every fourth does each. */
+  #sharesOf(limit: number): Required<Pick<ClaimRequest, 'newest' | 'replayed'>> {
+    const of = (from: number) => Math.floor((from + limit) / SHARE) - Math.floor(from / SHARE);
+    return { newest: of(this.#claimed), replayed: of(this.#claimed + SHARE / 2) };
   }
 
   /** The places of all events that it has claimed and that have not ended. */
@@ -285,12 +286,11 @@ export class Dispatcher {
         const { maxAttempts } = retry;
         const askedAt = clock.now();
         const spareLost = !this.#takeover.isAllowed();
-        const newest = this.#newestOf(limit);
         const claimed = await store.claim({
           owner: this.#owner,
           has: this.#has(),
           limit,
-          newest,
+          ...this.#sharesOf(limit),
           leaseMs,
           maxAttempts,
           spareLost,

@@ -31,6 +31,12 @@ export interface LedgerRow extends Pick<Entry, 'kind' | 'siteId' | 'resource' | 
 /** The name under which an event has its place in the queue of its resource. */
 export interface Queued extends Pick<LedgerRow, 'event' | 'resource' | 'eventTime'> {}
 
+/** An event that becomes ready, and what its lane's place among the others depends on. */
+export interface Opening extends Queued {
+  readonly receivedAt: number;
+  readonly replays: number;
+}
+
 /** How far an event got since it was recorded or last replayed. */
 export interface Progress {
   /** starts that count against the budget of retries */
@@ -141,7 +147,7 @@ export interface WorkTables {
   countStarts(starts: readonly { readonly event: number; readonly late: boolean }[]): Awaitable<void>;
   removeWork(events: readonly number[]): Awaitable<void>;
   /** Events whose time has come, earliest first. */
-  due(now: number, limit: number): Awaitable<readonly Queued[]>;
+  due(now: number, limit: number): Awaitable<readonly Opening[]>;
   /** Ends the wait of events. */
   makeReady(events: readonly number[]): Awaitable<void>;
   /** For each resource its oldest ready event, in the order of event times and then of the ledger. */
@@ -149,15 +155,20 @@ export interface WorkTables {
   /** When the next event falls due or the next lease runs out; undefined if nothing waits. */
   nextDue(now: number): Awaitable<number | undefined>;
   /** Waiting events that were never started, by when they fall due and by their last error. */
-  waitingWith(note: string, from: number, until: number): Awaitable<readonly WorkRow[]>;
+  waitingWith(note: string, from: number, until: number): Awaitable<readonly (WorkRow & Opening)[]>;
 }
+
+export type FreeLanes = 'oldest' | 'newest' | 'replayed';
 
 /** The lanes: a row for each resource that has something ready or running. See `EventTables`. */
 export interface LaneTables {
-  /** Tells the lanes that events became ready. */
-  openLanes(events: readonly Queued[]): Awaitable<void>;
-  /** The resources that have something ready and nothing running, by the event time of their oldest ready event. */
-  freeLanes(order: 'oldest' | 'newest', limit: number): Awaitable<readonly string[]>;
+  /** Tells the lanes that events, which are in work, became ready. */
+  openLanes(events: readonly Opening[]): Awaitable<void>;
+  /**
+   * The resources that have something ready and nothing running, in the order of semantics/lane-order.ts: of those whose oldest
+   * ready event is no replay the first or the last ones, or of those whose event is a replay the first ones.
+   */
+  freeLanes(which: FreeLanes, limit: number): Awaitable<readonly string[]>;
   lease(leases: readonly NewLease[]): Awaitable<void>;
   /** Ends leases: each lane goes to its oldest ready event, or away. */
   freeOrClose(resources: readonly string[]): Awaitable<void>;

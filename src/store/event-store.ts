@@ -41,8 +41,10 @@ export interface ClaimRequest {
   /** the claiming dispatcher, as `newOwner` names it */
   readonly owner: string;
   readonly limit: number;
-  /** so many of the limit, the last ones, go to the resources whose oldest ready event is the newest; 0 without it */
+  /** so many of the limit go to the resources whose oldest ready event, which is no replay, was received last; 0 without it */
   readonly newest?: number | undefined;
+  /** so many of the limit go to resources whose oldest ready event is a replay, although others are ready; 0 without it */
+  readonly replayed?: number | undefined;
   readonly leaseMs: number;
   /** an event whose lease expires in its last attempt becomes `dead` */
   readonly maxAttempts: number;
@@ -162,7 +164,8 @@ export interface EventStore extends EventSearch {
   watch(listener: () => void): () => void;
 
   /**
-   * Leases ready events, oldest event time first but for `newest`, never two of one resource. Ends expired leases of other
+   * Leases ready events, never two of one resource, and of each its oldest. What was received first goes first, but for `newest`, and
+   * replays last, but for `replayed`. Ends expired leases of other
    * owners, and of events that the owner does not have. Events that were lost at a first attempt are ready at once, if two more are left;
    * the others that were lost together one after the other, over the length of a lease.
    */

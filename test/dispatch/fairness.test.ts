@@ -3,7 +3,7 @@ import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { HANDLED, settleAll, waiting } from '../support/claiming.ts';
 import { eachWithStage } from '../support/dispatch-stage.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
-import { EVENT_TIME } from '../support/verified-notification.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const stage = eachWithStage(sqliteFixture());
 
@@ -22,7 +22,18 @@ function slowHandlers(pause: () => Promise<void>) {
   return { handled, handlers };
 }
 
-const OLD = 200;
+/** More than all handlers and what is claimed ahead for them, so that some are left whenever a test looks. */
+const OLD = 2000;
+
+/** Records what is older, all at one moment. */
+async function recordOld(): Promise<void> {
+  const { store, clock } = stage();
+  const numbers = Array.from({ length: OLD }, (_, number) => number);
+  const record = (number: number) =>
+    store.record(verified({ media_id: `a-${number}`, at: EVENT_TIME + number * 1000 }));
+  await Promise.all(numbers.map(record));
+  await clock.advance(1);
+}
 
 /** Makes events that are older than the live ones, and ready all at once. */
 const backlogs = {
@@ -52,18 +63,18 @@ describe('a live event behind a backlog', () => {
     'of %s is handled in a few turns, when %i handlers run at once',
     async (backlog, concurrency) => {
       const { clock, record, start, pass } = stage();
-      for (let number = 0; number < OLD; number++) {
-        await record({ media_id: `old-${number}`, at: EVENT_TIME + number * 1000 });
-      }
+      await recordOld();
       await backlogs[backlog]();
+      await clock.advance(1);
       const { handled, handlers } = slowHandlers(
         () => new Promise((resolve) => clock.after(HANDLER_MS, resolve)),
       );
       const { dispatcher } = await start(handlers, { concurrency });
       await pass(HANDLER_MS);
       const before = handled.length;
-      for (let number = 0; number < 3; number++) {
-        await record({ media_id: `live-${number}`, at: EVENT_TIME + 10 * MINUTE_MS + number });
+      // What they say of their time does not matter: a notification may be late, or its sender's clock ahead.
+      for (const [number, at] of [OLD * 1000, OLD * 500, 1].entries()) {
+        await record({ media_id: `live-${number}`, at: EVENT_TIME + at });
       }
       dispatcher.wake();
       await pass(12 * HANDLER_MS);
@@ -74,15 +85,57 @@ describe('a live event behind a backlog', () => {
         'live-2',
       ]);
       // Before and after them, three of four are the oldest.
-      const old = meanwhile.filter((media) => media.startsWith('old'));
+      const old = meanwhile.filter((media) => media.startsWith('a-'));
       expect(old.length).toBeGreaterThan(meanwhile.length / 2);
     },
   );
 
+  /** Live events of so many in 10 s, each of another media, while a bulk replay runs. */
+  const besideReplay = async (live: number) => {
+    const { clock, record, start, pass } = stage();
+    await recordOld();
+    await backlogs['a bulk replay']();
+    const startedAt = new Map<string, number>();
+    const { dispatcher } = await start(
+      defineHandlers({
+        async media_available({ media_id }) {
+          startedAt.set(media_id, clock.now());
+          await new Promise<void>((resolve) => clock.after(HANDLER_MS, resolve));
+        },
+      }),
+      { concurrency: 4 },
+    );
+    await pass(1000);
+    const began = clock.now();
+    const recordedAt: number[] = [];
+    for (let number = 0; number < live; number++) {
+      await record({ media_id: `live-${number}` });
+      recordedAt.push(clock.now());
+      dispatcher.wakeSoon();
+      await pass(10_000 / live);
+    }
+    const waits = recordedAt.map((at, number) => (startedAt.get(`live-${number}`) ?? Infinity) - at);
+    const replayed = [...startedAt].filter(([media, at]) => media.startsWith('a-') && at >= began);
+    return { waits, replayed: replayed.length };
+  };
+
+  test('goes before a bulk replay, when live events take half of the handlers, and the replay has the rest', async () => {
+    const { waits, replayed } = await besideReplay(200); // 400 can be handled
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2 * HANDLER_MS);
+    expect(replayed).toBeGreaterThanOrEqual(180);
+  });
+
+  test('leaves a bulk replay one claim in four, when live events would take more than all handlers', async () => {
+    const { replayed } = await besideReplay(800);
+    expect(replayed).toBeGreaterThanOrEqual(90);
+    expect(replayed).toBeLessThanOrEqual(110);
+  });
+
   test('leaves the backlog its order, when nothing new comes, but for one in four', async () => {
     const { clock, record, start, pass } = stage();
     for (let number = 0; number < 20; number++) {
-      await record({ media_id: `${number}`, at: EVENT_TIME + number * 1000 });
+      await record({ media_id: `${number}`, at: EVENT_TIME - number * 1000 });
+      await clock.advance(1);
     }
     const { handled, handlers } = slowHandlers(
       () => new Promise((resolve) => clock.after(HANDLER_MS, resolve)),

@@ -74,9 +74,16 @@ export const mutations: readonly Mutation[] = [
     tests: 'stays, when the stored secret does not verify it',
   },
   {
+    rule: 'what was acknowledged is never lost: an ack waits until the disk has it',
+    file: 'src/store/sqlite/write-batch.ts',
+    original: "new Set(['claim', 'renew', 'settle', 'step', 'holds'])",
+    mutant: "new Set(['record', 'claim', 'renew', 'settle', 'step', 'holds'])",
+    suite: 'test/store/sqlite/durability.test.ts',
+  },
+  {
     rule: 'what was acknowledged is never lost: what is taken from the ledger is in its lane',
     file: 'src/store/semantics/recording.ts',
-    original: 'tables.openLanes(rows),',
+    original: 'tables.openLanes(rows.map((row) => ({ ...row, replays: 0 }))),',
     mutant: '',
     suite: CONFORMANCE,
     tests: 'leases an event, when it is ready',
@@ -91,8 +98,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two of one resource at once',
     file: 'src/store/sqlite/tables/lanes.ts',
-    original: 'SELECT resource FROM lanes WHERE event IS NULL ORDER BY head',
-    mutant: 'SELECT resource FROM lanes ORDER BY head',
+    original: 'SELECT resource FROM lanes WHERE event IS NULL AND head',
+    mutant: 'SELECT resource FROM lanes WHERE head',
     suite: CONFORMANCE,
     tests: 'gives one event, when several of one resource are ready',
   },
@@ -203,8 +210,22 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'nobody slows the service down: a live event passes a backlog',
     file: 'src/dispatch/dispatcher.ts',
-    original: 'const newest = this.#newestOf(limit);',
-    mutant: 'const newest = 0 * this.#newestOf(limit);',
+    original: '...this.#sharesOf(limit),',
+    mutant: '...{ ...this.#sharesOf(limit), newest: 0 },',
+    suite: 'test/dispatch/fairness.test.ts',
+  },
+  {
+    rule: 'nobody slows the service down: a bulk replay runs behind live events',
+    file: 'src/store/semantics/lane-order.ts',
+    original: 'return event.replays > 0 ? REPLAYS_FROM + event.eventTime : event.receivedAt;',
+    mutant: 'return event.replays > 0 ? event.eventTime : event.receivedAt;',
+    suite: 'test/dispatch/fairness.test.ts',
+  },
+  {
+    rule: 'nobody slows the service down: replays go on, however much is live',
+    file: 'src/dispatch/dispatcher.ts',
+    original: '...this.#sharesOf(limit),',
+    mutant: '...{ ...this.#sharesOf(limit), replayed: 0 },',
     suite: 'test/dispatch/fairness.test.ts',
   },
   {
@@ -259,6 +280,13 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/postgres/frontier.ts',
     original: 'opened = Math.min(opened, head);',
     mutant: '',
+    suite: 'test/store/postgres/frontier.test.ts',
+  },
+  {
+    rule: 'every acknowledged event is handled: on PostgreSQL, lanes that a claim has found and left are found again',
+    file: 'src/store/postgres/frontier.ts',
+    original: 'emptyBelow = Math.min(left?.head ?? found.end, this.#atMost());',
+    mutant: 'emptyBelow = Math.min(found.end, this.#atMost());',
     suite: 'test/store/postgres/frontier.test.ts',
   },
   {

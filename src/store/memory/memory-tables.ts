@@ -1,5 +1,6 @@
 import type { EventTables, NewLease, Progress, Tables, WorkRow } from '../driver.ts';
 import { eventId } from '../event-id.ts';
+import { headOf, REPLAYS_FROM } from '../semantics/lane-order.ts';
 import { MARK } from '../semantics/marks.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import { byIdentity, byText, byTime, type Rows } from './rows.ts';
@@ -24,6 +25,10 @@ export function eventTables(
       .all()
       .filter((row) => row.resource === resource && row.nextAttemptAt === undefined)
       .sort(byTime);
+  const openingOf = <Row extends WorkRow>(row: Row) => ({
+    ...row,
+    receivedAt: rows.ledger.get(row.event)?.receivedAt ?? row.eventTime,
+  });
   const leased = () => rows.lanes.all().flatMap(({ lease }) => lease ?? []);
   const setLeases = (leases: readonly NewLease[]): void => {
     for (const lease of leases) {
@@ -93,7 +98,8 @@ export function eventTables(
     due: (now, limit) =>
       waiting()
         .filter(({ nextAttemptAt }) => nextAttemptAt <= now)
-        .slice(0, limit),
+        .slice(0, limit)
+        .map(openingOf),
     makeReady: (events) => events.forEach((event) => void changeWork(event, { nextAttemptAt: undefined })),
     oldestReady: (resources) =>
       resources.map((resource) => {
@@ -110,29 +116,33 @@ export function eventTables(
       return Number.isFinite(earliest) ? earliest : undefined;
     },
     waitingWith: (note, from, until) =>
-      waiting().filter(
-        ({ nextAttemptAt, lastError, attempts }) =>
-          nextAttemptAt >= from && nextAttemptAt < until && lastError === note && attempts === 0,
-      ),
+      waiting()
+        .filter(
+          ({ nextAttemptAt, lastError, attempts }) =>
+            nextAttemptAt >= from && nextAttemptAt < until && lastError === note && attempts === 0,
+        )
+        .map(openingOf),
 
     openLanes(events) {
-      for (const { resource, eventTime } of events) {
-        const lane = rows.lanes.get(resource);
-        if (lane && lane.head <= eventTime) continue;
-        rows.lanes.set(resource, { resource, head: eventTime, lease: lane?.lease });
+      for (const { resource } of events) {
+        const [next] = ready(resource);
+        const lease = rows.lanes.get(resource)?.lease;
+        if (next && !lease) rows.lanes.set(resource, { resource, head: headOf(openingOf(next)), lease });
       }
     },
-    freeLanes(order, limit) {
-      const free = rows.lanes.all().filter(({ lease }) => lease === undefined);
-      free.sort((one, other) => one.head - other.head || byText(one.resource, other.resource));
-      if (order === 'newest') free.reverse();
+    freeLanes(which, limit) {
+      const free = rows.lanes
+        .all()
+        .filter(({ lease, head }) => lease === undefined && head >= REPLAYS_FROM === (which === 'replayed'))
+        .sort((one, other) => one.head - other.head || byText(one.resource, other.resource));
+      if (which === 'newest') free.reverse();
       return free.slice(0, limit).map(({ resource }) => resource);
     },
     lease: setLeases,
     freeOrClose(resources) {
       for (const resource of resources) {
         const [next] = ready(resource);
-        if (next) rows.lanes.set(resource, { resource, head: next.eventTime, lease: undefined });
+        if (next) rows.lanes.set(resource, { resource, head: headOf(openingOf(next)), lease: undefined });
         else rows.lanes.delete(resource);
       }
     },

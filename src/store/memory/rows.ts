@@ -19,7 +19,7 @@ export type Received = LedgerRow & Pick<StoredEvent, 'id' | 'digest' | 'webhookI
 
 export interface Lane {
   readonly resource: string;
-  /** the event time of its oldest ready event */
+  /** that of its oldest ready event: see semantics/lane-order.ts */
   readonly head: number;
   readonly lease: NewLease | undefined;
 }

@@ -72,5 +72,8 @@ const EACH_QUOTED = /["\\]/g;
 
 /** A place or time as a bigint has it, which has no infinity. */
 export function placeOf(place: number): number {
-  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(place, Number.MAX_SAFE_INTEGER));
+  return Math.max(-MAX_PLACE, Math.min(place, MAX_PLACE));
 }
+
+/** The largest of these, and with a minus the smallest. */
+export const MAX_PLACE = Number.MAX_SAFE_INTEGER;

@@ -1,4 +1,4 @@
-import type { EventTables, Lease, Queued, ReadyEvent } from '../driver.ts';
+import type { EventTables, Lease, Opening, ReadyEvent } from '../driver.ts';
 import type { Claim, Claimed, ClaimRequest } from '../event-store.ts';
 import { endStarts } from './ending.ts';
 import { inOrder } from './in-order.ts';
@@ -16,14 +16,16 @@ export async function claim(tables: EventTables, request: Request): Promise<Clai
 }
 
 /**
- * Leases ready events to an owner: of each free lane the oldest, lanes in the order of their oldest events but for the
- * `newest` last ones. Ends leases that ran out first, and wakes what waited until now.
+ * Leases ready events to an owner: of each free lane the oldest, lanes in the order of lane-order.ts, but for the `newest` last
+ * ones of those that are live, and for `replayed` ones. Ends leases that ran out first, and wakes what waited until now.
  */
 export async function claimTaken(tables: EventTables, request: Request): Promise<Claimed> {
   const { owner, limit, newest = 0, leaseMs, spareLost, now } = request;
+  // Each of the first two is asked for all: the other, and the newest, may have less than their shares.
   const freeLanes = () =>
     inOrder(
-      limit > newest ? tables.freeLanes('oldest', limit - newest) : [],
+      limit > 0 ? tables.freeLanes('oldest', limit) : [],
+      limit > 0 ? tables.freeLanes('replayed', limit) : [],
       newest > 0 ? tables.freeLanes('newest', newest) : [],
     );
   const [lost, due, free] = await inOrder(
@@ -33,8 +35,7 @@ export async function claimTaken(tables: EventTables, request: Request): Promise
   );
   if (lost.length > 0) await recover(tables, lost, request);
   if (due.length > 0) await wake(tables, due);
-  // Where fewer lanes are free than are asked for, both ends have the same ones.
-  const resources = [...new Set((lost.length + due.length > 0 ? await freeLanes() : free).flat())];
+  const resources = chosenOf(lost.length + due.length > 0 ? await freeLanes() : free, request);
   const starts = resources.length > 0 ? await startsOf(tables, resources, now) : [];
   const lease = { owner, until: now + leaseMs, startedAt: now };
   const [, , next] = await inOrder(
@@ -45,6 +46,17 @@ export async function claimTaken(tables: EventTables, request: Request): Promise
   );
   const dueInMs = next === undefined ? undefined : Math.max(0, next - now);
   return { claims: starts.map(({ claim }) => claim), dueInMs };
+}
+
+/** Which free lanes a claim takes. Where one share is not used up, the others have it. */
+function chosenOf(
+  [oldest, replays, newest]: readonly (readonly string[])[],
+  { limit, replayed = 0 }: Request,
+): string[] {
+  const [live, behind, last] = [oldest ?? [], replays ?? [], newest ?? []];
+  const share = behind.slice(0, replayed);
+  const first = live.slice(0, Math.max(0, limit - last.length - share.length));
+  return [...new Set([...first, ...last, ...share, ...live, ...behind])].slice(0, limit);
 }
 
 /** The start of an event: what changes of it in work, and the claim. */
@@ -133,6 +145,6 @@ async function recover(
 }
 
 /** Makes the events ready whose next attempt is due. */
-async function wake(tables: EventTables, due: readonly Queued[]): Promise<void> {
+async function wake(tables: EventTables, due: readonly Opening[]): Promise<void> {
   await inOrder(tables.makeReady(due.map(({ event }) => event)), tables.openLanes(due));
 }

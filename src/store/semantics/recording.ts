@@ -57,7 +57,7 @@ async function takeIn(tables: EventTables, rows: readonly LedgerRow[]): Promise<
   }));
   await inOrder(
     tables.addWork(work),
-    tables.openLanes(rows),
+    tables.openLanes(rows.map((row) => ({ ...row, replays: 0 }))),
     tables.addKinds(rows),
     tables.addTallies(tally(rows.map(({ kind }) => ({ kind, status: 'pending', by: 1 })))),
     tables.markTaken(rows),

@@ -1,11 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Claim, Settlement } from '../../../src/store/event-store.ts';
-import { claimOne, claims, HANDLED, LEASE_MS, request, waiting } from '../../support/claiming.ts';
+import type { Claim, ClaimRequest, Settlement } from '../../../src/store/event-store.ts';
+import { claimOne, claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
 import { only, present } from '../../support/only.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
 
 export function describeClaiming(fixture: CurrentFixture): void {
+  /** Records events of media that are named by a number, one after the other, with event times of so many hours. */
+  const arriving = () => ({
+    async record(hours: number, media = hours) {
+      const { store, clock } = fixture();
+      await store.record(verified({ media_id: `media=${media}`, at: EVENT_TIME + hours * 3_600_000 }));
+      await clock.advance(1);
+    },
+  });
+  const hoursOf = async (given: Partial<ClaimRequest>) =>
+    (await claims(fixture().store, given)).map(({ resource }) => Number(resource.split('=')[1]));
+
   describe('claim', () => {
     test('gives nothing and no time, when nothing was recorded', async () => {
       expect(await fixture().store.claim(request())).toEqual({ claims: [], dueInMs: undefined });
@@ -29,16 +40,51 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect(claimed.dueInMs).toBe(LEASE_MS);
     });
 
-    test('takes the oldest event time first, when events were recorded in another order', async () => {
+    test('takes what was received first, when the resources differ, whatever the event times are', async () => {
+      const { record } = arriving();
+      for (const hours of [3, 1, 4, 2, 0]) await record(hours);
+      expect([...(await hoursOf({ limit: 2 })), ...(await hoursOf({ limit: 5 }))]).toEqual([3, 1, 4, 2, 0]);
+    });
+
+    test('takes what was received last, when it has the oldest or a future event time, as many as are asked for', async () => {
+      const { record } = arriving();
+      for (const hours of [0, 1, 9, 3, 4, -1]) await record(hours);
+      expect(await hoursOf({ limit: 3, newest: 1 })).toEqual([0, 1, -1]);
+      expect(await hoursOf({ limit: 1, newest: 1 })).toEqual([4]);
+      expect(await hoursOf({ limit: 4, newest: 2 })).toEqual([9, 3]);
+    });
+
+    test('takes replays last, in the order of event times, but for as many as are asked for', async () => {
+      const { record } = arriving();
+      for (const hours of [3, 1, 2]) await record(hours);
+      await settleAll(fixture().store, HANDLED);
+      expect(await fixture().store.replay({})).toBe(3);
+      for (const hours of [8, 7, 6, 5]) await record(hours);
+      expect(await hoursOf({ limit: 3, newest: 1, replayed: 1 })).toEqual([8, 5, 1]);
+      expect(await hoursOf({ limit: 1 })).toEqual([7]);
+      expect(await hoursOf({ limit: 3, newest: 2 })).toEqual([6, 2, 3]);
+    });
+
+    test('takes replays for the share of others, and others for the share of replays, when there are none', async () => {
+      const { record } = arriving();
+      for (const hours of [1, 2, 3]) await record(hours);
+      expect(await hoursOf({ limit: 2, replayed: 2 })).toEqual([1, 2]);
+      await settleAll(fixture().store, HANDLED);
+      expect(await fixture().store.replay({ status: 'handled' })).toBe(1); // the others are running
+      expect(await hoursOf({ limit: 2, newest: 1, replayed: 0 })).toEqual([3]);
+    });
+
+    test('takes a resource as its oldest event says, when it has both replays and others', async () => {
       const { store } = fixture();
-      for (const hours of [3, 1, 4, 2, 0]) {
-        await store.record(verified({ media_id: `media-${hours}`, at: EVENT_TIME + hours * 3_600_000 }));
-      }
-      const firstTwo = await claims(store, { limit: 2 });
-      const rest = await claims(store);
-      expect([...firstTwo, ...rest].map(({ resource }) => resource)).toEqual(
-        [0, 1, 2, 3, 4].map((hours) => `media:media-${hours}`),
-      );
+      const { record } = arriving();
+      await record(2);
+      await settleAll(store, HANDLED);
+      await store.replay({});
+      await record(3, 2); // newer than the replay
+      await record(5);
+      expect(await hoursOf({ limit: 1 })).toEqual([5]);
+      await record(1, 2); // older than the replay
+      expect(await hoursOf({ limit: 1 })).toEqual([2]);
     });
 
     test('tells of each event whether others of its resource are ready, which neither wait nor have ended', async () => {
@@ -63,24 +109,13 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect(told(await claims(store))).toEqual({ alone: true });
     });
 
-    test('takes the newest last, as many as are asked for, when there are both old and new', async () => {
-      const { store } = fixture();
-      for (let hours = 0; hours < 6; hours++) {
-        await store.record(verified({ media_id: `media-${hours}`, at: EVENT_TIME + hours * 3_600_000 }));
-      }
-      const hoursOf = async (limit: number, newest: number) =>
-        (await claims(store, { limit, newest })).map(({ resource }) => Number(resource.slice(-1)));
-      expect(await hoursOf(3, 1)).toEqual([0, 1, 5]);
-      expect(await hoursOf(1, 1)).toEqual([4]);
-      expect(await hoursOf(4, 2)).toEqual([2, 3]);
-    });
-
     test('takes the oldest event of a resource first, when its resource is taken for its newest', async () => {
-      const { store } = fixture();
+      const { store, clock } = fixture();
+      await store.record(verified({ media_id: 'old', at: EVENT_TIME }));
+      await clock.advance(1);
       for (const hours of [1, 2, 3]) {
         await store.record(verified({ media_id: 'busy', at: EVENT_TIME + hours * 3_600_000 }));
       }
-      await store.record(verified({ media_id: 'old', at: EVENT_TIME }));
       const claim = only(await claims(store, { limit: 1, newest: 1 }));
       expect(claim).toMatchObject({ resource: 'media:busy', eventTime: EVENT_TIME + 3_600_000 });
     });

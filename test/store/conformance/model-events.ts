@@ -6,6 +6,7 @@ export interface ModelEvent {
   readonly id: string;
   readonly resource: string;
   readonly eventTime: number;
+  readonly receivedAt: number;
   status: Status;
   deliveries: number;
   attempts: number;
@@ -22,11 +23,11 @@ export interface ModelEvent {
   readonly outcomes: Map<string, string>;
 }
 
-export function newEvent(id: string, resource: string, eventTime: number): ModelEvent {
+export function newEvent(
+  given: Pick<ModelEvent, 'id' | 'resource' | 'eventTime' | 'receivedAt'>,
+): ModelEvent {
   return {
-    id,
-    resource,
-    eventTime,
+    ...given,
     status: 'pending',
     deliveries: 1,
     attempts: 0,
@@ -133,15 +134,42 @@ export function byIdentity(one: ModelEvent, other: ModelEvent): number {
   return one.eventTime - other.eventTime || (one.id < other.id ? -1 : 1);
 }
 
-/** For each resource that has nothing running, the time of its oldest ready event. */
-export function heads(events: readonly ModelEvent[]): Map<string, number> {
-  const oldest = new Map<string, number>();
-  for (const { resource, eventTime, status, nextAttemptAt } of events) {
+/** Of each resource that has nothing running its oldest ready event; `events` are in the order of receipt. */
+export function heads(events: readonly ModelEvent[]): readonly ModelEvent[] {
+  const oldest = new Map<string, ModelEvent>();
+  for (const event of events) {
+    const { resource, status, nextAttemptAt } = event;
     if (status !== 'pending' || nextAttemptAt !== undefined) continue;
     if (events.some((other) => other.resource === resource && other.lease)) continue;
-    oldest.set(resource, Math.min(eventTime, oldest.get(resource) ?? eventTime));
+    const other = oldest.get(resource);
+    if (!other || event.eventTime < other.eventTime) oldest.set(resource, event);
   }
-  return oldest;
+  return [...oldest.values()];
+}
+
+/** What a claim asks for. */
+export interface Shares {
+  readonly limit: number;
+  readonly newest: number;
+  readonly replayed: number;
+}
+
+/** Which of the heads a claim gets, in order. */
+export function claimed(
+  events: readonly ModelEvent[],
+  { limit, newest, replayed }: Shares,
+): readonly ModelEvent[] {
+  const ready = heads(events);
+  const sorted = (isReplay: boolean, time: (event: ModelEvent) => number) =>
+    ready
+      .filter(({ replays }) => replays > 0 === isReplay)
+      .sort((one, other) => time(one) - time(other) || (one.resource < other.resource ? -1 : 1));
+  const live = sorted(false, ({ receivedAt }) => receivedAt);
+  const replays = sorted(true, ({ eventTime }) => eventTime);
+  const last = live.toReversed().slice(0, newest);
+  const behind = replays.slice(0, replayed);
+  const first = live.slice(0, Math.max(0, limit - last.length - behind.length));
+  return [...new Set([...first, ...last, ...behind, ...live, ...replays])].slice(0, limit);
 }
 
 export function isLate(events: readonly ModelEvent[], { resource, eventTime }: ModelEvent): boolean {

@@ -8,6 +8,7 @@ import { present } from '../../support/only.ts';
 import { verified } from '../../support/verified-notification.ts';
 import {
   byIdentity,
+  claimed,
   fallDue,
   HOLD_MS,
   heads,
@@ -17,6 +18,7 @@ import {
   newEvent,
   note,
   reset,
+  type Shares,
   visible,
   visibleOf,
 } from './model-events.ts';
@@ -25,7 +27,7 @@ type Owner = 0 | 1;
 
 export type Operation =
   | { readonly do: 'record'; readonly owner: Owner; readonly media: number; readonly at: number }
-  | { readonly do: 'claim'; readonly owner: Owner; readonly limit: number; readonly newest: number }
+  | ({ readonly do: 'claim'; readonly owner: Owner } & Shares)
   | {
       readonly do: 'settle';
       readonly which: number;
@@ -96,8 +98,8 @@ export class ModelRun {
   async drain(): Promise<readonly string[]> {
     for (const owner of [0, 1] as const) await this.#release(owner);
     await this.#clock.advance(HOLD_MS + LEASE_MS);
-    for (let left = 1000; left > 0 && heads(this.#due()).size > 0; left--) {
-      await this.#claim({ do: 'claim', owner: 0, limit: 4, newest: 1 });
+    for (let left = 1000; left > 0 && heads(this.#due()).length > 0; left--) {
+      await this.#claim({ do: 'claim', owner: 0, limit: 4, newest: 1, replayed: 1 });
       for (const { claim, owner } of this.#claims.splice(0)) await this.#end(claim, owner, HANDLED);
     }
     await this.compare();
@@ -120,22 +122,23 @@ export class ModelRun {
     const known = this.#events.find((event) => event.id === id);
     expect(status).toBe(known ? 'duplicate' : 'accepted');
     if (known) known.deliveries++;
-    else this.#events.push(newEvent(id, notification.resource, at));
+    else
+      this.#events.push(
+        newEvent({ id, resource: notification.resource, eventTime: at, receivedAt: this.#now() }),
+      );
   }
 
-  async #claim({ owner, limit, newest }: Operation & { do: 'claim' }): Promise<void> {
+  async #claim({ owner, limit, newest, replayed }: Operation & { do: 'claim' }): Promise<void> {
     await this.#renew(owner); // an owner that claims is alive, and keeps its leases
-    const asked = request({ owner: nameOf(owner), limit, newest });
+    const asked = request({ owner: nameOf(owner), limit, newest, replayed });
     const { claims, dueInMs } = await this.#stores[owner].claim(asked);
     fallDue(this.#events, this.#now());
-    const ready = heads(this.#events);
-    const times = [...ready.values()].sort((a, b) => a - b);
-    const expected = times.splice(0, limit - newest).concat(times.toReversed().slice(0, newest));
-    expect(claims.map(({ eventTime }) => eventTime)).toEqual(expected);
+    const expected = claimed(this.#events, { limit, newest, replayed });
+    expect(claims.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
     for (const claim of claims) {
       const event = this.#event(claim.id);
       event.late ??= isLate(this.#events, event);
-      expect(claim).toMatchObject({ eventTime: ready.get(event.resource), late: event.late });
+      expect(claim).toMatchObject({ eventTime: event.eventTime, late: event.late });
       this.#start(event, claim, owner);
     }
     const due = this.#events.flatMap(({ nextAttemptAt, lease }) => nextAttemptAt ?? lease?.until ?? []);

@@ -23,8 +23,17 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
-      .record({ do: fc.constant('claim'), owner, limit: fc.integer({ min: 1, max: 4 }), newest: fc.nat(4) })
-      .map((claim) => ({ ...claim, newest: Math.min(claim.newest, claim.limit) })),
+      .record({
+        do: fc.constant('claim'),
+        owner,
+        limit: fc.integer({ min: 1, max: 4 }),
+        newest: fc.nat(4),
+        replayed: fc.nat(4),
+      })
+      .map(({ newest, replayed, ...claim }) => {
+        const last = Math.min(newest, claim.limit);
+        return { ...claim, newest: last, replayed: Math.min(replayed, claim.limit - last) };
+      }),
   },
   {
     weight: 6,

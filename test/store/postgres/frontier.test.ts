@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
 import { Frontier } from '../../../src/store/postgres/frontier.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
 import { claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
@@ -15,6 +16,17 @@ import { runs } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const HOUR_MS = 3_600_000;
+/** After two of these, no look finds by itself what was received. */
+const AWHILE_MS = 3000;
+
+/** Heads in their order: of lanes whose next event is no replay, and of the others. */
+function partsOf(heads: readonly number[]) {
+  const sorted = heads.toSorted((one, other) => one - other);
+  return {
+    live: sorted.filter((head) => head < REPLAYS_FROM),
+    replayed: sorted.filter((head) => head >= REPLAYS_FROM),
+  };
+}
 const BATCH = 16;
 
 describe('where a look for free lanes begins', () => {
@@ -28,15 +40,15 @@ describe('where a look for free lanes begins', () => {
       monotonic: () => monotonic,
     });
     const first = frontier.begin();
-    first.lookForFree();
+    first.lookForFree('live');
     monotonic = HOUR_MS;
-    first.foundFree(Number.POSITIVE_INFINITY);
+    first.foundFree('live', [], Number.POSITIVE_INFINITY);
     first.end(true);
     const now = clock.now();
     const look = () => {
       const session = frontier.begin();
-      const { from } = session.lookForFree();
-      session.foundFree(Number.POSITIVE_INFINITY);
+      const { from } = session.lookForFree('live');
+      session.foundFree('live', [], Number.POSITIVE_INFINITY);
       return { from, session };
     };
     return { frontier, now, look };
@@ -50,6 +62,25 @@ describe('where a look for free lanes begins', () => {
     other.end(true);
     session.end(true);
     expect(look().from).toBe(now - HOUR_MS);
+  });
+
+  test.each([
+    [['one', 'three'], 1],
+    [['one', 'two'], 2],
+    [['one', 'two', 'three'], 2],
+    [[], 0],
+  ] as const)('is at the first lane that was found and left, when %j were leased', (leased, first) => {
+    const { frontier, now, look } = looked();
+    const lanes = ['one', 'two', 'three'].map((resource, place) => ({
+      resource,
+      head: now - HOUR_MS + place,
+    }));
+    const session = frontier.begin();
+    session.lookForFree('live');
+    session.foundFree('live', lanes, now - HOUR_MS + 2); // as many as were asked for
+    if (leased.length > 0) session.leased(leased);
+    session.end(true);
+    expect(look().from).toBe(now - HOUR_MS + first);
   });
 
   test('is not lowered for what a transaction gave free that had nothing left, when it ended meanwhile', () => {
@@ -118,10 +149,13 @@ await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
     const store = await open();
     const step = fc.oneof(
       fc.record({
-        media: fc.nat(4),
-        ago: fc.array(fc.integer({ min: -HOUR_MS, max: HOUR_MS }), { minLength: 1, maxLength: 6 }),
+        come: fc.array(fc.record({ media: fc.nat(9), ago: fc.integer({ min: -HOUR_MS, max: HOUR_MS }) }), {
+          minLength: 1,
+          maxLength: 9,
+        }),
       }),
-      fc.record({ limit: fc.integer({ min: 1, max: 4 }), newest: fc.nat(1) }),
+      fc.record({ limit: fc.integer({ min: 3, max: 4 }), newest: fc.nat(2), replayed: fc.nat(1) }),
+      fc.constant('replay'),
       fc.record({ which: fc.nat(3), settlement: fc.constantFrom(HANDLED, waiting(), waiting(10)) }),
     );
     const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -129,15 +163,23 @@ await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
       await pause(store);
       const claimed: Claim[] = [];
       for (const one of steps) {
-        if ('ago' in one) {
-          for (const ago of one.ago) await store.record(eventOf(`${round}-${one.media}`, ago));
+        if (one === 'replay') {
+          await store.replay({ status: 'handled' });
+        } else if ('come' in one) {
+          for (const { media, ago } of one.come) {
+            await store.record(eventOf(`${round}-${media}`, ago));
+            await clock.advance(1);
+          }
+          await clock.advance(AWHILE_MS);
         } else if ('limit' in one) {
-          const got = await claims(store, one);
+          const got = await claims(store, { ...one, leaseMs: HOUR_MS });
           const left = await heads('event IS NULL');
           if (got.length < one.limit) expect(left).toEqual([]);
           const taken = await heads(`event IN (${[0, ...got.map(({ place }) => place)].join()})`);
-          const oldest = taken.sort((a, b) => a - b).slice(0, one.limit - one.newest);
-          expect(Math.min(...left)).toBeGreaterThanOrEqual(Math.max(...oldest));
+          const [given, others] = [partsOf(taken), partsOf(left)];
+          const oldest = given.live.slice(0, Math.max(0, given.live.length - one.newest));
+          expect(Math.min(...others.live)).toBeGreaterThanOrEqual(Math.max(...oldest));
+          expect(Math.min(...others.replayed)).toBeGreaterThanOrEqual(Math.max(...given.replayed));
           claimed.push(...got);
         } else {
           const [claim] = claimed.splice(one.which % Math.max(1, claimed.length), 1);
@@ -207,14 +249,14 @@ await describeWithPostgres('a look for free lanes in PostgreSQL', (server) => {
 
   test('finds what another process opened, of a few seconds ago at once, of longer ago after a pause', async () => {
     const [store, other] = [await open(), await open()];
+    await settleAll(other, HANDLED);
+    await other.record(eventOf('late', 0));
+    await other.settle(only(await claims(other)), 'one', waiting(2 * HOUR_MS));
+    await clock.advance(HOUR_MS);
     await pause(store);
-    for (const [media, ago] of [
-      ['recent', 1000],
-      ['late', HOUR_MS],
-    ] as const) {
-      await other.record(eventOf(media, ago));
-    }
-    await other.claim(request({ limit: 0 })); // takes them into work
+    await clock.advance(HOUR_MS);
+    await other.record(eventOf('recent', HOUR_MS)); // received now, whatever its event time is
+    await other.claim(request({ limit: 0 })); // takes it into work, and wakes what is due
     const resources = async () => {
       const got = await claims(store);
       for (const claim of got) await store.settle(claim, 'one', HANDLED);

@@ -57,8 +57,10 @@ await describeWithPostgres('stores of a version and of the next one, on one data
     return row?.version;
   };
   const recordMedia = async (...media: readonly string[]) => {
-    for (const [index, media_id] of media.entries())
+    for (const [index, media_id] of media.entries()) {
       await now.record(verified({ media_id, at: EVENT_TIME + index }));
+      await clock.advance(1);
+    }
   };
   /** Has a store handle what is ready, at most so many events. @returns their resources */
   const handle = async (store: PostgresStore, instance: string, limit = 10) => {

@@ -1,7 +1,8 @@
-import type { LaneTables, Lease, NewLease } from '../../driver.ts';
+import type { FreeLanes, LaneTables, Lease, NewLease, Opening, Queued } from '../../driver.ts';
 import { inOrder } from '../../semantics/in-order.ts';
+import { headOf, REPLAYS_FROM } from '../../semantics/lane-order.ts';
 import type { FrontierSession } from '../frontier.ts';
-import { columns, fromText, placeOf, type Session, toText } from '../session.ts';
+import { columns, fromText, MAX_PLACE, placeOf, type Session, toText } from '../session.ts';
 import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
 
 interface FreeColumns {
@@ -55,46 +56,54 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
   return {
     async openLanes(events) {
-      const heads = new Map<string, number>();
-      for (const { resource, eventTime } of events)
-        heads.set(resource, Math.min(eventTime, heads.get(resource) ?? eventTime));
-      for (const head of heads.values()) frontier.opened(head);
+      const oldest = new Map<string, Opening>();
+      for (const event of events) {
+        frontier.opened(headOf(event));
+        const other = oldest.get(event.resource);
+        if (!other || inOrderOfTimes(event, other) < 0) oldest.set(event.resource, event);
+      }
       await session.rows(
         `INSERT INTO hookkit.lanes (resource, head)
          SELECT resource, head FROM unnest($1::text[], $2::bigint[]) AS opened (resource, head) ORDER BY resource
-         ON CONFLICT (resource) DO UPDATE SET head = excluded.head WHERE excluded.head < lanes.head`,
-        columns(
-          [...heads],
-          ([resource]) => toText(resource),
-          ([, head]) => head,
+         ON CONFLICT (resource) DO UPDATE SET head = excluded.head
+         WHERE lanes.event IS NULL AND lanes.head <> excluded.head AND excluded.head = ${HEAD_OF('lanes')}`,
+        columns<Opening>(
+          [...oldest.values()],
+          ({ resource }) => toText(resource),
+          (event) => headOf(event),
         ),
       );
     },
-    async freeLanes(order, limit) {
-      const direction = order === 'oldest' ? 'ASC' : 'DESC';
-      const { from, freed } = frontier.lookForFree();
+    async freeLanes(which, limit) {
+      const direction = which === 'newest' ? 'DESC' : 'ASC';
+      const [least, most] = which === 'replayed' ? [REPLAYS_FROM, MAX_PLACE] : [-MAX_PLACE, REPLAYS_FROM - 1];
+      const { from, freed } = frontier.lookForFree(which === 'replayed' ? 'replayed' : 'live');
+      const first = Math.max(least, placeOf(from));
       const [above, below] = await inOrder(
         session.rows<FreeColumns>(
-          `SELECT resource, head FROM hookkit.lanes WHERE event IS NULL AND head >= $2
+          `SELECT resource, head FROM hookkit.lanes WHERE event IS NULL AND head BETWEEN $2 AND $3
            ORDER BY head ${direction}, resource ${direction} LIMIT $1 FOR UPDATE SKIP LOCKED`,
-          [limit, placeOf(from)],
+          [limit, first, most],
         ),
         freed.length > 0
           ? session.rows<FreeColumns>(
-              `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND ${IS_FREE} AND head < $2
+              `SELECT resource, head FROM hookkit.lanes WHERE resource = ANY($1) AND ${IS_FREE} AND head >= $2 AND head < $3
                FOR UPDATE SKIP LOCKED`,
-              [freed.map(toText), placeOf(from)],
+              [freed.map(toText), least, first],
             )
           : [],
       );
-      const free = inOrderOfHeads([...above, ...below], order).slice(0, limit);
-      if (order === 'oldest')
-        frontier.foundFree(free.length < limit ? Number.POSITIVE_INFINITY : (free.at(-1)?.head ?? 0));
+      const free = inOrderOfHeads([...above, ...below], which).slice(0, limit);
+      if (which !== 'newest') {
+        const end = free.length < limit ? Number.POSITIVE_INFINITY : (free.at(-1)?.head ?? 0);
+        frontier.foundFree(which === 'replayed' ? 'replayed' : 'live', free, end);
+      }
       return free.map(({ resource }) => fromText(resource));
     },
     // Each lane is there and locked, so this adds none. Of all ways to give each row a value of its own it is the quickest: an update by
     // places asks for the length of the table for each of them.
     async lease(leases) {
+      frontier.leased(leases.map(({ resource }) => toText(resource)));
       await session.rows(
         `INSERT INTO hookkit.lanes (resource, head, event, owner, lease_until, started_at)
          SELECT resource, 0, event, owner, until, started_at
@@ -172,15 +181,15 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
       // The database was changed by hand: what ran is gone.
       const empty = lanes.filter((_, index) => !leases[index]);
       if (empty.length > 0) await freeOrClose(empty.map(({ resource }) => fromText(resource)));
-      return leases
-        .filter((lease) => lease !== undefined)
-        .sort((one, other) => one.eventTime - other.eventTime || one.event - other.event);
+      return leases.filter((lease) => lease !== undefined).sort(inOrderOfTimes);
     },
   };
 }
 
-/** The event time of the oldest ready event of the resource that a row names. */
-const HEAD_OF = (row: string) => `(SELECT work.event_time FROM hookkit.work
+/** The head of the oldest ready event of the resource that a row names. */
+const HEAD_OF = (row: string) => `(SELECT CASE WHEN work.replays > 0 THEN ${REPLAYS_FROM} + work.event_time
+    ELSE coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = work.event), work.event_time) END
+  FROM hookkit.work
   WHERE work.resource = ${row}.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1)`;
 
 /** That a lane is free, in words of which no index knows: the lanes are looked up by their names. */
@@ -190,8 +199,12 @@ const IS_FREE = '(coalesce(event, 0) = 0)';
 const AMONG = `resource = ANY (ARRAY (SELECT resource FROM hookkit.work WHERE event = ANY($3)))
   AND coalesce(event, 0) = ANY($3::bigint[])`;
 
-function inOrderOfHeads(lanes: readonly FreeColumns[], order: 'oldest' | 'newest'): FreeColumns[] {
-  const sign = order === 'oldest' ? 1 : -1;
+function inOrderOfTimes(one: Queued, other: Queued): number {
+  return one.eventTime - other.eventTime || one.event - other.event;
+}
+
+function inOrderOfHeads(lanes: readonly FreeColumns[], which: FreeLanes): FreeColumns[] {
+  const sign = which === 'newest' ? -1 : 1;
   return lanes.toSorted(
     (one, other) => sign * (one.head - other.head || (one.resource < other.resource ? -1 : 1)),
   );

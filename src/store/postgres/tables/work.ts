@@ -55,6 +55,14 @@ function readyEvent(row: ReadyColumns): ReadyEvent {
   };
 }
 
+/** When the event of a row of work was received. */
+const RECEIVED_AT = `coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = work.event), work.event_time)
+  AS received_at`;
+
+type OpeningColumns = WorkColumns & { readonly received_at: number };
+
+const openingOf = (row: OpeningColumns) => ({ ...workOf(row), receivedAt: row.received_at });
+
 async function countStartsOf(session: Session, events: readonly number[], late: boolean): Promise<void> {
   if (events.length === 0) return;
   await session.rows(
@@ -112,12 +120,12 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
     },
     // Another process that wakes the same ones, or resets them for a replay, keeps them.
     async due(now, limit) {
-      const rows = await session.rows<WorkColumns>(
-        `SELECT * FROM hookkit.work WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT $2
+      const rows = await session.rows<OpeningColumns>(
+        `SELECT *, ${RECEIVED_AT} FROM hookkit.work WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT $2
          FOR UPDATE SKIP LOCKED`,
         [now, limit],
       );
-      return rows.map(workOf);
+      return rows.map(openingOf);
     },
     async makeReady(events) {
       await session.rows('UPDATE hookkit.work SET next_attempt_at = NULL WHERE event = ANY($1)', [events]);
@@ -151,13 +159,13 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
     },
     async waitingWith(note, from, until) {
       await session.rows(REPLAY_ALONE);
-      const rows = await session.rows<WorkColumns>(
-        `SELECT * FROM hookkit.work
+      const rows = await session.rows<OpeningColumns>(
+        `SELECT *, ${RECEIVED_AT} FROM hookkit.work
          WHERE next_attempt_at >= $1 AND next_attempt_at < $2 AND last_error = $3 AND attempts = 0
          ORDER BY next_attempt_at FOR UPDATE`,
         [from, until, toText(note)],
       );
-      return rows.map(workOf);
+      return rows.map(openingOf);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { LaneTables, Lease } from '../../driver.ts';
+import { headOf, REPLAYS_FROM } from '../../semantics/lane-order.ts';
 import { idOf, type WorkColumns, workOf } from './rows.ts';
 
 type LeaseColumns = WorkColumns & { owner: string; started_at: number };
@@ -10,27 +11,33 @@ interface Asked {
   readonly events: string | null;
 }
 
+/** The head of the oldest ready event of a resource. */
+const HEAD_OF = (resource: string) =>
+  `SELECT iif(work.replays > 0, ${REPLAYS_FROM} + work.event_time, ifnull(received_at, work.event_time))
+   FROM work INDEXED BY work_ready LEFT JOIN ledger ON ledger.seq = work.event
+   WHERE work.resource = ${resource} AND next_attempt_at IS NULL ORDER BY work.event_time, work.event LIMIT 1`;
+
 export function laneTables(db: Database): LaneTables {
   const open = db.prepare(
     `INSERT INTO lanes (resource, head) VALUES (?, ?)
-     ON CONFLICT (resource) DO UPDATE SET head = excluded.head WHERE excluded.head < head`,
+     ON CONFLICT (resource) DO UPDATE SET head = excluded.head
+     WHERE event IS NULL AND head <> excluded.head AND excluded.head = (${HEAD_OF('lanes.resource')})`,
   );
-  const inOrder = (order: 'ASC' | 'DESC') =>
+  const inOrder = (among: '<' | '>=', order: 'ASC' | 'DESC') =>
     db
       .prepare<[number], string>(
-        `SELECT resource FROM lanes WHERE event IS NULL ORDER BY head ${order} LIMIT +?`,
+        `SELECT resource FROM lanes WHERE event IS NULL AND head ${among} ${REPLAYS_FROM} ORDER BY head ${order} LIMIT +?`,
       )
       .pluck();
-  const free = { oldest: inOrder('ASC'), newest: inOrder('DESC') };
+  const free = {
+    oldest: inOrder('<', 'ASC'),
+    newest: inOrder('<', 'DESC'),
+    replayed: inOrder('>=', 'ASC'),
+  };
   const lease = db.prepare(
     'UPDATE lanes SET event = ?, owner = ?, lease_until = ?, started_at = ? WHERE resource = ?',
   );
-  const nextHead = db
-    .prepare<[string], number>(
-      `SELECT event_time FROM work INDEXED BY work_ready
-       WHERE resource = +? AND next_attempt_at IS NULL ORDER BY event_time LIMIT 1`,
-    )
-    .pluck();
+  const nextHead = db.prepare<[string], number>(HEAD_OF('+?')).pluck();
   const close = db.prepare('DELETE FROM lanes WHERE resource = ?');
   const end = db.prepare(
     'UPDATE lanes SET head = ?, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL WHERE resource = ?',
@@ -77,8 +84,8 @@ export function laneTables(db: Database): LaneTables {
     startedAt: row.started_at,
   });
   return {
-    openLanes: (events) => events.forEach(({ resource, eventTime }) => void open.run(resource, eventTime)),
-    freeLanes: (order, limit) => free[order].all(limit),
+    openLanes: (events) => events.forEach((event) => void open.run(event.resource, headOf(event))),
+    freeLanes: (which, limit) => free[which].all(limit),
     lease(leases) {
       for (const { event, resource, owner, until, startedAt } of leases)
         lease.run(event, owner, until, startedAt, resource);

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Queued, ReadyEvent, WorkTables } from '../../driver.ts';
+import type { Opening, ReadyEvent, WorkTables } from '../../driver.ts';
 import { flag, idOf, type WorkColumns, workOf } from './rows.ts';
 
 /** What the ledger has of a ready event. */
@@ -28,6 +28,9 @@ function readyEvent(row: WorkColumns, event: LedgerColumns, hasMore: boolean): R
   };
 }
 
+/** When the event of a row of work was received. */
+const RECEIVED_AT = 'ifnull((SELECT received_at FROM ledger WHERE seq = work.event), work.event_time)';
+
 export function workTables(db: Database): WorkTables {
   const add = db.prepare(
     `INSERT INTO work
@@ -40,8 +43,8 @@ export function workTables(db: Database): WorkTables {
   );
   const start = db.prepare('UPDATE work SET attempts = attempts + 1, late = ? WHERE event = ?');
   const remove = db.prepare('DELETE FROM work WHERE event = ?');
-  const due = db.prepare<[number, number], Queued>(
-    `SELECT event, resource, event_time AS eventTime FROM work
+  const due = db.prepare<[number, number], Opening>(
+    `SELECT event, resource, event_time AS eventTime, replays, ${RECEIVED_AT} AS receivedAt FROM work
      WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT +?`,
   );
   const makeReady = db.prepare('UPDATE work SET next_attempt_at = NULL WHERE event = ?');
@@ -61,8 +64,8 @@ export function workTables(db: Database): WorkTables {
       'SELECT min(lease_until) FROM lanes WHERE event IS NOT NULL AND lease_until > ?',
     )
     .pluck();
-  const waiting = db.prepare<[number, number, string], WorkColumns>(
-    `SELECT * FROM work INDEXED BY work_waiting
+  const waiting = db.prepare<[number, number, string], WorkColumns & Pick<Opening, 'receivedAt'>>(
+    `SELECT *, ${RECEIVED_AT} AS receivedAt FROM work INDEXED BY work_waiting
      WHERE next_attempt_at >= ? AND next_attempt_at < ? AND last_error = ? AND attempts = 0 ORDER BY next_attempt_at`,
   );
   const readyOf = (resource: string): ReadyEvent | undefined => {
@@ -98,6 +101,7 @@ export function workTables(db: Database): WorkTables {
       const times = [firstWaiting.get(), firstLease.get(now)].filter((time) => typeof time === 'number');
       return times.length > 0 ? Math.min(...times) : undefined;
     },
-    waitingWith: (note, from, until) => waiting.all(from, until, note).map(workOf),
+    waitingWith: (note, from, until) =>
+      waiting.all(from, until, note).map((row) => ({ ...workOf(row), receivedAt: row.receivedAt })),
   };
 }
