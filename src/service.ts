@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { boundedServer } from './base/bounded-server.ts';
 import type { MonotonicClock } from './base/clock.ts';
+import { KitError } from './base/errors.ts';
 import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
@@ -41,7 +42,10 @@ export interface Service {
   readonly adminUrl?: string | undefined;
   /** the paths of the app's pages, below the admin listener's `/app` */
   readonly pages: readonly string[];
-  /** Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store. */
+  /**
+   * Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store.
+   * @throws KitError STORE_UNAVAILABLE, when all that is done, if results could not be stored
+   */
   stop(): Promise<void>;
 }
 
@@ -87,7 +91,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const listener = await listen(receiver, config);
     const graceMs = config.SHUTDOWN_GRACE_MS;
-    ends.defer(() => Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]).then(() => {}));
+    ends.defer(async () => {
+      await Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]);
+      if (dispatcher.unstored > 0) throw notStored(dispatcher.unstored);
+    });
 
     const admissions = new Admissions({
       store,
@@ -130,6 +137,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await ends.disposeAsync();
     throw error;
   }
+}
+
+function notStored(results: number): KitError {
+  const told = results === 1 ? 'a result' : `${results} results`;
+  return new KitError(
+    'STORE_UNAVAILABLE',
+    `${told} could not be stored; the log names each event, which runs again`,
+  );
 }
 
 function openConfigured({ config, clock, log, admin }: ServiceOptions): Promise<EventStore> {

@@ -84,6 +84,7 @@ export class Dispatcher {
   #startedInTurn = 0;
   /** how many events were claimed so far */
   #claimed = 0;
+  #unstored = 0;
   /** whether the last claim took all that it asked for: more may be ready */
   #isBacklog = false;
   readonly #takeover: Takeover;
@@ -115,8 +116,14 @@ export class Dispatcher {
     this.#ahead = new ClaimsAhead(clock, { ...options, storeRuns: options.store.runs });
   }
 
+  /** How many results the last stop could not store. Their events run again once the leases have run out. */
+  get unstored(): number {
+    return this.#unstored;
+  }
+
   start(): void {
     this.#stopped = false;
+    this.#unstored = 0;
     this.#over = new AbortController();
     this.#takeover.reached(this.#options.clock.now());
     this.#scheduleRenewal();
@@ -184,7 +191,6 @@ export class Dispatcher {
     this.#endGathering();
     this.#cancelPoll();
     this.#takeover.stop();
-    await this.#claiming;
     this.#giveBack(this.#ahead.clear());
     await this.#endWithin(graceMs);
     for (const { claim, abort, isAtWork } of this.#running) {
@@ -192,6 +198,7 @@ export class Dispatcher {
     }
     await this.#endWithin(ABORT_GRACE_MS);
     this.#over.abort();
+    await this.#claiming; // what it gets is given back
     const left = [...this.#running].filter(({ isAtWork }) => isAtWork);
     // What waits for the store is tried once more.
     await Promise.all([...this.#running].filter((one) => !left.includes(one)).map(({ done }) => done));
@@ -262,9 +269,12 @@ export class Dispatcher {
       .finally(() => this.#running.delete(running));
   }
 
+  /** Waits so long at most until nothing is claimed and nothing runs. Where the database is locked, a claim takes a while. */
   async #endWithin(ms: number): Promise<void> {
-    if (this.#running.size === 0) return;
-    const all = Promise.all([...this.#running].map(({ done }) => done));
+    if (this.#running.size === 0 && !this.#claiming) return;
+    const all = Promise.resolve(this.#claiming).then(() =>
+      Promise.all([...this.#running].map(({ done }) => done)),
+    );
     let cancel = () => {};
     const elapsed = new Promise<void>((resolve) => {
       cancel = this.#options.clock.after(ms, resolve);
@@ -364,7 +374,6 @@ export class Dispatcher {
     const { status, outcome } = settlement;
     for (let isFirstTry = true; ; isFirstTry = false) {
       const over = this.#over.signal;
-      const isLastTry = over.aborted;
       try {
         if (await store.settle(claim, this.#owner, settlement)) return true;
         if (!isFirstTry && (await this.#hasRecord(claim, outcome))) return true; // the answer to an earlier try was lost
@@ -373,7 +382,9 @@ export class Dispatcher {
         return false;
       } catch (thrown) {
         const line = { ...lineOf(claim), outcome, status, error: messageOf(thrown) };
-        if (isLastTry) {
+        // A try that began before the stop was over has waited for the store as long as another one would.
+        if (over.aborted) {
+          this.#unstored++;
           log.error(
             line,
             'cannot store a result before the stop; the event runs again once its lease has run out',

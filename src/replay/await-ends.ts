@@ -21,6 +21,8 @@ export interface Waiting {
   readonly signal: AbortSignal;
   /** when to stop waiting, milliseconds since the epoch; Infinity: never */
   readonly until: number;
+  /** called then, before the last look; more may end while it lasts */
+  readonly onTimeUp?: (() => Promise<void>) | undefined;
 }
 
 const POLL_MS = 100;
@@ -42,18 +44,23 @@ export async function awaitEnds({ listener, ...waiting }: Waiting): Promise<Ends
 }
 
 async function countEnds(
-  { store, ids, clock, report, signal, until }: Omit<Waiting, 'listener'>,
+  { store, ids, clock, report, signal, until, onTimeUp }: Omit<Waiting, 'listener'>,
   stage: Stage,
 ): Promise<Ends> {
   const counts = new Map<Status, number>();
   const watch = new Watch(store, clock);
   let ended = 0;
+  let isTimeUp = false;
   for (const page of ids.pages()) {
     const ends = new Map<string, StoredEvent>();
     let open = page;
     while (open.length > 0) {
       if (signal.aborted) return counts;
-      const isLast = clock.now() >= until;
+      if (!isTimeUp && clock.now() >= until) {
+        isTimeUp = true;
+        await onTimeUp?.();
+      }
+      const isLast = isTimeUp;
       const events = await store.eventsAfter({ ids: open }, undefined, open.length);
       const settled = isLast ? events : events.filter(hasEnded);
       for (const event of settled) {

@@ -5,6 +5,7 @@ import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
 import { standingOf } from './dry-run.ts';
+import { eventsWere } from './events-were.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 import { resetEvents } from './reset-events.ts';
@@ -63,14 +64,23 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   if (ids.length === 0) return { ...reset, ends: new Map() };
   if (underWay > 0)
     listener.say(`${underWay} more were pending or running already: this replay includes them`);
-  listener.say(`${replayed} events were reset to pending; waiting until they have ended`);
+  listener.say(`${eventsWere(replayed)} reset to pending; waiting until they have ended`);
   if (dispatcher) await sayOfOthers(store, ids.length, listener);
   dispatcher?.start();
+  let isStopped = false;
+  const stop = async () => {
+    if (!isStopped) await dispatcher?.stop(graceMs);
+    isStopped = true;
+  };
   try {
     const until = clock.now() + timeoutMs;
-    return { ...reset, ends: await awaitEnds({ store, ids, clock, listener, report, signal, until }) };
+    const ends = await awaitEnds({
+      ...{ store, ids, clock, listener, report, signal, until },
+      onTimeUp: stop, // what ends meanwhile counts
+    });
+    return { ...reset, ends };
   } finally {
-    await dispatcher?.stop(graceMs);
+    await stop();
   }
 }
 

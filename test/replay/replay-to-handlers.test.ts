@@ -115,6 +115,18 @@ test('resets an event that is pending at first, when a server handles it before 
   expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
+test('counts and reports what ends while the dispatcher stops, when the time is over', async () => {
+  await store.record(verified());
+  const dispatcher = dispatcherOf({
+    media_available: () => new Promise<void>((resolve) => setTimeout(resolve, 1000)),
+  });
+  const outcomes: string[] = [];
+  const report = { add: async ({ outcome }: { outcome: string }) => void outcomes.push(outcome) };
+  const { ends } = await replayToHandlers(store, { filter: {}, dispatcher, timeoutMs: 200, report });
+  expect(ends).toEqual(new Map([['handled', 1]]));
+  expect(outcomes).toEqual(['handled']);
+});
+
 test('resets events and waits for nothing, when the caller does not ask for the ends', async () => {
   await store.record(verified());
   await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });

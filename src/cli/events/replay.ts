@@ -7,6 +7,7 @@ import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
 import { previewReset, previewSending } from '../../replay/dry-run.ts';
+import { eventsWere } from '../../replay/events-were.ts';
 import type { RecordedEvent, Source } from '../../replay/recorded-event.ts';
 import type { Listener } from '../../replay/replay-listener.ts';
 import type { Expectation, HandlerReplayResult } from '../../replay/replay-to-handlers.ts';
@@ -51,7 +52,7 @@ const FOR_HANDLERS = ['resetSteps', 'run', 'wait', 'failOn', 'expect'] as const;
 const FOR_SENDING = ['from', 'secretFile', 'concurrency', ...RESHAPING] as const;
 
 const EXAMPLES = `
-Without --to, events are reset to pending, and the server handles them within a second, or once it starts. Events that are
+Without --to, events are reset to pending, and the server begins to handle them within a second, or once it starts. Events that are
 pending or running already stay as they are; the command says how many. With --to, events are sent over HTTP as the provider
 sends them, each with a new signature.
 
@@ -268,7 +269,7 @@ function tellInterruption(
 ): void {
   if (!signal.aborted || !(isCut || ends)) return;
   const ended = [...(ends?.values() ?? [])].reduce((sum, count) => sum + count, 0);
-  if (isCut) say(`${replayed} events were reset`);
+  if (isCut) say(`${eventsWere(replayed)} reset`);
   else say(`all ${replayed + underWay} events were reset, and ${ended} of them have ended`);
   signal.throwIfAborted();
 }
@@ -279,7 +280,9 @@ async function showEnds({ replayed, underWay, ends }: HandlerReplayResult, { jso
   const counts = underWay > 0 ? { replayed, under_way: underWay } : { replayed };
   if (json) return write(`${JSON.stringify({ ...counts, ...Object.fromEntries(rows) })}\n`);
   if (!ends)
-    return write(`${replayed} events were reset to pending: the server handles them within a second\n`);
+    return write(
+      `${eventsWere(replayed)} reset to pending: the server begins to handle them within a second\n`,
+    );
   return write(countTable(['status', 'events'], rows));
 }
 

@@ -18,7 +18,7 @@ test('resets events, when no server runs, and the next start handles them', asyn
   const { code, stdout } = await desk().events(['replay', '--resource', 'media:media001']);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: '1 events were reset to pending: the server handles them within a second\n',
+    stdout: '1 event was reset to pending: the server begins to handle them within a second\n',
   });
   const store = await desk().store();
   expect(await store.count({ status: 'pending' })).toBe(1);
@@ -168,7 +168,7 @@ test('counts pending events, when they match and the command does not wait, and 
   const run = await desk().events(['replay', '--all']);
   expect(run).toMatchObject({
     code: 0,
-    stdout: '1 events were reset to pending: the server handles them within a second\n',
+    stdout: '1 event was reset to pending: the server begins to handle them within a second\n',
     stderr: '1 more were pending or running already: they are handled anyway\n',
   });
   expect((await store.events({}, { limit: 9 })).map(({ replays }) => replays)).toEqual([0, 1]);

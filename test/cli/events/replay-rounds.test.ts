@@ -95,7 +95,7 @@ atFullSize(test)('makes all ready, when Ctrl-C is pressed once all are reset, an
   const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
   expect({ code, stdout, ready }).toEqual({
     code: 0,
-    stdout: `${MANY} events were reset to pending: the server handles them within a second\n`,
+    stdout: `${MANY} events were reset to pending: the server begins to handle them within a second\n`,
     ready: MANY,
   });
 });
