@@ -5,15 +5,18 @@ export function unopened(path: string, message: string): KitError {
   return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
 }
 
-/** Advice for the user, by the message of SQLite. */
+/** Advice for the user, by how a message of SQLite begins. Our own messages say themselves what to do, and have paths in them. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
-    /unable to open|readonly/,
+    /^(unable to open database file|attempt to write a readonly database)/,
     'its directory must exist, and this user must be allowed to write to the directory and the file',
   ],
-  [/locked/, 'another program locks it: wait for that program, or end it'],
-  [/full/, 'make room on its disk'],
-  [/not a database|malformed|encrypted/, 'restore a backup, or set another path in DATABASE_URL'],
+  [/^database (schema |table )?is locked/, 'another program locks it: wait for that program, or end it'],
+  [/^database or disk is full/, 'make room on its disk'],
+  [
+    /^(file is (encrypted or is )?not a database|database disk image is malformed|malformed database schema)/,
+    'restore a backup, or set another path in DATABASE_URL',
+  ],
 ];
 
 /** A message of SQLite, with what the user can do about it where that is known. */

@@ -105,6 +105,14 @@ describe('pages', () => {
 });
 
 describe('the schema', () => {
+  test('is refused with no other advice than its own, when its path has words of errors of SQLite', async () => {
+    path = join(directory, 'unable to open, readonly, locked, full, not a database, encrypted', 'receiver.db');
+    await withLocalStore();
+    new Database(path).pragma('user_version = 99');
+    const refusal = await withStore(undefined, WITH_THREADS).catch((error: Error) => error.message);
+    expect(refusal).toMatch(/version 99 and this program knows \d+: run the newer program$/);
+  });
+
   test('is refused, when it is of a newer version, with both versions and what to do, and not touched', async () => {
     await withLocalStore();
     const known = setVersion(99);
