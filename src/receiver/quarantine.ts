@@ -67,20 +67,22 @@ export class Quarantine {
   }
 
   /**
-   * Whether to read the body of a throttled source's notification, of which only the head has come. It looks at the cheapest
-   * things first. A request that it denies is counted as lost if it may have deserved to be kept.
+   * How much to read of the body of a throttled source's notification, of which only the head has come; 0: nothing. It looks at the
+   * cheapest things first. A request that it denies is counted as lost if it may have deserved to be kept. Of a body in chunks,
+   * whose length is not known, the allowance pays for the longest that the token may belong to.
    */
-  wants(head: Head, source: string): boolean {
+  wants(head: Head, source: string): number {
     const { maxBytes, onLost } = this.#options;
-    const { token, contentLength, isChunked } = head;
-    if (maxBytes === 0 || token === undefined || isChunked || isCompressed(head)) return false;
-    if (!(contentLength > 0) || !areAlike(token.length, contentLength) || !mayBeHs256(token)) return false;
+    const { token, isChunked } = head;
+    if (maxBytes === 0 || token === undefined || isCompressed(head)) return 0;
+    const length = isChunked ? longestFor(token.length) : head.contentLength;
+    if (!(length > 0) || !areAlike(token.length, length) || !mayBeHs256(token)) return 0;
     const isTaken =
       this.#bytes < WAITING_BYTES / 2 &&
       !this.#allowance.isSpent(source) &&
-      this.#allowance.take(source, webhookOf(token), token.length + contentLength);
+      this.#allowance.take(source, webhookOf(token), token.length + length);
     if (!isTaken) onLost?.(1);
-    return isTaken;
+    return isTaken ? length : 0;
   }
 
   /** Examines it after the answers of this turn of the event loop. */
@@ -143,7 +145,11 @@ const sizeOf = ({ token, content }: Refused) =>
 
 /** Whether a token and a body of these lengths may say the same. */
 function areAlike(token: number, body: number): boolean {
-  return token <= MOST_TIMES * body + OTHER_PARTS && body <= MOST_TIMES * token + OTHER_PARTS;
+  return token <= MOST_TIMES * body + OTHER_PARTS && body <= longestFor(token);
+}
+
+function longestFor(token: number): number {
+  return MOST_TIMES * token + OTHER_PARTS;
 }
 
 function webhookOf(token: string): string {

@@ -140,7 +140,8 @@ export function webhookRoute(options: WebhookRouteOptions): RequestHandler {
   /** Refuses a notification of a throttled source by its head, and keeps it if it may be genuine. */
   const refuseThrottled = async (exchange: Exchange, head: Head, verdict: Refused): Promise<void> => {
     const { req, address, source } = exchange;
-    const content = quarantine.wants(head, source) ? await readBody(req, bodyLimit) : undefined;
+    const most = quarantine.wants(head, source);
+    const content = most > 0 ? await readBody(req, Math.min(most, bodyLimit)) : undefined;
     refuse(exchange, verdict);
     if (head.token !== undefined && content instanceof Uint8Array)
       quarantine.add({ token: head.token, content, source: address });

@@ -4,17 +4,13 @@ import request from 'supertest';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
-import { exchange, postText, statusOf } from '../support/raw-http.ts';
+import { chunked, exchange, postText, statusOf } from '../support/raw-http.ts';
 import { receiverForAllTests, receiversForEachTest } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const shared = receiverForAllTests();
 const text = JSON.stringify(notification());
 const authorization = `Bearer ${tokenOf(text, SECRET)}`;
-
-function chunked(...chunks: readonly string[]): string {
-  return [...chunks, ''].map((chunk) => `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`).join('');
-}
 
 describe('the content type', () => {
   test.each([

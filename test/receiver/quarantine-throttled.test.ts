@@ -4,8 +4,9 @@ import { admitQuarantined } from '../../src/receiver/admissions.ts';
 import { BoundedLog } from '../../src/receiver/bounded-log.ts';
 import { Quarantine } from '../../src/receiver/quarantine.ts';
 import { eventually } from '../support/eventually.ts';
-import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
+import { deliver, notification, PATH, SECRET, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
+import { chunked, exchange, postText, statusOf } from '../support/raw-http.ts';
 import { type ReceiverFixture, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
@@ -15,6 +16,14 @@ const numbered = (count: number, members = {}) =>
 
 const kept = (receiver: ReceiverFixture, count: number) =>
   eventually(`${count} are kept`, async () => (await receiver.store.quarantineSize()) === count);
+
+/** The request for a text, signed with the late secret, whose body comes in these chunks. */
+const inChunks = (text: string, ...chunks: readonly string[]) =>
+  postText(
+    PATH,
+    [`Authorization: Bearer ${tokenOf(text, LATE)}`, 'Transfer-Encoding: chunked'],
+    chunked(...chunks),
+  );
 
 /** Stores the late secret, and admits what it verifies. */
 async function admitLate({ store, keyring, log }: ReceiverFixture, webhook = '2yW4KmiG'): Promise<number> {
@@ -64,6 +73,16 @@ describe('a notification whose secret is stored later', () => {
     expect(answer.status).toBe(429);
     await kept(receiver, 1);
     expect((await receiver.store.quarantined())[0]).toMatchObject({ body: text, token });
+  });
+
+  test('is kept, when its source is over its limit and its body comes in chunks', async () => {
+    const receiver = await start({ secrets: {}, options: { rejectLimit: 0 } });
+    const text = JSON.stringify(notification());
+    expect(statusOf(await exchange(receiver.app, inChunks(text, text.slice(0, 50), text.slice(50))))).toBe(
+      429,
+    );
+    await kept(receiver, 1);
+    expect(await admitLate(receiver)).toBe(1);
   });
 
   test('has a delivery for each time that it came, when it is admitted, throttled or not', async () => {
@@ -124,6 +143,28 @@ describe('a source over its limit', () => {
     await deliver(receiver.app, notification({ media_id: 'the last' }), forged);
     await eventually('the last is kept', async () => (await receiver.store.quarantineSize()) > 0);
     expect((await receiver.store.quarantined()).map(({ resource }) => resource)).toEqual(['media:the last']);
+  });
+
+  test('has no body in chunks read that is longer than its token can belong to', async () => {
+    const receiver = await start({ options: { rejectLimit: 0, bodyLimit: 1_000_000 } });
+    const text = JSON.stringify(notification());
+    const pieces = Array.from({ length: 20 }, () => ' '.repeat(1000));
+    const answer = await exchange(receiver.app, inChunks(text, text, ...pieces));
+    expect(statusOf(answer)).toBe(429);
+    expect(statusOf(await exchange(receiver.app, inChunks(text, text)))).toBe(429);
+    await kept(receiver, 1);
+    expect((await receiver.store.quarantined()).map(({ body }) => body)).toEqual([text]);
+  });
+
+  test('has its bodies in chunks read no more, when it has used up its allowance, and what came beyond is counted', async () => {
+    let lost = 0;
+    const options = { rejectLimit: 0, quarantineMaxBytes: 100_000_000, onQuarantineLost: () => lost++ };
+    const receiver = await start({ secrets: {}, options });
+    const texts = numbered(500).map((body) => JSON.stringify(body));
+    for (const text of texts) await exchange(receiver.app, inChunks(text, text));
+    await eventually('all are seen to', async () => (await receiver.store.quarantineSize()) + lost === 500);
+    expect(lost).toBeGreaterThan(10);
+    expect(await receiver.store.quarantineSize()).toBeGreaterThan(200);
   });
 
   test('has its bodies read no more, when it has sent its allowance for one webhook, and what came beyond is counted', async () => {

@@ -36,6 +36,11 @@ export function postText(path: string, headers: readonly string[], body = '', co
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/** A body in these chunks. */
+export function chunked(...chunks: readonly string[]): string {
+  return [...chunks, ''].map((chunk) => `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`).join('');
+}
+
 /** Sends bytes to a server and gives back everything that it answers until it closes the connection. */
 export async function exchange(server: Server, request: string | Uint8Array): Promise<string> {
   const connection = await rawConnection((server.address() as AddressInfo).port);

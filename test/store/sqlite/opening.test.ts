@@ -106,7 +106,11 @@ describe('pages', () => {
 
 describe('the schema', () => {
   test('is refused with no other advice than its own, when its path has words of errors of SQLite', async () => {
-    path = join(directory, 'unable to open, readonly, locked, full, not a database, encrypted', 'receiver.db');
+    path = join(
+      directory,
+      'unable to open, readonly, locked, full, not a database, encrypted',
+      'receiver.db',
+    );
     await withLocalStore();
     new Database(path).pragma('user_version = 99');
     const refusal = await withStore(undefined, WITH_THREADS).catch((error: Error) => error.message);
