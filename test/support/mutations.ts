@@ -96,6 +96,22 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/former/move.test.ts',
   },
   {
+    rule: 'a former database is moved, whatever kills it on the way: the next process goes on from there',
+    file: 'src/store/former/move.ts',
+    original: 'if (!isResumed) begin(',
+    mutant: 'if (true) begin(',
+    suite: 'test/store/former/move-killed.test.ts',
+    tests: 'makes each step once',
+  },
+  {
+    rule: 'a former database is moved in steps, each of which is kept',
+    file: 'src/store/former/move-rows.ts',
+    original: 'const STEP = 5_000;',
+    mutant: 'const STEP = 5_000_000;',
+    suite: 'test/store/former/move-killed.test.ts',
+    tests: 'makes each step once',
+  },
+  {
     rule: 'never two of one resource at once',
     file: 'src/store/sqlite/tables/lanes.ts',
     original: 'SELECT resource FROM lanes WHERE event IS NULL AND head',

@@ -49,13 +49,16 @@ interface Run {
   readonly links?: 'links' | 'no links';
   /** before which call of node:fs it ends */
   readonly killBefore?: number;
+  /** after which step it ends */
+  readonly killAfter?: number;
   /** at which size of the new file it is killed */
   readonly killAtBytes?: number;
 }
 
 /** Opens the database in a process of its own. */
-async function run({ links = 'links', killBefore, killAtBytes }: Run = {}) {
-  const kill = killBefore === undefined ? [] : [String(killBefore)];
+async function run({ links = 'links', killBefore, killAfter, killAtBytes }: Run = {}) {
+  const kills = Object.entries({ call: killBefore, step: killAfter });
+  const kill = kills.flatMap(([what, at]) => (at === undefined ? [] : [what, String(at)]));
   const child = spawn(process.execPath, [program, path, links, ...kill]);
   child.once(
     'exit',
@@ -107,6 +110,28 @@ test.each(some(1, ['links', 'no links'] as const))(
     }
   },
 );
+
+test('a move that is killed after each of its steps makes each step once, and says how far it is', async () => {
+  copyFixture();
+  const saidOf = (stderr: string) => stderr.split('\n').filter((line) => /^moved .* events/.test(line));
+  const said = saidOf((await run({ killAfter: Number.POSITIVE_INFINITY })).stderr);
+  expect(said.slice(0, 2)).toEqual([
+    'moved 5000 of 10000 events',
+    'moved all 10000 events, now the lists of them',
+  ]);
+  copyFixture();
+  const again: string[] = [];
+  for (const step of said) {
+    const { stderr, wasKilled } = await run({ killAfter: 1 });
+    expect({ step, wasKilled }).toEqual({ step, wasKilled: true });
+    expect(stderr.includes('going on to move')).toBe(again.length > 0);
+    again.push(...saidOf(stderr));
+  }
+  const { stderr, wasKilled } = await run({ killAfter: 1 });
+  expect({ wasKilled, said: saidOf(stderr) }).toEqual({ wasKilled: false, said: [] });
+  expect(again).toEqual(said);
+  expectWhole();
+});
 
 test(`a move of ${TIMES}0,000 events ends whole, when it was killed ${KILLS} times on its way, and goes on from where it was`, async () => {
   const random = new Random(8);
