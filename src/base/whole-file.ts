@@ -46,7 +46,7 @@ async function begin(path: string): Promise<Straight> {
 }
 
 const NOT_OURS =
-  'there is a file that is neither a recording nor a report, perhaps a database or its key: remove it first, or name another one';
+  'there is a file that has no lines of JSON, perhaps a database or its key: remove it first, or name another one';
 
 /** Whether a file is empty, or lines of JSON objects, as all are that are written here. A slip must not replace what cannot be made again. */
 async function mayBeReplaced(path: string): Promise<boolean> {

@@ -11,16 +11,18 @@ const STORABLE = /^[^\0\p{Cs}]*$/u;
  * @throws TypeError with the valid names
  */
 export function checkName(what: string, name: unknown): asserts name is string {
-  if (isName(name)) return;
+  if (hasLength(name) && STORABLE.test(name)) return;
+  const unstorable = hasLength(name) ? ', without NUL and halves of surrogate pairs' : '';
   throw new TypeError(
-    `the name of ${what} must be a string of 1 to ${LONGEST_NAME} characters, and this one is ${shown(name)}`,
+    `the name of ${what} must be a string of 1 to ${LONGEST_NAME} characters${unstorable}, and this one is ${shown(name)}`,
   );
 }
 
-function isName(name: unknown): name is string {
+/** Whether it is a string as long as a name may be. */
+function hasLength(name: unknown): name is string {
   // A character may take two units of a string. Names that are far too long are not counted.
   if (typeof name !== 'string' || name === '' || name.length > 2 * LONGEST_NAME) return false;
-  return [...name].length <= LONGEST_NAME && STORABLE.test(name);
+  return [...name].length <= LONGEST_NAME;
 }
 
 /** A value as JSON text, or why it has none. */

@@ -35,7 +35,14 @@ import type { quarantineQueries } from './semantics/quarantine.ts';
 import { type ReplayQuery, replayAll } from './semantics/replay-all.ts';
 import type { Ready, Reset } from './semantics/replaying.ts';
 import { keyOf } from './semantics/settling.ts';
-import type { Attempt, StateValue, StoredEvent, ToQuarantine, VerifiedNotification } from './stored.ts';
+import type {
+  Attempt,
+  StateChange,
+  StateValue,
+  StoredEvent,
+  ToQuarantine,
+  VerifiedNotification,
+} from './stored.ts';
 import { type KeySource, Vault, type VaultOperations } from './vault.ts';
 
 /** One step of a list: no query reads for long. */
@@ -165,6 +172,10 @@ export abstract class DriverStore implements EventStore {
 
   states(query: StatesQuery) {
     return this.#read.request('states', query);
+  }
+
+  async replaceState(resource: string, values: readonly StateChange[]) {
+    await this.#write.request('replaceState', { resource, values });
   }
 
   deleteState(resource: string) {

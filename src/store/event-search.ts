@@ -83,10 +83,11 @@ export interface Channels {
   readonly channels: readonly Channel[];
 }
 
-/** A stretch of the state of all media, or of all channels. */
+/** A stretch of the state of all media, of all channels, or of all events that belong to neither. */
 export interface StatesQuery {
-  readonly of: 'media' | 'channel';
-  readonly name: string;
+  readonly of: 'media' | 'channel' | 'event';
+  /** undefined: every name */
+  readonly name?: string | undefined;
   /** where the stretch before this one ended */
   readonly after?: StatePlace | undefined;
 }
@@ -98,8 +99,8 @@ export interface StatePlace {
 }
 
 export interface States {
-  /** the values of that name, as JSON, in the order of resources */
-  readonly values: readonly { readonly resource: string; readonly value: string }[];
+  /** the values asked for, as JSON, in the order of resources and their names */
+  readonly values: readonly (StatePlace & StateValue)[];
   /** the `after` of the next stretch; undefined after the last */
   readonly next: StatePlace | undefined;
 }
@@ -138,7 +139,7 @@ export interface EventSearch {
   steps(id: string): Promise<readonly DoneStep[]>;
   /** The state of a resource (`ctx.state`), in the order of names; events of any age may have set it. */
   state(resource: string): Promise<readonly StateValue[]>;
-  /** What every media or every channel has under one name of its state. A stretch may have few values, or none. */
+  /** What every media or every channel has in its state, under one name or all. A stretch may have few values, or none. */
   states(query: StatesQuery): Promise<States>;
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
   quarantineSummary(newest: number): Promise<QuarantineSummary>;

@@ -188,6 +188,8 @@ export interface EventStore extends EventSearch {
    */
   saveStep(claim: Claim, owner: string, step: DoneStep): Promise<Pick<DoneStep, 'result'> | undefined>;
 
+  /** Gives a resource this state in place of the one that it has. A settlement under way may still change it. */
+  replaceState(resource: string, values: readonly StateChange[]): Promise<void>;
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
   deleteState(resource: string): Promise<number>;
 

@@ -156,11 +156,12 @@ function channels(rows: Rows, { state, after, limit }: ChannelPage): Channels {
 }
 
 function states(rows: Rows, { of, name }: StatesQuery): States {
-  const values = rows.states.entries().flatMap(([resource, names]) => {
-    const value = names.find((one) => one.name === name)?.value;
-    return value !== undefined && resource.startsWith(`${of}:`) ? { resource, value } : [];
-  });
-  return { values: values.sort((one, other) => byText(one.resource, other.resource)), next: undefined };
+  const values = [...rows.states.entries()]
+    .filter(([resource]) => resource.startsWith(`${of}:`))
+    .sort(([one], [other]) => byText(one, other))
+    .flatMap(([resource, names]) => names.map((value) => ({ resource, ...value })))
+    .filter((value) => name === undefined || value.name === name);
+  return { values, next: undefined };
 }
 
 /** Lists are in one step each. */

@@ -1,5 +1,7 @@
 import type { Awaitable, Entry, Tables } from '../driver.ts';
+import type { StateChange } from '../stored.ts';
 import { claim } from './claiming.ts';
+import { inOrder } from './in-order.ts';
 import { mark } from './marks.ts';
 import { prune } from './pruning.ts';
 import { admit, hasQuarantined, quarantine } from './quarantine.ts';
@@ -23,6 +25,11 @@ interface Renewal {
   readonly among: readonly number[] | undefined;
 }
 
+interface NewState {
+  readonly resource: string;
+  readonly values: readonly StateChange[];
+}
+
 /** What a store does to its tables. Each operation is in one transaction. */
 export const operations = {
   record: (tables: Tables, entry: Entry) => onlyOf(record(tables, [entry])),
@@ -33,6 +40,8 @@ export const operations = {
   step,
   holds,
   saveStep,
+  replaceState: (tables: Tables, { resource, values }: NewState) =>
+    inOrder(tables.removeState(resource), tables.changeState([{ resource, changes: values }])),
   deleteState: (tables: Tables, resource: string) => tables.removeState(resource),
   resetEvents,
   makeReady,

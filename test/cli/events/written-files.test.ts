@@ -70,7 +70,7 @@ describe.each([
     const before = readFileSync(desk().path(name));
     const { code, stderr } = await desk().events([...args, desk().path(name)]);
     expect(code).toBe(1);
-    expect(stderr).toContain('neither a recording nor a report');
+    expect(stderr).toContain('has no lines of JSON');
     expect(readFileSync(desk().path(name)).equals(before)).toBe(true);
     expect(await writeTo(desk().path('whole.ndjson'))).toMatchObject({ code: 0 });
   });

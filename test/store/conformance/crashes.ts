@@ -79,6 +79,7 @@ const commands: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   'settle as not started': ({ store, running }) =>
     store.settle(running, 'one', { ...RELEASED, isUncounted: undefined, isUnstarted: true }),
   saveStep: ({ store, running }) => store.saveStep(running, 'one', { name: 'announce', result: '2' }),
+  replaceState: ({ store }) => store.replaceState('media:media-1', [{ name: 'other', value: '3' }]),
   deleteState: ({ store }) => store.deleteState('media:media-1'),
   prune: ({ store, clock }) => store.prune(clock.now(), 10),
   'quarantine of a new entry': ({ store }) => store.quarantine(OTHER, 100_000),

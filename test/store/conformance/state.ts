@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Claim, StateChange, StatePlace } from '../../../src/store/event-store.ts';
+import type { StatePlace, StatesQuery } from '../../../src/store/event-search.ts';
+import type { Claim, StateChange, StateValue } from '../../../src/store/event-store.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import {
   claimOne,
@@ -122,7 +123,7 @@ export function describeState(fixture: CurrentFixture): void {
       expect(await store.state(RESOURCE)).toEqual([posted('1')]);
     });
 
-    test('is listed by one name over all channels or all media, in stretches, in the order of resources', async () => {
+    test('is listed by one name or all of them over all channels or all media, in stretches, in the order of resources', async () => {
       const { store } = fixture();
       const many = Array.from({ length: size({ small: 70, full: 700 }) }, (_, number) => `many-${number}`);
       const set = async (members: Record<string, string>, names: readonly string[]) => {
@@ -137,8 +138,8 @@ export function describeState(fixture: CurrentFixture): void {
         await set({ event: 'channel_active', channel_id }, ['a', 'board', 'b', 'x']);
       await set({ event: 'channel_active', channel_id: 'without' }, ['Board', 'board ']);
       await set({ event: 'media_available', media_id: 'Z' }, ['board']);
-      const listed = async (of: 'channel' | 'media', name: string) => {
-        const all: { readonly resource: string; readonly value: string }[] = [];
+      const listed = async (of: StatesQuery['of'], name?: string) => {
+        const all: (StatePlace & StateValue)[] = [];
         let after: StatePlace | undefined;
         do {
           const { values, next } = await store.states({ of, name, after });
@@ -151,10 +152,45 @@ export function describeState(fixture: CurrentFixture): void {
       expect(await listed('channel', 'board')).toEqual(
         [...many, 'é', 'Z', '~']
           .toSorted(bytewise)
-          .map((id) => ({ resource: `channel:${id}`, value: `"board of ${id}"` })),
+          .map((id) => ({ resource: `channel:${id}`, name: 'board', value: `"board of ${id}"` })),
       );
-      expect(await listed('media', 'board')).toEqual([{ resource: 'media:Z', value: '"board of Z"' }]);
+      expect(await listed('media', 'board')).toEqual([
+        { resource: 'media:Z', name: 'board', value: '"board of Z"' },
+      ]);
       expect(await listed('media', 'a')).toEqual([]);
+      expect((await listed('channel')).map(({ resource, name }) => [resource, name])).toEqual(
+        [...many, 'é', 'Z', '~', 'without']
+          .toSorted(bytewise)
+          .flatMap((id) =>
+            (id === 'without' ? ['Board', 'board '] : ['a', 'b', 'board', 'x']).map((name) => [
+              `channel:${id}`,
+              name,
+            ]),
+          ),
+      );
+      expect(await listed('event')).toEqual([]);
+    });
+
+    test('is what it is replaced with, when a resource had another one or none, and that of others stays', async () => {
+      const { store } = fixture();
+      for (const media_id of ['media-1', 'media-2']) {
+        await store.record(verified({ media_id }));
+        const state = [posted('1'), { name: 'other', value: '2' }];
+        await store.settle(await claimOne(store), 'one', { ...HANDLED, state });
+      }
+      await store.replaceState(RESOURCE, [
+        { name: 'new', value: '[]' },
+        { name: 'other', value: '3' },
+      ]);
+      await store.replaceState('channel:none', [{ name: 'new', value: 'null' }]);
+      await store.replaceState('channel:nothing', []);
+      expect(await store.state(RESOURCE)).toEqual([
+        { name: 'new', value: '[]' },
+        { name: 'other', value: '3' },
+      ]);
+      expect(await store.state('media:media-2')).toHaveLength(2);
+      expect(await store.state('channel:none')).toEqual([{ name: 'new', value: 'null' }]);
+      expect(await store.state('channel:nothing')).toEqual([]);
     });
 
     test('is deleted, when asked for, of one resource and with the number of its names', async () => {

@@ -88,14 +88,14 @@ export function stateReads(session: Session): Pick<Queries, 'state' | 'states'> 
     state: async (resource) => (await statesOf(session, [resource]))[0] ?? [],
     async states({ of, name, after = { resource: `${of}:`, name: '' } }) {
       const read = await session.rows<StatePlace & { readonly value: string | null }>(
-        `SELECT resource, name, CASE name WHEN $1 THEN value END AS value FROM hookkit.state
+        `SELECT resource, name, CASE WHEN name = coalesce($1, name) THEN value END AS value FROM hookkit.state
          WHERE (resource, name) > ($2, $3) AND resource < $4 ORDER BY resource, name LIMIT ${STRETCH}`,
-        [toText(name), toText(after.resource), toText(after.name), `${of};`], // the character after the colon
+        [toTextOrNull(name ?? null), toText(after.resource), toText(after.name), `${of};`], // the character after the colon
       );
       const rows = read.map(decoded);
       const last = rows.length < STRETCH ? undefined : rows.at(-1);
       return {
-        values: rows.flatMap(({ resource, value }) => (value === null ? [] : { resource, value })),
+        values: rows.flatMap(({ value, ...place }) => (value === null ? [] : { ...place, value })),
         next: last && { resource: last.resource, name: last.name },
       };
     },

@@ -46,18 +46,18 @@ export function stateReader(db: Database): (resource: string) => StateValue[] {
 /** How many names one stretch looks at, of which each has up to 64 KB. */
 const STRETCH = 200;
 
-/** Reads what all media or all channels have under one name. */
+/** Reads what all media or all channels have in their states. */
 export function statesReader(db: Database): (query: StatesQuery) => States {
   const read = db.prepare<object, StatePlace & { readonly value: string | null }>(
-    `SELECT resource, name, CASE name WHEN :asked THEN value END AS value FROM state
+    `SELECT resource, name, iif(name = ifnull(:asked, name), value, NULL) AS value FROM state
      WHERE (resource, name) > (:resource, :name) AND resource < :end
      ORDER BY resource, name LIMIT ${STRETCH}`,
   );
   return ({ of, name, after = { resource: `${of}:`, name: '' } }) => {
-    const rows = read.all({ ...after, asked: name, end: `${of};` }); // the character after the colon
+    const rows = read.all({ ...after, asked: name ?? null, end: `${of};` }); // the character after the colon
     const last = rows.length < STRETCH ? undefined : rows.at(-1);
     return {
-      values: rows.flatMap(({ resource, value }) => (value === null ? [] : { resource, value })),
+      values: rows.flatMap(({ value, ...place }) => (value === null ? [] : { ...place, value })),
       next: last && { resource: last.resource, name: last.name },
     };
   };

@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
+import { writeWholeFile } from '../../base/whole-file.ts';
+import { loadConfig } from '../../config.ts';
+import { exportStates } from '../../replay/state-lines.ts';
+import { withDatabase } from '../../store/with-store.ts';
+import { interruptible } from '../interruptible.ts';
+import { say, writeWhileRead } from '../print.ts';
+import { pathOf } from '../terminal.ts';
+
+const EXAMPLES = `
+A line for each media or channel that has a state: {"v":1,"resource":"media:...","state":{"name":value}}. The server may run
+meanwhile. \`hookkit state import\` reads it, at another database, too.
+
+Examples:
+  npx hookkit state export --out state.ndjson
+  npx hookkit state export | gzip > state.ndjson.gz`;
+
+export function exportCommand(): Command {
+  return new Command('export')
+    .description('Export the state of all media and channels (NDJSON).')
+    .option('--out <file>', 'write to this file instead of stdout; the file appears once it is complete')
+    .addHelpText('after', EXAMPLES)
+    .action(exportAll);
+}
+
+async function exportAll({ out }: { out?: string }): Promise<void> {
+  await withDatabase(loadConfig(), (store) =>
+    interruptible('run it again', async (signal) => {
+      const exportTo = async (write: (lines: string) => Promise<void>) => {
+        const exported = await exportStates(store, { write, signal });
+        if (!signal.aborted) return exported;
+        const kept = out === undefined ? 'the end is missing' : `${out} was not written`;
+        throw new KitError('INTERRUPTED', `interrupted: ${kept}`);
+      };
+      const exported =
+        out === undefined
+          ? await exportTo(writeWhileRead)
+          : await writeWholeFile(pathOf(out), (file) => exportTo((lines) => file.write(lines)));
+      if (exported === 0) say('no media or channel has a state: the export is empty');
+      else if (out !== undefined) say(`the state of ${exported} media and channels exported to ${out}`);
+    }),
+  );
+}
