@@ -344,5 +344,9 @@ export interface Tables extends EventTables, QuarantineTables, SecretTables {
   newestTime(): Awaitable<number | undefined>;
   /** What a move of the whole database wrote about it; see semantics/marks.ts. */
   mark(): Awaitable<Uint8Array | undefined>;
-  setMark(mark: Uint8Array | undefined): Awaitable<void>;
+  /**
+   * @param refusal why other programs of ours may write nothing from now on; undefined if they may. A server has to refuse those
+   *   that were cut off when the move looked for them, and come back. Of a file the move sees each that has it open.
+   */
+  setMark(mark: Uint8Array | undefined, refusal: string | undefined): Awaitable<void>;
 }

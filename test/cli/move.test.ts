@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification } from '../support/genuine.ts';
 import { commandsOf } from '../support/manual.ts';
+import { deliver, SECRET } from '../support/notifications.ts';
 import {
   connected,
   createDatabase,
@@ -12,6 +15,7 @@ import {
   SECRETS_KEY,
 } from '../support/postgres-databases.ts';
 import { runCli, spawnCli } from '../support/run-cli.ts';
+import { startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -183,6 +187,36 @@ await describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
     expect(returned.code).toBe(0);
     const store = await openStore({ url: back, clock: systemClock, secretsKey: otherKey, threads: false });
     expect((await store.secrets()).map(({ secret }) => secret)).toEqual(['its secret']);
+    await store.close();
+  });
+
+  test('leaves nothing to a receiver that stood still meanwhile, which answers 503 with the reason in its log when it goes on', async () => {
+    const { url, env, name } = await empty();
+    const receiver = await startProcess({ ...env, DATABASE_URL: url, WEBHOOK_SECRET: SECRET });
+    const send = (media_id: string) => deliver(receiver.url, JSON.stringify(notification({ media_id })));
+    expect((await send('before')).status).toBe(200);
+    receiver.child.kill('SIGSTOP');
+    await connected(server.adminUrl(name), (admin) =>
+      admin.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hookkit' AND datname = $1",
+        [name],
+      ),
+    );
+    const to = `sqlite:${join(directory, 'to.db')}`;
+    expect(await spawnCli(['move', '--from', url, '--to', to], { env })).toMatchObject({ code: 0 });
+    receiver.child.kill('SIGCONT');
+    expect((await send('after')).status).toBe(503);
+    await eventually(
+      'it says that it is not ready',
+      async () => (await fetch(`${receiver.url}/readyz`)).status === 503,
+    );
+    expect(receiver.output()).toContain(
+      `everything in this database was moved to ${join(directory, 'to.db')}: set DATABASE_URL to that`,
+    );
+    receiver.child.kill('SIGTERM');
+    await receiver.exited;
+    const store = await openStore({ url: to, clock: systemClock, secretsKey: SECRETS_KEY, threads: false });
+    expect(await store.count({})).toBe(1);
     await store.close();
   });
 });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { messageOf } from '../../base/errors.ts';
 import { connected, poolOf, seenOf, streamOf } from './pool.ts';
-import { codeOf } from './reasons.ts';
+import { codeOf, NO_ANSWER } from './reasons.ts';
 import { literalOf, type Session } from './session.ts';
 import { serversOf } from './url.ts';
 
@@ -51,14 +51,14 @@ const READING = `${BY_KEYS}; SET LOCAL enable_sort = off`;
 /** A deadlock or a conflict with another transaction: nothing was done, and the next time it goes through. */
 const CONFLICTS = new Set(['40001', '40P01']);
 const MOST_TRIES = 10;
+/** A statement of this transaction failed before. */
+const ABORTED = '25P02';
 /** The server takes no writes, as it is a standby or became one: said of a statement that writes, and of a transaction that is to. */
 const READ_ONLY = new Set(['25006', '0A000']);
 /** What a connection does not know of a prepared statement any more, or what another one's client has prepared there. */
 const NOT_PREPARED = new Set(['26000', '42P05']);
 /** A prepared statement was made before its tables were changed. The code is one of many things, the routine is not. */
 const OUTDATED = 'RevalidateCachedQuery';
-/** What pg says after ANSWER_MS. */
-const NO_ANSWER = 'Query read timeout';
 /** Where the server says that it no longer waits for its standby, although what it committed may be on its own disk only. */
 const WAITS_FOR_STANDBY = 'SyncRepWaitForLSN';
 
@@ -118,7 +118,9 @@ export class Database {
         const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${limitsOf(client)};
           ${isDurable ? onDisk(client) : 'SET LOCAL synchronous_commit = off'}`;
         const isPrepared = isFrequent && this.#isPrepared(client);
-        const { session, end } = untilEnd(isPrepared ? preparedSessionOf(client) : sessionOf(client));
+        const { session, end, causeOf } = untilEnd(
+          isPrepared ? preparedSessionOf(client) : sessionOf(client),
+        );
         try {
           const [, done] = await Promise.all([
             query(client, isByKeys ? `${begin}; ${isReadOnly ? READING : WRITING}` : begin),
@@ -131,7 +133,7 @@ export class Database {
           end();
           // Of a connection that is lost the server does it by itself.
           if (messageOf(error) !== NO_ANSWER) await client.query('ROLLBACK').catch(() => undefined);
-          throw error;
+          throw causeOf(error);
         }
       }),
     );
@@ -272,8 +274,16 @@ function sessionOf(client: pg.PoolClient): Session {
 /** A session up to its end: what one part of a transaction goes on with after another part failed is not executed. */
 function untilEnd({ rows, script }: Session) {
   let isOver = false;
-  const inTime = <T>(execute: () => Promise<T>): Promise<T> =>
-    isOver ? Promise.reject(new Error('the transaction has ended')) : execute();
+  let failed: unknown;
+  const inTime = async <T>(execute: () => Promise<T>): Promise<T> => {
+    if (isOver) throw new Error('the transaction has ended');
+    try {
+      return await execute();
+    } catch (error) {
+      failed ??= error;
+      throw error;
+    }
+  };
   const session: Session = {
     rows: (sql, params) => inTime(() => rows(sql, params)),
     script: (sql) => inTime(() => script(sql)),
@@ -281,7 +291,9 @@ function untilEnd({ rows, script }: Session) {
   const end = () => {
     isOver = true;
   };
-  return { session, end };
+  /** The error of the statement that failed, where that of one behind it came to be known first. */
+  const causeOf = (error: unknown) => (codeOf(error) === ABORTED ? (failed ?? error) : error);
+  return { session, end, causeOf };
 }
 
 /** The names of statements that are prepared: as many as our own code has, and of texts that are made up no more. */

@@ -11,6 +11,7 @@ import { FormerPartitions } from './partitions.ts';
 import { reasonOf } from './reasons.ts';
 import { fromText, type Session, toText } from './session.ts';
 import { tablesOf } from './tables/index.ts';
+import { MOVE } from './tables/refused-writes.ts';
 import { kindKey } from './tables/rows.ts';
 import { nameOf } from './url.ts';
 
@@ -77,7 +78,7 @@ export async function openPostgresSide(
   url: string,
   options: { readonly mustExist?: boolean | undefined } = {},
 ): Promise<Side> {
-  const name = `hookkit move ${randomBytes(4).toString('hex')}`; // another move is another program
+  const name = `${MOVE}${randomBytes(4).toString('hex')}`; // another move is another program
   const database = new Database({ url, connections: CONNECTIONS, name });
   try {
     await migrate(database, systemClock, options);

@@ -6,6 +6,9 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
+/** Of a database that a move fills or has left; the message says what to do. Class HK is nobody else's. */
+export const MOVED = 'HK001';
+
 /** The server has no connection left: for anybody, or for this role or database. */
 export const NONE_LEFT = '53300';
 
@@ -14,6 +17,9 @@ const WRONG_AUTHORITY =
 
 /** What pg says of a server that answers without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
+
+/** What pg says where the server did not answer a statement in time. */
+export const NO_ANSWER = 'Query read timeout';
 
 /** What pg says where it has none to give. */
 const NO_PASSWORD = /client password must be a(?: non-empty)? string/;
@@ -69,6 +75,7 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
 /** What went wrong, without anything of the URL. */
 export function reasonOf(error: unknown): string {
   if (error instanceof KitError) return error.message;
+  if (codeOf(error) === MOVED) return messageOf(error);
   const message =
     error instanceof AggregateError
       ? (error.errors as unknown[]).map(messageOf).join('; ')
@@ -76,6 +83,8 @@ export function reasonOf(error: unknown): string {
   const code = codeOf(error);
   if (NO_PASSWORD.test(message))
     return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
+  if (message === NO_ANSWER)
+    return 'the server has not answered for 30 s: look at it, at the network and, where it waits for standbys, at those';
   if (message === NO_TLS) return 'the server has no TLS: set ssl = on there, or sslmode=disable';
   if (code === NO_RIGHT) return `${noRight(message, (error as pg.DatabaseError).detail)} (${code})`;
   const [, limited] = code === NONE_LEFT ? (/connections for (role|database) /.exec(message) ?? []) : [];

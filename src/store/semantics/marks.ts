@@ -23,7 +23,7 @@ export async function mark(tables: Pick<Tables, 'mark'>): Promise<Mark | undefin
 }
 
 export async function setMark(tables: Pick<Tables, 'setMark'>, given: Mark | undefined): Promise<void> {
-  await tables.setMark(given && Buffer.from(JSON.stringify(given)));
+  await tables.setMark(given && Buffer.from(JSON.stringify(given)), refusalOf(given));
 }
 
 /**
@@ -31,16 +31,15 @@ export async function setMark(tables: Pick<Tables, 'setMark'>, given: Mark | und
  * @throws KitError STORE_UNUSABLE
  */
 export function refuseMarked(found: Mark | undefined): void {
-  if (found?.as === 'to') {
-    throw new KitError(
-      'STORE_UNUSABLE',
-      `an unfinished move from ${found.other} fills this database: run the same npx hookkit move again, which goes on where it was`,
-    );
-  }
-  if (found?.as === 'moved') {
-    throw new KitError(
-      'STORE_UNUSABLE',
-      `everything in this database was moved to ${found.other}: set DATABASE_URL to that; to use this one again, run npx hookkit move --from URL --reopen`,
-    );
-  }
+  const refusal = refusalOf(found);
+  if (refusal !== undefined) throw new KitError('STORE_UNUSABLE', refusal);
+}
+
+/** Why programs may not use a database with this mark; undefined if they may. */
+function refusalOf(found: Mark | undefined): string | undefined {
+  if (found?.as === 'to')
+    return `an unfinished move from ${found.other} fills this database: run the same npx hookkit move again, which goes on where it was`;
+  if (found?.as === 'moved')
+    return `everything in this database was moved to ${found.other}: set DATABASE_URL to that; to use this one again, run npx hookkit move --from URL --reopen`;
+  return undefined;
 }

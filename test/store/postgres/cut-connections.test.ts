@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { Database } from '../../../src/store/postgres/database.ts';
+import { reasonOf } from '../../../src/store/postgres/reasons.ts';
 import { createDatabase, dropDatabase } from '../../support/postgres-databases.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 
@@ -54,4 +56,14 @@ await describeWithPostgres('a connection to PostgreSQL', (server) => {
       await database.close();
     },
   );
+
+  test('that gets no answer in time says what to look at', async () => {
+    const client = new pg.Client({ connectionString: server.url(name), query_timeout: 50 });
+    await client.connect();
+    const failure = await client.query('SELECT pg_sleep(1)').catch((error: unknown) => error);
+    expect(reasonOf(failure)).toBe(
+      'the server has not answered for 30 s: look at it, at the network and, where it waits for standbys, at those',
+    );
+    await client.end();
+  });
 });

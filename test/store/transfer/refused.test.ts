@@ -2,9 +2,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { EventStore } from '../../../src/store/event-store.ts';
 import { openSide, openStore } from '../../../src/store/open.ts';
 import type { Side } from '../../../src/store/transfer/side.ts';
 import { reopen } from '../../../src/store/transfer/transfer.ts';
+import { claims } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
@@ -178,6 +180,39 @@ await describeWithPostgres('PostgreSQL', (server) => {
     const program = await open(from);
     await expect(move(from, to, { waitMs: 0 })).rejects.toThrow(/other programs use .*: end them/);
     await program.close();
+  });
+
+  test('a program that comes back is refused with the reason, when everything was moved while it was cut off, or a move fills its database', async () => {
+    const [from, to] = [await empty(), await empty()];
+    await record(from, 'first');
+    const [program, other] = [await open(from), await open(to)];
+    const late = (store: EventStore) => store.record(verified({ media_id: 'late' }));
+    // The move does not see them, as if they had no connection.
+    const unseen = (side: Side): Side =>
+      new Proxy(side, {
+        get(_, name) {
+          if (name === 'alone')
+            return async (_waitMs: number, work: () => Promise<unknown>) => ({ done: await work() });
+          const member: unknown = Reflect.get(side, name);
+          return typeof member === 'function' ? member.bind(side) : member;
+        },
+      });
+    const unfinished = (side: Side) => failing(unseen(side), (step) => step === 'complete');
+    await expect(move(from, to, { around: unfinished })).rejects.toThrow(FAILED);
+    await expect(late(other)).rejects.toThrow(/an unfinished move from .* fills this database/);
+    await move(from, to, { around: unseen });
+    const moved = /everything in this database was moved to .*: set DATABASE_URL to that/;
+    await expect(late(program)).rejects.toThrow(moved);
+    await expect(claims(program)).rejects.toThrow(moved);
+    await expect(program.ping()).rejects.toThrow(moved);
+    await expect(program.addSecret('webhook-1', 'late')).rejects.toThrow(moved);
+    expect(await program.count({})).toBe(1);
+    expect(await late(other)).toMatchObject({ status: 'accepted' });
+    const side = await openSide(from);
+    await reopen(side);
+    await side.close();
+    expect(await late(program)).toMatchObject({ status: 'accepted' });
+    for (const store of [program, other]) await store.close();
   });
 
   test('a program is refused and disturbs nothing, when it starts in the last round of a move', async () => {

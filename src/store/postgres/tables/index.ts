@@ -6,6 +6,7 @@ import { historyTables } from './history.ts';
 import { laneTables } from './lanes.ts';
 import { appended, ledgerTables } from './ledger.ts';
 import { quarantineTables } from './quarantine.ts';
+import { refuseWrites } from './refused-writes.ts';
 import { resetTables } from './resets.ts';
 import { secretTables } from './secrets.ts';
 import { stepAndStateTables } from './steps-and-state.ts';
@@ -48,9 +49,10 @@ function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'mark' |
       ]);
       return row?.value;
     },
-    async setMark(mark) {
+    async setMark(mark, refusal) {
       await session.rows('DELETE FROM hookkit.meta WHERE name = $1', [MARK]);
       if (mark) await session.rows('INSERT INTO hookkit.meta VALUES ($1, $2)', [MARK, mark]);
+      await refuseWrites(session, refusal);
     },
   };
 }
