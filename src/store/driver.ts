@@ -165,12 +165,12 @@ export interface LaneTables {
   /** Tells the lanes that events, which are in work, became ready. */
   openLanes(events: readonly Opening[]): Awaitable<void>;
   /**
-   * The resources that have something ready and nothing running, in the order of semantics/lane-order.ts: of those whose oldest
-   * ready event is no replay the first or the last ones, or of those whose event is a replay the first ones.
+   * The resources that have something ready and nothing running, in the order of semantics/lane-order.ts: of those with a ready
+   * event that is no replay the first or the last ones, or of the others the first ones.
    */
   freeLanes(which: FreeLanes, limit: number): Awaitable<readonly string[]>;
   lease(leases: readonly NewLease[]): Awaitable<void>;
-  /** Ends leases: each lane goes to its oldest ready event, or away. */
+  /** Ends leases: each lane gets its place by what is ready, or goes away. */
   freeOrClose(resources: readonly string[]): Awaitable<void>;
   /** The lease that an owner has on each resource; undefined if it has none. */
   leases(

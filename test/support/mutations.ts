@@ -238,6 +238,22 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/dispatch/fairness.test.ts',
   },
   {
+    rule: 'nobody slows the service down: a live event does not wait for the replay that its media is part of',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: '(SELECT head FROM lanes WHERE lanes.resource = +:resource)',
+    mutant: '(SELECT 9e15 FROM lanes WHERE lanes.resource = +:resource)',
+    suite: CONFORMANCE,
+    tests: 'of a resource that has both replays and others',
+  },
+  {
+    rule: 'nobody slows the service down: a live event that comes while a replay of its media runs does not wait for the whole replay',
+    file: 'src/store/sqlite/tables/lanes.ts',
+    original: 'excluded.head < head)`,',
+    mutant: 'FALSE)`,',
+    suite: CONFORMANCE,
+    tests: 'of a resource that has both replays and others',
+  },
+  {
     rule: 'nobody slows the service down: replays go on, however much is live',
     file: 'src/dispatch/dispatcher.ts',
     original: '...this.#sharesOf(limit),',

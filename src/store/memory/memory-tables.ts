@@ -40,6 +40,11 @@ export function eventTables(
     const row = rows.work.get(event);
     return row && { ...row, owner, startedAt };
   };
+  const headOfLane = (resource: string): number | undefined => {
+    const all = ready(resource);
+    const first = all.find(({ replays }) => replays === 0) ?? all[0];
+    return first && headOf(openingOf(first));
+  };
   return {
     append: (entries) =>
       entries.map(({ digest: bytes, kind, webhookId, siteId, resource, eventTime, receivedAt, body }) => {
@@ -125,9 +130,9 @@ export function eventTables(
 
     openLanes(events) {
       for (const { resource } of events) {
-        const [next] = ready(resource);
+        const head = headOfLane(resource);
         const lease = rows.lanes.get(resource)?.lease;
-        if (next && !lease) rows.lanes.set(resource, { resource, head: headOf(openingOf(next)), lease });
+        if (head !== undefined && !lease) rows.lanes.set(resource, { resource, head, lease });
       }
     },
     freeLanes(which, limit) {
@@ -141,8 +146,8 @@ export function eventTables(
     lease: setLeases,
     freeOrClose(resources) {
       for (const resource of resources) {
-        const [next] = ready(resource);
-        if (next) rows.lanes.set(resource, { resource, head: headOf(openingOf(next)), lease: undefined });
+        const head = headOfLane(resource);
+        if (head !== undefined) rows.lanes.set(resource, { resource, head, lease: undefined });
         else rows.lanes.delete(resource);
       }
     },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Claim, ClaimRequest, Settlement } from '../../../src/store/event-store.ts';
+import { LOOKED_AT } from '../../../src/store/semantics/lane-order.ts';
 import { claimOne, claims, HANDLED, LEASE_MS, request, settleAll, waiting } from '../../support/claiming.ts';
 import { only, present } from '../../support/only.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
@@ -74,17 +75,73 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect(await hoursOf({ limit: 2, newest: 1, replayed: 0 })).toEqual([3]);
     });
 
-    test('takes a resource as its oldest event says, when it has both replays and others', async () => {
-      const { store } = fixture();
-      const { record } = arriving();
-      await record(2);
-      await settleAll(store, HANDLED);
-      await store.replay({});
-      await record(3, 2); // newer than the replay
-      await record(5);
-      expect(await hoursOf({ limit: 1 })).toEqual([5]);
-      await record(1, 2); // older than the replay
-      expect(await hoursOf({ limit: 1 })).toEqual([2]);
+    describe('of a resource that has both replays and others', () => {
+      /** Runs one event after the other. @returns the hours of their event times */
+      const runAll = async (meanwhile = async () => {}) => {
+        const ran: number[] = [];
+        for (;;) {
+          const [claim] = await claims(fixture().store, { limit: 1 });
+          if (!claim) return ran;
+          ran.push((claim.eventTime - EVENT_TIME) / 3_600_000);
+          if (ran.length === 1) await meanwhile();
+          await fixture().store.settle(claim, 'one', HANDLED);
+        }
+      };
+      /** Has media 2 and 3 replayed. */
+      const replayed = async () => {
+        const { record } = arriving();
+        for (const hours of [1, 2, 4, 9]) await record(hours, 2);
+        await record(3);
+        await settleAll(fixture().store, HANDLED);
+        expect(await fixture().store.replay({})).toBe(5);
+        return record;
+      };
+
+      test('takes its older replays where it would take the other, and those behind that as replays', async () => {
+        const record = await replayed();
+        for (const media of [5, 2, 7]) await record(media === 2 ? 6 : media, media);
+        expect(await runAll()).toEqual([5, 1, 2, 4, 6, 7, 3, 9]);
+      });
+
+      test.each([
+        ['behind them', 6, [1, 2, 4, 6, 3, 9]],
+        ['before them', 0, [1, 0, 2, 3, 4, 9]],
+      ])('does so, when the other comes %s while a replay runs', async (_, hours, order) => {
+        const record = await replayed();
+        const recordIt = async () => {
+          await record(hours, 2);
+          expect(await claims(fixture().store, { limit: 0 })).toEqual([]); // takes it into work
+        };
+        expect(await runAll(recordIt)).toEqual(order);
+      });
+
+      test('takes them as replays, once the other waits for its next attempt, and not any more when that is due', async () => {
+        const record = await replayed();
+        await record(0, 2);
+        const { store, clock } = fixture();
+        const hour = async (settlement: Settlement) => {
+          const claim = only(await claims(store, { limit: 1 }));
+          await store.settle(claim, 'one', settlement);
+          return (claim.eventTime - EVENT_TIME) / 3_600_000;
+        };
+        expect([await hour(waiting(1000)), await hour(HANDLED)]).toEqual([0, 1]);
+        await record(5);
+        await clock.advance(1000);
+        expect(await runAll()).toEqual([0, 5, 2, 3, 4, 9]);
+      });
+
+      test('does so, when it is one of the newest of very many', async () => {
+        const { record } = arriving();
+        const { store } = fixture();
+        for (let hours = 1; hours <= LOOKED_AT + 50; hours++) await record(hours / 100, 2);
+        await record(0, 3);
+        await settleAll(store, HANDLED);
+        await store.replay({});
+        await record(10, 2);
+        const ran = await runAll();
+        expect(ran.indexOf(10)).toBe(LOOKED_AT + 50);
+        expect(ran.at(-1)).toBe(0);
+      });
     });
 
     test('tells of each event whether others of its resource are ready, which neither wait nor have ended', async () => {

@@ -154,16 +154,26 @@ export interface Shares {
   readonly replayed: number;
 }
 
+/** Of a resource, the ready event by which it has its place: the oldest one that is no replay, or else the oldest. */
+function placing(events: readonly ModelEvent[], head: ModelEvent): ModelEvent {
+  const live = events.filter(
+    ({ resource, status, nextAttemptAt, replays }) =>
+      resource === head.resource && status === 'pending' && nextAttemptAt === undefined && replays === 0,
+  );
+  return live.toSorted((one, other) => one.eventTime - other.eventTime)[0] ?? head;
+}
+
 /** Which of the heads a claim gets, in order. */
 export function claimed(
   events: readonly ModelEvent[],
   { limit, newest, replayed }: Shares,
 ): readonly ModelEvent[] {
-  const ready = heads(events);
+  const ready = heads(events).map((head) => ({ head, by: placing(events, head) }));
   const sorted = (isReplay: boolean, time: (event: ModelEvent) => number) =>
     ready
-      .filter(({ replays }) => replays > 0 === isReplay)
-      .sort((one, other) => time(one) - time(other) || (one.resource < other.resource ? -1 : 1));
+      .filter(({ by }) => by.replays > 0 === isReplay)
+      .sort((one, other) => time(one.by) - time(other.by) || (one.by.resource < other.by.resource ? -1 : 1))
+      .map(({ head }) => head);
   const live = sorted(false, ({ receivedAt }) => receivedAt);
   const replays = sorted(true, ({ eventTime }) => eventTime);
   const last = live.toReversed().slice(0, newest);

@@ -1,6 +1,6 @@
 import type { FreeLanes, LaneTables, Lease, NewLease, Opening, Queued } from '../../driver.ts';
 import { inOrder } from '../../semantics/in-order.ts';
-import { headOf, REPLAYS_FROM } from '../../semantics/lane-order.ts';
+import { headOf, LOOKED_AT, REPLAYS_FROM } from '../../semantics/lane-order.ts';
 import type { FrontierSession } from '../frontier.ts';
 import { columns, fromText, MAX_PLACE, placeOf, type Session, toText } from '../session.ts';
 import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
@@ -33,14 +33,14 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   const freeOrClose = async (resources: readonly string[]) => {
     frontier.freed(resources);
     const free = await session.rows<{ head: number }>(
-      `WITH heads AS MATERIALIZED (
-         SELECT resource, ${HEAD_OF('asked')} AS head FROM unnest($1::text[]) AS asked (resource)
+      `WITH ended AS MATERIALIZED (
+         SELECT resource, ${HAS_READY('asked')} AS has_ready FROM unnest($1::text[]) AS asked (resource)
        ), closed AS (
-         DELETE FROM hookkit.lanes WHERE resource = ANY (ARRAY (SELECT resource FROM heads WHERE head IS NULL))
+         DELETE FROM hookkit.lanes WHERE resource = ANY (ARRAY (SELECT resource FROM ended WHERE has_ready IS NULL))
        )
        UPDATE hookkit.lanes
-       SET head = ${HEAD_OF('lanes')}, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
-       WHERE resource = ANY (ARRAY (SELECT resource FROM heads WHERE head IS NOT NULL))
+       SET head = ${HEAD_OF_LANE('lanes.head')}, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
+       WHERE resource = ANY (ARRAY (SELECT resource FROM ended WHERE has_ready))
        RETURNING lanes.head`,
       [resources.map(toText)],
     );
@@ -56,19 +56,21 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
   return {
     async openLanes(events) {
-      const oldest = new Map<string, Opening>();
+      // Of the events of a lane, the one whose place the lane has if it had none.
+      const first = new Map<string, Opening>();
       for (const event of events) {
         frontier.opened(headOf(event));
-        const other = oldest.get(event.resource);
-        if (!other || inOrderOfTimes(event, other) < 0) oldest.set(event.resource, event);
+        const other = first.get(event.resource);
+        if (!other || liveFirst(event, other) < 0) first.set(event.resource, event);
       }
       await session.rows(
         `INSERT INTO hookkit.lanes (resource, head)
          SELECT resource, head FROM unnest($1::text[], $2::bigint[]) AS opened (resource, head) ORDER BY resource
          ON CONFLICT (resource) DO UPDATE SET head = excluded.head
-         WHERE lanes.event IS NULL AND lanes.head <> excluded.head AND excluded.head = ${HEAD_OF('lanes')}`,
+         WHERE lanes.head <> excluded.head AND CASE WHEN lanes.event IS NULL
+           THEN excluded.head = ${HEAD_OF_LANE('least(lanes.head, excluded.head)')} ELSE excluded.head < lanes.head END`,
         columns<Opening>(
-          [...oldest.values()],
+          [...first.values()],
           ({ resource }) => toText(resource),
           (event) => headOf(event),
         ),
@@ -186,10 +188,28 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
   };
 }
 
-/** The head of the oldest ready event of the resource that a row names. */
-const HEAD_OF = (row: string) => `(SELECT CASE WHEN work.replays > 0 THEN ${REPLAYS_FROM} + work.event_time
-    ELSE coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = work.event), work.event_time) END
+/** When an event was received. */
+const RECEIVED_AT = (row: string) =>
+  `coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = ${row}.event), ${row}.event_time)`;
+
+/** The oldest of the last events of a lane that is no replay. */
+const LIVE_OF_LANE = `(SELECT ${RECEIVED_AT('last')}
+  FROM (SELECT event, event_time, replays FROM hookkit.work
+    WHERE work.resource = lanes.resource AND next_attempt_at IS NULL
+    ORDER BY event_time DESC, event DESC LIMIT ${LOOKED_AT}) AS last
+  WHERE last.replays = 0 ORDER BY last.event_time, last.event LIMIT 1)`;
+
+/**
+ * The head of a lane; see semantics/lane-order.ts.
+ * @param lowest the least head that the lane can have, or had: where that is a replay's, none of its events is looked for that is none
+ */
+const HEAD_OF_LANE = (lowest: string) => `(SELECT CASE WHEN work.replays = 0 THEN ${RECEIVED_AT('work')}
+    ELSE coalesce(CASE WHEN ${lowest} < ${REPLAYS_FROM} THEN ${LIVE_OF_LANE} END, ${REPLAYS_FROM} + work.event_time) END
   FROM hookkit.work
+  WHERE work.resource = lanes.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1)`;
+
+/** Whether something of the resource that a row names is ready. */
+const HAS_READY = (row: string) => `(SELECT true FROM hookkit.work
   WHERE work.resource = ${row}.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1)`;
 
 /** That a lane is free, in words of which no index knows: the lanes are looked up by their names. */
@@ -201,6 +221,10 @@ const AMONG = `resource = ANY (ARRAY (SELECT resource FROM hookkit.work WHERE ev
 
 function inOrderOfTimes(one: Queued, other: Queued): number {
   return one.eventTime - other.eventTime || one.event - other.event;
+}
+
+function liveFirst(one: Opening, other: Opening): number {
+  return Math.sign(one.replays) - Math.sign(other.replays) || inOrderOfTimes(one, other);
 }
 
 function inOrderOfHeads(lanes: readonly FreeColumns[], which: FreeLanes): FreeColumns[] {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { LaneTables, Lease } from '../../driver.ts';
-import { headOf, REPLAYS_FROM } from '../../semantics/lane-order.ts';
+import { headOf, LOOKED_AT, REPLAYS_FROM } from '../../semantics/lane-order.ts';
 import { idOf, type WorkColumns, workOf } from './rows.ts';
 
 type LeaseColumns = WorkColumns & { owner: string; started_at: number };
@@ -11,17 +11,29 @@ interface Asked {
   readonly events: string | null;
 }
 
-/** The head of the oldest ready event of a resource. */
-const HEAD_OF = (resource: string) =>
-  `SELECT iif(work.replays > 0, ${REPLAYS_FROM} + work.event_time, ifnull(received_at, work.event_time))
+/**
+ * The head of a lane; see semantics/lane-order.ts.
+ * @param lowest the least head that the lane can have, or had: where that is a replay's, none of its events is looked for that is none
+ */
+const HEAD_OF = (resource: string, lowest: string) =>
+  `SELECT iif(work.replays = 0, ifnull(received_at, work.event_time),
+     ifnull(iif(${lowest} < ${REPLAYS_FROM}, (${LIVE_OF(resource)}), NULL), ${REPLAYS_FROM} + work.event_time))
    FROM work INDEXED BY work_ready LEFT JOIN ledger ON ledger.seq = work.event
    WHERE work.resource = ${resource} AND next_attempt_at IS NULL ORDER BY work.event_time, work.event LIMIT 1`;
+
+const LIVE_OF = (resource: string) =>
+  `SELECT ifnull((SELECT received_at FROM ledger WHERE ledger.seq = last.event), last.event_time)
+   FROM (SELECT event, event_time, replays FROM work INDEXED BY work_ready
+     WHERE work.resource = ${resource} AND next_attempt_at IS NULL
+     ORDER BY event_time DESC, event DESC LIMIT ${LOOKED_AT}) AS last
+   WHERE last.replays = 0 ORDER BY last.event_time, last.event LIMIT 1`;
 
 export function laneTables(db: Database): LaneTables {
   const open = db.prepare(
     `INSERT INTO lanes (resource, head) VALUES (?, ?)
      ON CONFLICT (resource) DO UPDATE SET head = excluded.head
-     WHERE event IS NULL AND head <> excluded.head AND excluded.head = (${HEAD_OF('lanes.resource')})`,
+     WHERE head <> excluded.head AND iif(event IS NULL,
+       excluded.head = (${HEAD_OF('lanes.resource', 'min(lanes.head, excluded.head)')}), excluded.head < head)`,
   );
   const inOrder = (among: '<' | '>=', order: 'ASC' | 'DESC') =>
     db
@@ -37,7 +49,11 @@ export function laneTables(db: Database): LaneTables {
   const lease = db.prepare(
     'UPDATE lanes SET event = ?, owner = ?, lease_until = ?, started_at = ? WHERE resource = ?',
   );
-  const nextHead = db.prepare<[string], number>(HEAD_OF('+?')).pluck();
+  const nextHead = db
+    .prepare<[{ readonly resource: string }], number>(
+      HEAD_OF('+:resource', '(SELECT head FROM lanes WHERE lanes.resource = +:resource)'),
+    )
+    .pluck();
   const close = db.prepare('DELETE FROM lanes WHERE resource = ?');
   const end = db.prepare(
     'UPDATE lanes SET head = ?, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL WHERE resource = ?',
@@ -74,7 +90,7 @@ export function laneTables(db: Database): LaneTables {
     )
     .pluck();
   const freeOrClose = (resource: string): void => {
-    const head = nextHead.get(resource);
+    const head = nextHead.get({ resource });
     if (head === undefined) close.run(resource);
     else end.run(head, resource);
   };
