@@ -146,7 +146,8 @@ export abstract class DriverStore implements EventStore {
   }
 
   renew(owner: string, leaseMs: number, among?: readonly number[]) {
-    return this.#write.request('renew', { owner, until: this.#clock.now() + leaseMs, among });
+    const now = this.#clock.now();
+    return this.#write.request('renew', { owner, now, until: now + leaseMs, among });
   }
 
   settle(claim: Claim, owner: string, settlement: Settlement) {

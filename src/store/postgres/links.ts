@@ -13,6 +13,7 @@ import { quarantineQueries } from '../semantics/quarantine.ts';
 import { record, take } from '../semantics/recording.ts';
 import { endsOf, settle } from '../semantics/settling.ts';
 import type { Database } from './database.ts';
+import type { DatabaseClock } from './database-clock.ts';
 import { Frontier, type FrontierSession } from './frontier.ts';
 import { Gathering } from './gathering.ts';
 import { OldMonths } from './old-months.ts';
@@ -27,6 +28,8 @@ type Recorded = OutputOf<TableOperations, 'record'>;
 type Settling = InputOf<TableOperations, 'settle'>;
 type ClaimRequest = InputOf<TableOperations, 'claim'>;
 type Claimed = OutputOf<TableOperations, 'claim'>;
+type Renewal = InputOf<TableOperations, 'renew'>;
+type Renewed = OutputOf<TableOperations, 'renew'>;
 
 /**
  * What a crash of the database server may undo: an event that was settled then runs again, and can tell. A claim and its renewal
@@ -51,6 +54,16 @@ const ACKS_UNDER_WAY = 2;
 /** How much of what is new a claim waits for: the next one takes the rest, while handlers run. */
 const STEPS_FOR_CLAIM = 4;
 
+/** By which share of a lease the time of a request may differ from that of the server, and by what in any case: it may have waited. */
+const DIFFERS_BY = 1 / 4;
+const DIFFERS_BY_MS = 500;
+const MOST_TIMES = 5;
+const UNCERTAIN =
+  'each transaction that gives leases takes longer than a quarter of LEASE_MS: make that longer';
+
+/** Thrown within a transaction, to undo it. */
+class OtherTime extends Error {}
+
 /** The operations of a store: acks as single statements of many rows, all else in transactions. */
 export class WriteLink implements StoreLink<TableOperations> {
   readonly #database: Database;
@@ -59,12 +72,26 @@ export class WriteLink implements StoreLink<TableOperations> {
   readonly #oldMonths: OldMonths;
   readonly #frontier: Frontier;
   readonly #underWay = new UnderWay();
+  readonly #time: DatabaseClock | undefined;
   #isTaking = false;
 
-  /** @param timed measures how long each commit of acks takes */
-  constructor(database: Database, clock: MonotonicClock, timed: <T>(work: () => Promise<T>) => Promise<T>) {
+  /**
+   * @param timed measures how long each commit of acks takes
+   * @param time by which requests say what time it is, where that is the server's
+   */
+  constructor(
+    database: Database,
+    clock: MonotonicClock,
+    timed: <T>(work: () => Promise<T>) => Promise<T>,
+    time?: DatabaseClock,
+  ) {
     this.#database = database;
-    this.#frontier = new Frontier(clock);
+    this.#time = time;
+    this.#frontier = new Frontier({
+      now: () => (time ?? clock).now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms, run) => clock.after(ms, run),
+    });
     this.#oldMonths = new OldMonths(database);
     this.#records = new Gathering<Entry, Recorded>(
       (entries) => timed(() => record(tablesOf(database.frequent), entries)),
@@ -92,6 +119,7 @@ export class WriteLink implements StoreLink<TableOperations> {
     if (name === 'record') return this.#records.request(input as Entry);
     if (name === 'settle') return this.#settles.request(input as Settling);
     if (name === 'claim') return this.#claim(input as ClaimRequest);
+    if (name === 'renew') return this.#renew(input as Renewal);
     // As acks do: where those fail, health checks must say so.
     if (name === 'ping') return Promise.resolve(tablesOf(this.#database.frequent).ping());
     if (name === 'prune') return this.#prune(input as PruningStep);
@@ -110,16 +138,54 @@ export class WriteLink implements StoreLink<TableOperations> {
     if (request.isAhead) {
       // For a claim that waits for what is new: that one tells what fails.
       if (!this.#isTaking) void this.#underWay.of(() => this.#take()).catch(() => undefined);
-      return this.#transaction('claim', (tables) => claimTaken(tables, request));
+      return this.#atItsTime('claim', request, (tables, now) => claimTaken(tables, { ...request, now }));
     }
     return this.#settles.with(async (settlings) => {
       await this.#take();
-      return this.#transaction('claim', async (tables) => {
+      return this.#atItsTime('claim', request, async (tables, now) => {
         const { isHeld, ends } = await endsOf(tables, settlings);
-        const [, done] = await inOrder(endStarts(tables, ends), claimTaken(tables, request));
+        const [, done] = await inOrder(endStarts(tables, ends), claimTaken(tables, { ...request, now }));
         return { outputs: isHeld, done };
       });
     });
+  }
+
+  #renew({ until, ...renewal }: Renewal): Promise<Renewed> {
+    const leaseMs = until - renewal.now;
+    return this.#atItsTime('renew', { now: renewal.now, leaseMs }, async (tables, now) =>
+      operations.renew(tables, { ...renewal, now, until: now + leaseMs }),
+    );
+  }
+
+  /**
+   * Gives or extends leases in a transaction that is undone and done anew where the server says that it is another time: the machine has
+   * slept since it asked, or an answer came late. By a time that is behind, leases have run out when they are given; by one that is
+   * ahead, those of others are taken over while they last.
+   */
+  async #atItsTime<T>(
+    name: string,
+    { now, leaseMs }: { readonly now: number; readonly leaseMs: number },
+    work: (tables: Tables, now: number) => Promise<T>,
+  ): Promise<T> {
+    const mayDiffer = Math.max(leaseMs * DIFFERS_BY, DIFFERS_BY_MS);
+    for (let tries = 1, at = now; ; tries++, at = this.#time?.now() ?? at) {
+      let there: number | undefined;
+      const onTime = (time: number) => {
+        there = time;
+      };
+      const inTime = async (tables: Tables) => {
+        const done = await work(tables, at);
+        if (this.#time && there !== undefined && Math.abs(there - at) > mayDiffer) throw new OtherTime();
+        return done;
+      };
+      try {
+        return await this.#transaction(name, inTime, onTime);
+      } catch (error) {
+        if (!(error instanceof OtherTime) || there === undefined) throw error;
+        if (tries === MOST_TIMES) throw unavailable(UNCERTAIN);
+        this.#time?.correct(there);
+      }
+    }
   }
 
   /** Taking holds up other processes that take, and leasing waits for nobody: so they are apart. */
@@ -137,14 +203,18 @@ export class WriteLink implements StoreLink<TableOperations> {
     return this.#oldMonths.prune(step, (one) => this.#transaction('prune', (tables) => prune(tables, one)));
   }
 
-  async #transaction<T>(name: string, work: (tables: Tables) => Promise<T>): Promise<T> {
+  async #transaction<T>(
+    name: string,
+    work: (tables: Tables) => Promise<T>,
+    onTime?: (there: number) => void,
+  ): Promise<T> {
     const tries: FrontierSession[] = [];
     const done = await this.#database
       .transaction(
         (session) => {
           const frontier = this.#frontier.begin();
           tries.push(frontier);
-          return work(tablesOf(session, frontier));
+          return work(tablesOf(session, frontier, onTime));
         },
         { isDurable: !RELAXED.has(name), isByKeys: true, isFrequent: FREQUENT.has(name) },
       )

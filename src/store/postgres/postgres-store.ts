@@ -85,12 +85,13 @@ export class PostgresStore extends DriverStore {
         onCommit?.(clock.monotonic() - began);
         return done;
       };
-      const write = new WriteLink(writer, clock, timed);
+      const asked = time instanceof DatabaseClock ? time : undefined;
+      const write = new WriteLink(writer, clock, timed, asked);
       const vault = await openStoreVault(write, givenKey(secretsKey));
       await tidying?.start();
       const stop = () => {
         tidying?.stop();
-        if (time instanceof DatabaseClock) time.stop();
+        asked?.stop();
       };
       const links = { write, read: new ReadLink(reader), vault: async () => vault };
       return new PostgresStore({

@@ -21,6 +21,7 @@ import { holds, type Settling, saveStep, settle, step } from './settling.ts';
 
 interface Renewal {
   readonly owner: string;
+  readonly now: number;
   readonly until: number;
   readonly among: readonly number[] | undefined;
 }

@@ -129,7 +129,8 @@ await describeWithPostgres('a batch of events in PostgreSQL', (server) => {
       await record(events);
       const lost = await claim(events, 'another');
       for (const among of [undefined, lost.map(({ place }) => place)]) {
-        const renewal = { owner: 'another', until: clock.now() + LEASE_MS, among };
+        const now = clock.now();
+        const renewal = { owner: 'another', now, until: now + LEASE_MS, among };
         const renewed = await bounded(events, 'renew', () => write.request('renew', renewal));
         expect(renewed).toHaveLength(events);
       }

@@ -12,12 +12,19 @@ import { secretTables } from './secrets.ts';
 import { stepAndStateTables } from './steps-and-state.ts';
 import { workTables } from './work.ts';
 
-/** The tables of one transaction, or of statements that are each committed at once. */
-export function tablesOf(session: Session, frontier: FrontierSession = NO_FRONTIER): Tables {
+/**
+ * The tables of one transaction, or of statements that are each committed at once.
+ * @param onTime told the time of the server, milliseconds since the Unix epoch, when leases were given or extended
+ */
+export function tablesOf(
+  session: Session,
+  frontier: FrontierSession = NO_FRONTIER,
+  onTime: (there: number) => void = () => undefined,
+): Tables {
   return {
     ...ledgerTables(session),
-    ...workTables(session, frontier),
-    ...laneTables(session, frontier),
+    ...workTables(session, frontier, onTime),
+    ...laneTables(session, frontier, onTime),
     ...historyTables(session),
     ...stepAndStateTables(session),
     ...resetTables(session),

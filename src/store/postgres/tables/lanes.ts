@@ -1,6 +1,7 @@
 import type { FreeLanes, LaneTables, Lease, NewLease, Opening, Queued } from '../../driver.ts';
 import { inOrder } from '../../semantics/in-order.ts';
 import { headOf, LOOKED_AT, REPLAYS_FROM } from '../../semantics/lane-order.ts';
+import { TIME_OF_SERVER } from '../database-clock.ts';
 import type { FrontierSession } from '../frontier.ts';
 import { columns, fromText, MAX_PLACE, placeOf, type Session, toText } from '../session.ts';
 import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
@@ -29,7 +30,11 @@ interface LeasedColumns {
  * While an old snapshot is kept, so is all that left an index: a look along one, for an order or a condition, passes it. So
  * lanes are looked for by name, or within a range of heads or times; where nothing is waited for, the order does not matter.
  */
-export function laneTables(session: Session, frontier: FrontierSession): LaneTables {
+export function laneTables(
+  session: Session,
+  frontier: FrontierSession,
+  onTime: (there: number) => void,
+): LaneTables {
   const freeOrClose = async (resources: readonly string[]) => {
     frontier.freed(resources);
     const free = await session.rows<{ head: number }>(
@@ -146,7 +151,7 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
       });
     },
     async extendLeases(owner, until, among) {
-      const rows = await session.rows<Identity>(
+      const rows = await session.rows<Identity & { readonly there: number }>(
         `WITH held AS MATERIALIZED (
            SELECT resource FROM hookkit.lanes WHERE ${among ? AMONG : 'event IS NOT NULL'} AND owner = $1
            ORDER BY resource FOR UPDATE
@@ -154,9 +159,11 @@ export function laneTables(session: Session, frontier: FrontierSession): LaneTab
            UPDATE hookkit.lanes SET lease_until = $2
            WHERE resource = ANY (ARRAY (SELECT resource FROM held)) AND NOT ${IS_FREE} AND owner = $1 RETURNING event
          )
-         SELECT event_time, digest FROM hookkit.ledger WHERE event = ANY (ARRAY (SELECT event FROM extended))`,
+         SELECT event_time, digest, ${TIME_OF_SERVER} AS there FROM hookkit.ledger
+         WHERE event = ANY (ARRAY (SELECT event FROM extended))`,
         [toText(owner), until, ...(among ? [among] : [])],
       );
+      for (const { there } of rows.slice(0, 1)) onTime(there);
       return rows.map(idOf);
     },
     async shortenLeases(owner, now, until) {

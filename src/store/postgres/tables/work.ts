@@ -1,6 +1,7 @@
 import type { ReadyEvent, WorkChange, WorkRow, WorkTables } from '../../driver.ts';
 import { eventId } from '../../event-id.ts';
 import { inOrder } from '../../semantics/in-order.ts';
+import { TIME_OF_SERVER } from '../database-clock.ts';
 import type { FrontierSession } from '../frontier.ts';
 import { REPLAY_ALONE } from '../locks.ts';
 import {
@@ -72,7 +73,11 @@ async function countStartsOf(session: Session, events: readonly number[], late: 
   );
 }
 
-export function workTables(session: Session, frontier: FrontierSession): WorkTables {
+export function workTables(
+  session: Session,
+  frontier: FrontierSession,
+  onTime: (there: number) => void,
+): WorkTables {
   return {
     async addWork(rows) {
       await session.rows(
@@ -146,13 +151,14 @@ export function workTables(session: Session, frontier: FrontierSession): WorkTab
       return asked.map((resource) => ready.get(resource));
     },
     async nextDue(now) {
-      const [row] = await session.rows<{ due: number | null; gaps: boolean }>(
+      const [row] = await session.rows<{ due: number | null; gaps: boolean; there: number }>(
         `SELECT least((SELECT min(next_attempt_at) FROM hookkit.work WHERE next_attempt_at IS NOT NULL),
            (SELECT min(lease_until) FROM hookkit.lanes
             WHERE event IS NOT NULL AND lease_until > $1 AND lease_until <= $2)) AS due,
-           EXISTS (SELECT FROM hookkit.gaps) AS gaps`,
+           EXISTS (SELECT FROM hookkit.gaps) AS gaps, ${TIME_OF_SERVER} AS there`,
         [now, placeOf(frontier.lookForDue(now))],
       );
+      if (row) onTime(row.there);
       const due = row?.due ?? undefined;
       // Of what is committed late nobody tells.
       return row?.gaps ? Math.min(due ?? Infinity, now + LATE_MS) : due;
