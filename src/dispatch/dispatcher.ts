@@ -11,7 +11,7 @@ import type { Claim, ClaimRequest, EventStore, Settlement } from '../store/event
 import { newOwner } from '../store/owner.ts';
 import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
-import { LeaseLost } from './once.ts';
+import { LeaseLost, type WaitingStep } from './once.ts';
 import { giveUp, type Run, runHandler } from './run-handler.ts';
 import { runStoreOf } from './run-store.ts';
 import { type RetryPolicy, releaseOf, settlementOf } from './settlement.ts';
@@ -42,10 +42,19 @@ interface Running {
   readonly abort: AbortController;
   /** whether the handler still runs; if not, only its result is to be stored */
   isAtWork: boolean;
+  /** the steps of its handler that wait for the store */
+  waiting: () => readonly WaitingStep[];
   /** from when on its lease runs: when it was asked for, or renewed; by the monotonic clock */
   leasedAt: number;
   done: Promise<void>;
 }
+
+const IGNORES_SIGNAL =
+  'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
+const STEP_WAITS = 'a step of ctx.once waits for the store; the event runs again once its lease has run out';
+const STEP_NOT_STORED =
+  'cannot store the result of a step before the stop; the event runs again once its lease has run out, and the step with it';
+const NOT_STORED = 'cannot store a result before the stop; the event runs again once its lease has run out';
 
 /** How soon events that another process recorded or replayed are noticed. */
 const POLL_MS = 500;
@@ -66,6 +75,8 @@ const RENEWALS = 3;
 const STORE_RETRY_MS = 1000;
 /** How long handlers may take to end once their signals are aborted at a stop. */
 const ABORT_GRACE_MS = 1000;
+/** How long what waits for the store may take after that: for longer than SQLite waits for a lock, and not for a server that hangs. */
+const LAST_TRY_MS = 6000;
 
 /** Resolves when the callbacks and promises of this turn of the event loop have run. */
 function endOfTurn(): Promise<void> {
@@ -85,6 +96,7 @@ export class Dispatcher {
   /** how many events were claimed so far */
   #claimed = 0;
   #unstored = 0;
+  readonly #toldUnstored = new WeakSet<Claim>();
   /** whether the last claim took all that it asked for: more may be ready */
   #isBacklog = false;
   readonly #takeover: Takeover;
@@ -198,19 +210,35 @@ export class Dispatcher {
     }
     await this.#endWithin(ABORT_GRACE_MS);
     this.#over.abort();
-    await this.#claiming; // what it gets is given back
-    const left = [...this.#running].filter(({ isAtWork }) => isAtWork);
-    // What waits for the store is tried once more.
-    await Promise.all([...this.#running].filter((one) => !left.includes(one)).map(({ done }) => done));
+    // What waits for the store is tried once more; what a claim gets is given back.
+    const isHandler = ({ isAtWork, waiting }: Running) => isAtWork && waiting().length === 0;
+    await this.#endWithin(LAST_TRY_MS, (one) => !isHandler(one));
     this.#cancelRenewal();
     this.#endChecks();
-    for (const { claim } of left) {
-      this.#options.log.warn(
-        lineOf(claim),
-        'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out',
-      );
-    }
-    return left.length;
+    for (const running of this.#running) this.#tellLeft(running);
+    return [...this.#running].filter(({ isAtWork }) => isAtWork).length;
+  }
+
+  /** Says of an event that has not ended at the end of a stop why that is. */
+  #tellLeft({ claim, isAtWork, waiting }: Running): void {
+    const { log } = this.#options;
+    const steps = waiting();
+    const ran = steps.filter(({ hasRun }) => hasRun).map(({ step }) => step);
+    if (!isAtWork) this.#tellUnstored(claim, { error: 'the store does not answer' });
+    else if (ran.length > 0) {
+      this.#unstored++;
+      log.error({ ...lineOf(claim), steps: ran }, STEP_NOT_STORED);
+    } else if (steps.length > 0) {
+      log.warn({ ...lineOf(claim), steps: steps.map(({ step }) => step) }, STEP_WAITS);
+    } else log.warn(lineOf(claim), IGNORES_SIGNAL);
+  }
+
+  /** Says once of an event that the stop could not store its result. */
+  #tellUnstored(claim: Claim, why: Readonly<Record<string, string>>): void {
+    if (this.#toldUnstored.has(claim)) return;
+    this.#toldUnstored.add(claim);
+    this.#unstored++;
+    this.#options.log.error({ ...lineOf(claim), ...why }, NOT_STORED);
   }
 
   /** How many of the next claims take the newest, and how many replays. One at a time, every fourth does each. */
@@ -262,18 +290,22 @@ export class Dispatcher {
     { leasedAt = 0, ...start }: Pick<Running, 'claim' | 'isAtWork'> & Partial<Pick<Running, 'leasedAt'>>,
     work: (running: Running) => Promise<unknown>,
   ): void {
-    const running: Running = { ...start, leasedAt, abort: new AbortController(), done: Promise.resolve() };
+    const abort = new AbortController();
+    const running: Running = { ...start, leasedAt, abort, done: Promise.resolve(), waiting: () => [] };
     this.#running.add(running);
     running.done = work(running)
       .then(() => {})
       .finally(() => this.#running.delete(running));
   }
 
-  /** Waits so long at most until nothing is claimed and nothing runs. Where the database is locked, a claim takes a while. */
-  async #endWithin(ms: number): Promise<void> {
+  /**
+   * Waits so long at most until nothing is claimed and nothing runs. Where the database is locked, a claim takes a while.
+   * @param isMeant of which events the end is awaited
+   */
+  async #endWithin(ms: number, isMeant: (running: Running) => boolean = () => true): Promise<void> {
     if (this.#running.size === 0 && !this.#claiming) return;
     const all = Promise.resolve(this.#claiming).then(() =>
-      Promise.all([...this.#running].map(({ done }) => done)),
+      Promise.all([...this.#running].filter(isMeant).map(({ done }) => done)),
     );
     let cancel = () => {};
     const elapsed = new Promise<void>((resolve) => {
@@ -341,6 +373,9 @@ export class Dispatcher {
       statuses,
       app,
       isStopping: () => this.#stopped,
+      onSteps: (waiting) => {
+        running.waiting = waiting;
+      },
     }).catch((error): Run => ({ type: 'error', reason: textOf(error) }));
     running.isAtWork = false;
     this.#busy--;
@@ -384,11 +419,7 @@ export class Dispatcher {
         const line = { ...lineOf(claim), outcome, status, error: messageOf(thrown) };
         // A try that began before the stop was over has waited for the store as long as another one would.
         if (over.aborted) {
-          this.#unstored++;
-          log.error(
-            line,
-            'cannot store a result before the stop; the event runs again once its lease has run out',
-          );
+          this.#tellUnstored(claim, { outcome, status, error: messageOf(thrown) });
           return false;
         }
         log.error(line, 'cannot store a result; trying again');

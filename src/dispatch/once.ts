@@ -25,6 +25,13 @@ export interface OnceOptions {
   readonly onUnstorable: (reason: string) => void;
 }
 
+/** A step that waits for the store. */
+export interface WaitingStep {
+  readonly step: string;
+  /** it waits for its result to be stored; else it waits for whether it runs */
+  readonly hasRun: boolean;
+}
+
 /** `ctx.once` for one run of a handler, and a wait for what it still stores. */
 export interface Once {
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
@@ -34,6 +41,8 @@ export interface Once {
   ended(): Promise<void>;
   /** Resolves when the results of all steps that have run are stored or refused. */
   saved(): Promise<void>;
+  /** The steps that wait for the store now. */
+  waiting(): readonly WaitingStep[];
 }
 
 /** The steps inside which code runs, with the run that they are of. */
@@ -42,7 +51,8 @@ const inside = new AsyncLocalStorage<readonly { readonly of: object; readonly st
 /** Makes `ctx.once`: the store remembers the steps that are done, as long as the run's attempt has its lease. */
 export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions): Once {
   const underWay = new Map<string, Promise<StepResult>>();
-  const saving = new Set<Promise<unknown>>();
+  const asking = new Set<string>();
+  const saving = new Map<Promise<unknown>, string>();
 
   /** The same, unless the lease is lost before: what the store says then comes too late for the handler. */
   const unlessLost = async <T>(step: string, answer: Promise<T>): Promise<T> => {
@@ -61,7 +71,7 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
   };
   const save = async (step: string, result: string | null): Promise<StepResult> => {
     const stored = patiently(() => store.saveStep(step, result));
-    saving.add(stored);
+    saving.set(stored, step);
     const done = await unlessLost(
       step,
       stored.finally(() => saving.delete(stored)),
@@ -71,10 +81,11 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
     return done;
   };
   const run = async (step: string, fn: () => unknown): Promise<StepResult> => {
+    asking.add(step);
     const [done, holds] = await unlessLost(
       step,
       patiently(() => Promise.all([store.step(step), store.holds()])),
-    );
+    ).finally(() => asking.delete(step));
     if (done) return done;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
     const around = [...(inside.getStore() ?? []), { of: underWay, step }];
@@ -102,8 +113,12 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
       await Promise.allSettled(underWay.values());
     },
     async saved() {
-      while (saving.size > 0) await Promise.allSettled(saving);
+      while (saving.size > 0) await Promise.allSettled(saving.keys());
     },
+    waiting: () => [
+      ...[...saving.values()].map((step) => ({ step, hasRun: true })),
+      ...[...asking].map((step) => ({ step, hasRun: false })),
+    ],
   };
 }
 

@@ -8,7 +8,7 @@ import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, StateChange } from '../store/event-store.ts';
 import { atWorkOn } from './at-work.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
-import { type Once, onceOf } from './once.ts';
+import { type Once, onceOf, type WaitingStep } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
 import { patienceOf } from './patience.ts';
 import { type ResourceState, runStateOf } from './resource-state.ts';
@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly app?: unknown;
   /** whether the dispatcher is stopping; without one, it never is */
   readonly isStopping?: (() => boolean) | undefined;
+  /** told how to ask which steps of `ctx.once` wait for the store */
+  readonly onSteps?: ((waiting: () => readonly WaitingStep[]) => void) | undefined;
 }
 
 /** The event of a run, and the number of its start. */
@@ -66,6 +68,7 @@ export async function runHandler(
     return { type: 'skip', reason };
   }
   const memory = memoryOf(event, abort.signal, options);
+  options.onSteps?.(memory.waiting);
   const ctx = contextOf(event, abort.signal, options, memory);
   const run = atWorkOn(event, () =>
     settle(async () => memory.awaited(parseReturned(await handler(payload.notification, ctx)))),
@@ -73,13 +76,12 @@ export async function runHandler(
   const stopTimer = timer(options.clock, options.timeoutMs);
   const first = await Promise.race([run, stopTimer.elapsed.then(() => 'timeout' as const)]);
   stopTimer.cancel();
-  const ended = first === 'timeout' ? await timedOut(event, run, abort, options) : first;
+  const ended = first === 'timeout' ? await timedOut(event, run, abort, { ...options, memory }) : first;
   return memory.end(ended);
 }
 
 /** What a handler stores during one run. */
-interface Memory {
-  readonly once: Once['once'];
+interface Memory extends Pick<Once, 'once' | 'waiting'> {
   readonly state: ResourceState;
   /**
    * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
@@ -102,7 +104,7 @@ function memoryOf(
   const { store, clock, log, isStopping = () => false } = options;
   let isOver = false;
   let unstorable: string | undefined;
-  const { once, open, ended, saved } = onceOf({
+  const { once, open, ended, saved, waiting } = onceOf({
     store,
     signal,
     patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping }),
@@ -113,6 +115,7 @@ function memoryOf(
   const { state, end } = runStateOf(resource, before);
   return {
     once,
+    waiting,
     state,
     awaited(run) {
       const names = run.type === 'error' ? [] : open();
@@ -146,7 +149,7 @@ async function timedOut(
   event: Assignment,
   run: Promise<Run>,
   abort: AbortController,
-  options: RunOptions,
+  { memory, ...options }: RunOptions & { readonly memory: Memory },
 ): Promise<Run> {
   const reason = `the handler took longer than ${options.timeoutMs} ms`;
   giveUp(event, abort, new DOMException(reason, 'TimeoutError'));
@@ -154,7 +157,12 @@ async function timedOut(
   const ended = await Promise.race([run, stop.elapsed]);
   stop.cancel();
   if (ended) return { type: 'timeout', reason };
-  return { type: 'timeout', reason: `${reason}, and it went on after ctx.signal was aborted` };
+  const steps = memory.waiting().map(({ step }) => JSON.stringify(step));
+  const after =
+    steps.length > 0
+      ? `${steps.join(', ')} of ctx.once waited for the store`
+      : 'it went on after ctx.signal was aborted';
+  return { type: 'timeout', reason: `${reason}, and ${after}` };
 }
 
 function timer(clock: Clock, ms: number): { elapsed: Promise<void>; cancel: () => void } {

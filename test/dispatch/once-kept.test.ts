@@ -273,6 +273,55 @@ describe('a store that is locked', () => {
     expect(runs).toBe(1);
   });
 
+  test('is what the handler is said to wait for, when the store is away for longer than that may take', async () => {
+    const { store, record, start, pass } = stage();
+    const { intercept } = await start({
+      media_available: async (_event, ctx) => void (await ctx.once('announce', () => 1)),
+    });
+    intercept('saveStep', failing(Number.POSITIVE_INFINITY));
+    const id = await record();
+    await pass(TIMEOUT_MS + LEFT_BEHIND_MS);
+    intercept('saveStep', () => {});
+    await pass(2000);
+    const [first] = await store.attempts(id);
+    expect(first).toMatchObject({
+      error: `the handler took longer than ${TIMEOUT_MS} ms, and "announce" of ctx.once waited for the store`,
+    });
+  });
+
+  test.each([
+    ['is stored', 'saveStep', 1],
+    ['is looked up', 'step', 0],
+  ] as const)(
+    'is what the stop names, and no handler, when it waits until it %s',
+    async (_, method, unstored) => {
+      const { record, start, pass, logged } = stage();
+      const { dispatcher, intercept } = await start({
+        media_available: async (_event, ctx) => void (await ctx.once('announce', () => 1)),
+      });
+      intercept(method, failing(Number.POSITIVE_INFINITY));
+      const id = await record();
+      await pass(1000);
+      const stopped = dispatcher.stop(0);
+      await pass(10_000);
+      expect(await stopped).toBe(1);
+      expect(dispatcher.unstored).toBe(unstored);
+      const lines = [
+        logged(
+          'cannot store the result of a step before the stop; the event runs again once its lease has run out, and the step with it',
+        ),
+        logged('a step of ctx.once waits for the store; the event runs again once its lease has run out'),
+      ];
+      const line = expect.objectContaining({ event: id, steps: ['announce'] });
+      expect(lines).toEqual(unstored === 1 ? [[line], []] : [[], [line]]);
+      expect(
+        logged(
+          'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out',
+        ),
+      ).toEqual([]);
+    },
+  );
+
   test('is not asked for ever, when the dispatcher has stopped', async () => {
     const { record, start, pass, quiet } = stage();
     const { dispatcher, intercept } = await start({

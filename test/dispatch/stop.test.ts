@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { defineHandlers, retry } from '../../src/dispatch/handler.ts';
 import { eachWithStage } from '../support/dispatch-stage.ts';
@@ -148,6 +149,30 @@ describe('stop', () => {
     await stopped;
     expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
     expect(clock.nextDue()).toBeUndefined();
+  });
+
+  test('names each event whose result the store does not take, when that answers nothing at all, and ends', async () => {
+    const { record, start, clock, logged } = stage();
+    const ids = [await record({ media_id: 'one' }), await record({ media_id: 'two' })];
+    const held = new HeldHandler();
+    const { dispatcher, intercept } = await start({ media_available: held.handle });
+    const answer = Promise.withResolvers<void>();
+    intercept('settle', () => answer.promise);
+    for (const one of held.running) one.end();
+    await setImmediate();
+    const stopped = dispatcher.stop(0);
+    for (let second = 0; second < 10; second++) {
+      await setImmediate();
+      await clock.advance(1000);
+    }
+    expect(await stopped).toBe(0);
+    expect(dispatcher.unstored).toBe(2);
+    const named = logged(
+      'cannot store a result before the stop; the event runs again once its lease has run out',
+    );
+    expect(named.map(({ event }) => event).sort()).toEqual(ids.sort());
+    expect(named.map(({ error }) => error)).toEqual(Array(2).fill('the store does not answer'));
+    answer.resolve();
   });
 
   test('leaves no timer, when leases are being renewed as it begins', async () => {

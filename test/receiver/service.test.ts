@@ -23,7 +23,7 @@ describe('a service that listens', () => {
   });
 
   test('drops a client, when it does not send its headers within HEADERS_TIMEOUT_MS, and serves the others', async () => {
-    const env = { WEBHOOK_SECRET: 'fallback', HEADERS_TIMEOUT_MS: '100', REQUEST_TIMEOUT_MS: '100' };
+    const env = { WEBHOOK_SECRET: 'fallback', HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '1000' };
     const service = await (await house()).start(env);
     const slow = await rawConnection(service.port);
     slow.write(`POST ${PATH} HTTP/1.1\r\n`);

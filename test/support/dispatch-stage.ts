@@ -92,7 +92,7 @@ function createStage(fixture: StoreFixture): DispatchStage {
 
   const cleanUp = async (): Promise<void> => {
     const stopped = Promise.allSettled(dispatchers.map((dispatcher) => dispatcher.stop(0)));
-    await pass(2000);
+    await pass(10_000); // longer than a stop takes, whatever does not end
     await stopped;
     await fixture.cleanUp();
   };

@@ -121,7 +121,8 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   await doSteps(store, event.id, { announce: '1' }, HANDLED);
   await desk().events(['replay', '--id', event.id]);
   expect(await store.step(event.id, 'announce')).toEqual({ result: '1' });
-  await settleAll(store, HANDLED);
+  // What another process has made ready is found within seconds.
+  await eventually('it is handled', async () => (await settleAll(store, HANDLED)) === 1);
   await desk().events(['replay', '--id', event.id, '--reset-steps']);
   expect(await store.step(event.id, 'announce')).toBeUndefined();
 });
