@@ -12,7 +12,7 @@ import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
 import { Keyring, keysBy } from './receiver/keyring.ts';
-import { lossReporter } from './receiver/quarantine.ts';
+import { LossReport } from './receiver/loss-report.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openForServer } from './store/open.ts';
 import { isReachable } from './store/predictable-secrets.ts';
@@ -79,6 +79,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       random,
       observer,
     });
+    const losses = new LossReport({ store, clock, log });
+    ends.defer(() => losses.stop());
     let isDraining = false;
     const receiver = configuredReceiver(config, {
       store,
@@ -86,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       clock,
       log,
       observer,
-      onQuarantineLost: lossReporter(clock, log),
+      onQuarantineLost: (lost, isCounted) => losses.add(lost, isCounted),
       isDraining: () => isDraining,
     });
     const listener = await listen(receiver, config);

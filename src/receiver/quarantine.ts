@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock, MonotonicClock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { giveBack } from '../base/gathered.ts';
 import { parsePayload } from '../notification/payload.ts';
@@ -29,8 +29,8 @@ interface QuarantineOptions {
   readonly lines: BoundedLog;
   /** how much is kept; with 0, nothing is */
   readonly maxBytes: number;
-  /** called with how many notifications there was no room for */
-  readonly onLost?: ((lost: number) => void) | undefined;
+  /** called with how many notifications there was no room for, and whether the store has counted them */
+  readonly onLost?: ((lost: number, isCounted: boolean) => void) | undefined;
 }
 
 /**
@@ -81,7 +81,7 @@ export class Quarantine {
       this.#bytes < WAITING_BYTES / 2 &&
       !this.#allowance.isSpent(source) &&
       this.#allowance.take(source, webhookOf(token), token.length + length);
-    if (!isTaken) onLost?.(1);
+    if (!isTaken) onLost?.(1, false);
     return isTaken ? length : 0;
   }
 
@@ -90,7 +90,7 @@ export class Quarantine {
     if (this.#options.maxBytes === 0) return;
     const size = sizeOf(refused);
     if (this.#bytes + size > WAITING_BYTES) {
-      this.#options.onLost?.(1);
+      this.#options.onLost?.(1, false);
       drop(refused);
       return;
     }
@@ -126,7 +126,7 @@ export class Quarantine {
     const { store, maxBytes, onLost, keyring } = this.#options;
     const notification = toVerified(value, text);
     const { isKept, lost } = await store.quarantine({ ...notification, token, source }, maxBytes);
-    if (lost > 0) onLost?.(lost);
+    if (lost > 0) onLost?.(lost, true);
     // Its secret may have been found meanwhile, and what waited was admitted before this came.
     const { webhookId } = notification;
     if (isKept && signerOf(token, keyring.keysFor(webhookId))) keyring.announce(webhookId);
@@ -155,23 +155,4 @@ function longestFor(token: number): number {
 function webhookOf(token: string): string {
   const claims = claimsOf(token) ?? '';
   return claims.length > LONGEST_CLAIMS ? '' : claimedWebhook(claims);
-}
-
-const MINUTE_MS = 60_000;
-
-/** Logs how many notifications the quarantine had no room for: the first at once, and from then on once a minute. */
-export function lossReporter(clock: Clock, log: Pick<Logger, 'warn'>): (lost: number) => void {
-  let sum = 0;
-  let isWaiting = false;
-  const say = (): void => {
-    isWaiting = sum > 0;
-    if (!isWaiting) return;
-    log.warn({ lost: sum }, 'the quarantine is full; notifications for which no secret is known are lost');
-    sum = 0;
-    clock.after(MINUTE_MS, say);
-  };
-  return (lost) => {
-    sum += lost;
-    if (!isWaiting) say();
-  };
 }

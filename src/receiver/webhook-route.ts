@@ -38,7 +38,7 @@ export interface WebhookRouteOptions {
   readonly rejectLimit: number;
   readonly quarantineMaxBytes: number;
   /** called with how many notifications the quarantine had no room for */
-  readonly onQuarantineLost?: ((lost: number) => void) | undefined;
+  readonly onQuarantineLost?: ((lost: number, isCounted: boolean) => void) | undefined;
   /** requests that may wait for their commit at once */
   readonly maxWaitingAcks: number;
   /** told what became of each ack */

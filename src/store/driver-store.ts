@@ -290,6 +290,10 @@ export abstract class DriverStore implements EventStore {
     return (await this.#vault()).rekey(newKey);
   }
 
+  async countLost(notifications: number) {
+    await this.#write.request('countLost', notifications);
+  }
+
   quarantine(entry: ToQuarantine, maxBytes: number) {
     return this.#write.request('quarantine', {
       entry: { ...entry, token: detached(entry.token, entry.body), receivedAt: this.#clock.now() },

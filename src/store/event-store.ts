@@ -244,6 +244,8 @@ export interface EventStore extends EventSearch {
    * entries first. So if many networks send for one webhook, they take room from that webhook only.
    */
   quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept>;
+  /** Counts notifications that were lost before they came to the quarantine. */
+  countLost(notifications: number): Promise<void>;
   /** Entries in the order of arrival, up to some 500 or about 1 MiB, one at least; none after the last. */
   quarantined(page?: QuarantinePage): Promise<readonly Quarantined[]>;
   /** The same without their tokens. */

@@ -149,6 +149,20 @@ describe('a notification in quarantine', () => {
   });
 });
 
+test('what a throttled source sends beyond its allowance is counted as lost in the database, when the service stops', async () => {
+  const { start } = await house();
+  const service = await start({ REJECT_LIMIT: '1' });
+  const all = Array.from({ length: 60 }, (_, count) =>
+    notification({ media_id: `m${count}`, title: 'x'.repeat(40_000) }),
+  );
+  for (const body of all) await post(service, body, 'late');
+  await service.stop();
+  const { store } = await start();
+  const { quarantined, quarantineLost } = await store.overview();
+  expect(quarantined).toBeGreaterThan(10);
+  expect({ all: quarantined + quarantineLost }).toEqual({ all: 60 });
+});
+
 describe('starting', () => {
   test('rejects, when the port is taken, and leaves the database free', async () => {
     const { start } = await house();

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
-import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
-import { lossReporter } from '../../src/receiver/quarantine.ts';
 import { attached, detached, networkOf } from '../../src/store/quarantine-keys.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { firstVersion } from '../support/first-version.ts';
-import { logLines } from '../support/log-lines.ts';
 import { OWN_THREADS } from '../support/own-threads.ts';
 import { runs } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -65,21 +62,6 @@ describe('a token that is kept beside its body', () => {
       expect(attached(token, body)).toBe(token);
     }
   });
-});
-
-test('what is lost is said at once and then once a minute, when more is lost, until nothing is', async () => {
-  const clock = new VirtualClock();
-  const { log, lines } = logLines();
-  const report = lossReporter(clock, log);
-  const lost = () => lines.map((line): number => JSON.parse(line).lost);
-  for (let count = 0; count < 100; count++) report(2);
-  expect(lost()).toEqual([2]);
-  await clock.advance(60_000);
-  expect(lost()).toEqual([2, 198]);
-  await clock.advance(600_000);
-  expect(lost()).toEqual([2, 198]);
-  report(1);
-  expect(lost()).toEqual([2, 198, 1]);
 });
 
 test('entries of a database of the first version are there, when it is opened, and are counted and admitted', async () => {

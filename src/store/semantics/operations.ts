@@ -60,6 +60,7 @@ export const operations = {
   secretsStamp: (tables: Tables) => tables.secretsStamp(),
   quarantine,
   hasQuarantined,
+  countLost: (tables: Tables, entries: number) => tables.addLost(entries),
   admit,
   newestTime: (tables: Tables) => tables.newestTime(),
   ping: (tables: Tables) => tables.ping(),

@@ -86,6 +86,7 @@ const commands: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   'quarantine of a repeat': ({ store }) => store.quarantine(ENTRY, 100_000),
   'quarantine of an entry that another gives way to': ({ store }) => store.quarantine(OTHER, 2500),
   'quarantine of an entry that has no room': ({ store }) => store.quarantine(OTHER, 10),
+  countLost: ({ store }) => store.countLost(3),
   admit: ({ store }) => store.admit(ENTRY.token),
   'addSecret of a new secret': ({ store }) => store.addSecret('webhook-2', 'new'),
   'addSecret of a retired secret': ({ store }) => store.addSecret('webhook-1', 'retired'),

@@ -128,6 +128,13 @@ export function describeQuarantine(fixture: CurrentFixture): void {
       expect(await store.quarantineSize()).toBe(20);
     });
 
+    test('counts what was lost before it came, when it is told', async () => {
+      const { store } = fixture();
+      await store.quarantine(entry(1), ROOMY);
+      for (const lost of [3, 4]) await store.countLost(lost);
+      expect(await store.overview()).toMatchObject({ quarantined: 1, quarantineLost: 7 });
+    });
+
     test('counts what it holds and what was lost, when anything comes, is admitted and gives way, in any order', async () => {
       const sent = fc.record({
         number: fc.nat(30),
