@@ -11,14 +11,26 @@ export interface WholeFile {
   write(text: string): Promise<void>;
 }
 
+/** The lines of JSON objects that a file is to have. */
+export interface Lines {
+  /** what the file is, as in `a report` */
+  readonly what: string;
+  /** a member that each line has, and no line of the other files that are written here */
+  readonly member: string;
+}
+
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
  * A symbolic link stays, and its target is replaced. A device or a pipe is written into as the work goes on.
- * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace one that is neither empty nor lines of JSON objects
+ * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace one that is neither empty nor has lines of this kind
  */
-export async function writeWholeFile<T>(path: string, work: (file: WholeFile) => Promise<T>): Promise<T> {
-  const draft = await begin(path);
+export async function writeWholeFile<T>(
+  path: string,
+  lines: Lines,
+  work: (file: WholeFile) => Promise<T>,
+): Promise<T> {
+  const draft = await begin(path, lines);
   try {
     const result = await work(draft);
     await draft.commit();
@@ -29,13 +41,13 @@ export async function writeWholeFile<T>(path: string, work: (file: WholeFile) =>
   }
 }
 
-async function begin(path: string): Promise<Straight> {
+async function begin(path: string, lines: Lines): Promise<Straight> {
   try {
     const found = await statOf(path);
     // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
     if (found?.isFile() === false) return new Straight(path, await open(path, constants.O_WRONLY));
     const target = await targetOf(path);
-    if (found && !(await mayBeReplaced(target))) throw new Error(NOT_OURS);
+    if (found && !(await mayBeReplaced(target, lines))) throw new Error(notOurs(lines));
     await removeAbandoned(target);
     const draftPath = `${prefixOf(target)}${process.pid}.${randomBytes(4).toString('hex')}.draft`;
     const file = await open(draftPath, 'wx', 0o600); // notifications are for the owner alone
@@ -45,15 +57,20 @@ async function begin(path: string): Promise<Straight> {
   }
 }
 
-const NOT_OURS =
-  'there is a file that has no lines of JSON, perhaps a database or its key: remove it first, or name another one';
+const notOurs = ({ what }: Lines) =>
+  `there is a file that is not ${what}, and perhaps the only one of its kind: remove it first, or name another one`;
 
-/** Whether a file is empty, or lines of JSON objects, as all are that are written here. A slip must not replace what cannot be made again. */
-async function mayBeReplaced(path: string): Promise<boolean> {
+/** Longer than what comes before the member in any line. */
+const BEGINNING = 65_536;
+
+/** Whether a file is empty, or has lines of this kind. A slip must not replace what cannot be made again. */
+async function mayBeReplaced(path: string, { member }: Lines): Promise<boolean> {
   const file = await open(path, 'r');
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(1), 0, 1, 0);
-    return bytesRead === 0 || buffer.toString('latin1') === '{';
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0);
+    const [line = ''] = buffer.toString('utf8', 0, bytesRead).split('\n', 1);
+    // Within a text, the quotation marks are escaped.
+    return bytesRead === 0 || (line.startsWith('{') && line.includes(`"${member}":`));
   } finally {
     await file.close();
   }

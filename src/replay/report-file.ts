@@ -27,6 +27,8 @@ const lineSchema = z.object({
   reason: z.string().optional(),
 });
 
+const REPORT = { what: 'a report', member: 'outcome' } as const;
+
 /** How a report writes reasons: as they were recorded, or so that reports of two checkouts can be compared. */
 export type Reasons = 'exact' | 'portable';
 
@@ -46,7 +48,7 @@ export async function withReport<T>(
   work: (report: Report | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return work(undefined);
-  return writeWholeFile(path, async (file) => {
+  return writeWholeFile(path, REPORT, async (file) => {
     const report = new ReportWriter(file, reasons);
     const result = await work(report);
     await report.flush();

@@ -1,4 +1,5 @@
 import type { MonotonicClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import { parseJsonText } from '../notification/json.ts';
@@ -40,9 +41,13 @@ export async function reshaped(
 ): Promise<AsyncIterable<RecordedEvent>> {
   const random = seededRandom(seed);
   // The newest event may be anywhere: all are read once to find it, so that none is moved into the future.
-  const newest = asNew ? await newestTime(source.read(), signal) : undefined;
+  const times = asNew ? await timesOf(source.read(), signal) : undefined;
   let events = source.read(unreplayable);
-  if (newest !== undefined) events = movedToNow(events, { newest, now: clock.now() });
+  if (times) {
+    const move = { newest: times.newest, now: clock.now() };
+    if (times.oldest + shiftOf(move) < EARLIEST) throw tooFarApart(times);
+    events = movedToNow(events, move);
+  }
   if (duplicate > 0) events = duplicated(events, duplicate, random);
   if (shuffle) events = shuffled(events, random);
   if (speed === Infinity) return events;
@@ -53,20 +58,39 @@ export async function reshaped(
   });
 }
 
+/** The oldest and the newest event time of all, milliseconds since the epoch. */
+export interface Times {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
 /**
- * The newest event time of all; undefined if no event has one.
+ * The oldest and the newest event time of all; undefined if no event has one.
  * @param signal ends the search
  */
-export async function newestTime(
+export async function timesOf(
   events: AsyncIterable<RecordedEvent>,
   signal: AbortSignal,
-): Promise<number | undefined> {
-  let newest: number | undefined;
+): Promise<Times | undefined> {
+  let times: Times | undefined;
   for await (const { eventTime } of events) {
     if (signal.aborted) break;
-    if (eventTime !== 0) newest = Math.max(newest ?? eventTime, eventTime);
+    if (eventTime === 0) continue;
+    const { oldest, newest } = times ?? { oldest: eventTime, newest: eventTime };
+    times = { oldest: Math.min(oldest, eventTime), newest: Math.max(newest, eventTime) };
   }
-  return newest;
+  return times;
+}
+
+/** An event time is a date that ISO 8601 writes with four digits. */
+const EARLIEST = Date.UTC(-1, 12);
+
+function tooFarApart({ oldest, newest }: Times): KitError {
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return new KitError(
+    'INPUT_INVALID',
+    `the events are from ${day(oldest)} to ${day(newest)}, and --as-new would move the oldest to before the year 0: leave out the newest, such as with --until`,
+  );
 }
 
 /** How far event times are moved. */
@@ -85,7 +109,7 @@ export async function* movedToNow(
   events: AsyncIterable<RecordedEvent>,
   { newest, now }: Move,
 ): AsyncGenerator<RecordedEvent> {
-  const shift = Math.floor((now - newest) / 1000) * 1000;
+  const shift = shiftOf({ newest, now });
   for await (const event of events) {
     if (event.eventTime === 0) {
       yield event; // nothing to move
@@ -94,6 +118,10 @@ export async function* movedToNow(
     const event_time = timestamp(event.eventTime + shift);
     yield { ...event, body: JSON.stringify({ ...parseJsonText(event.body), event_time }) };
   }
+}
+
+function shiftOf({ newest, now }: Move): number {
+  return Math.floor((now - newest) / 1000) * 1000;
 }
 
 /** As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one. */

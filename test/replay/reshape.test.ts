@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
-import { type RecordedEvent, recordedEvent } from '../../src/replay/recorded-event.ts';
-import { duplicated, movedToNow, newestTime, paced, shuffled } from '../../src/replay/reshape.ts';
+import { type RecordedEvent, recordedEvent, type Source, UNTOLD } from '../../src/replay/recorded-event.ts';
+import { duplicated, movedToNow, paced, reshaped, shuffled, timesOf } from '../../src/replay/reshape.ts';
 import { present } from '../support/only.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -47,7 +48,7 @@ test('sends each when its time has come and not before, when paced, at the speed
 
 /** Moved as a replay moves them: read once for the newest, and once more to be sent. */
 async function movedTo(now: number, given: readonly Moment[]): Promise<AsyncIterable<RecordedEvent>> {
-  const newest = present(await newestTime(recordedAt(given), new AbortController().signal));
+  const { newest } = present(await timesOf(recordedAt(given), new AbortController().signal));
   return movedToNow(recordedAt(given), { newest, now });
 }
 
@@ -116,8 +117,27 @@ test('stays as it is, when moved to now without an event time', async () => {
   async function* items() {
     yield item;
   }
-  expect(await newestTime(items(), new AbortController().signal)).toBeUndefined();
+  expect(await timesOf(items(), new AbortController().signal)).toBeUndefined();
   expect(await listOf(movedToNow(items(), { newest: 5, now: 10_000 }))).toEqual([item]);
+});
+
+test('is refused with what to leave out, when moving to now would take the oldest to before the year 0', async () => {
+  const at = (text: string) => ({ happened: Date.parse(text), received: 0 });
+  const read = (given: readonly Moment[]) =>
+    reshaped(
+      { read: () => recordedAt(given), async close() {} } as Source,
+      { asNew: true },
+      { unreplayable: UNTOLD, clock: systemClock, signal: new AbortController().signal },
+    );
+  const far = [at('2026-11-25T00:00:00Z'), at('9999-12-31T00:00:00Z')];
+  await expect(read(far)).rejects.toMatchObject({
+    code: 'INPUT_INVALID',
+    message: expect.stringMatching(
+      /from 2026-11-25 to 9999-12-31, .* before the year 0: leave out the newest/,
+    ),
+  });
+  const near = await listOf(await read([at('1000-01-01T00:00:00Z'), at('2026-11-25T00:00:00Z')]));
+  expect(near).toHaveLength(2);
 });
 
 test('has each once at the times of the recorded order, when shuffled', async () => {

@@ -48,7 +48,9 @@ describe('files', () => {
       const store = await openWhole();
       await store.record(verified());
       await store.count({});
-      await writeWholeFile(join(directory, 'new', 'events.ndjson'), (file) => file.write('{}\n'));
+      await writeWholeFile(join(directory, 'new', 'events.ndjson'), { what: 'a file', member: 'a' }, (file) =>
+        file.write('{}\n'),
+      );
       expect(modesIn(join(directory, 'new', 'data'))).toEqual({
         'receiver.db': '600',
         'receiver.db-shm': '600',

@@ -19,6 +19,7 @@ interface Flags extends FilterFlags {
   readonly redactKeyFile?: string;
 }
 
+const RECORDING = { what: 'a recording', member: 'body' } as const;
 const COLLECT_EVERY = 20_000;
 /** In bytes; far longer than any key. */
 const LONGEST_KEY = 65_536;
@@ -61,7 +62,7 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
       tell(
         out === undefined
           ? await exportTo(writeWhileRead)
-          : await writeWholeFile(pathOf(out), (file) => exportTo((lines) => file.write(lines))),
+          : await writeWholeFile(pathOf(out), RECORDING, (file) => exportTo((lines) => file.write(lines))),
         out,
       );
     }),

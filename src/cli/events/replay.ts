@@ -270,7 +270,10 @@ function tellInterruption(
   if (!signal.aborted || !(isCut || ends)) return;
   const ended = [...(ends?.values() ?? [])].reduce((sum, count) => sum + count, 0);
   if (isCut) say(`${eventsWere(replayed)} reset`);
-  else say(`all ${replayed + underWay} events were reset, and ${ended} of them have ended`);
+  else {
+    const others = underWay > 0 ? `, ${underWay} more were pending or running already` : '';
+    say(`${eventsWere(replayed)} reset${others}, and ${ended} of them have ended`);
+  }
   signal.throwIfAborted();
 }
 

@@ -16,6 +16,8 @@ Examples:
   npx hookkit state export --out state.ndjson
   npx hookkit state export | gzip > state.ndjson.gz`;
 
+const STATES = { what: 'such an export', member: 'state' } as const;
+
 export function exportCommand(): Command {
   return new Command('export')
     .description('Export the state of all media and channels (NDJSON).')
@@ -36,7 +38,7 @@ async function exportAll({ out }: { out?: string }): Promise<void> {
       const exported =
         out === undefined
           ? await exportTo(writeWhileRead)
-          : await writeWholeFile(pathOf(out), (file) => exportTo((lines) => file.write(lines)));
+          : await writeWholeFile(pathOf(out), STATES, (file) => exportTo((lines) => file.write(lines)));
       if (exported === 0) say('no media or channel has a state: the export is empty');
       else if (out !== undefined) say(`the state of ${exported} media and channels exported to ${out}`);
     }),

@@ -43,7 +43,7 @@ test('writes every event in the order in which they came, when more than a page 
 
 test('replaces an old file, when the new one is complete, and leaves nothing beside it', async () => {
   await desk().fill(3);
-  const file = desk().write('r.ndjson', '{"old":1}\n');
+  const file = desk().write('r.ndjson', '{"body":"old"}\n');
   const { code, stdout, stderr } = await desk().events(['export', '--out', file]);
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: `3 events exported to ${file}\n` });
   expect(desk().lines('r.ndjson')).toHaveLength(3);
@@ -105,12 +105,12 @@ test('leaves no file, when it is killed half-way, and a second run writes it and
 
 test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends with 1', async () => {
   await desk().fill(MANY);
-  const file = desk().write('r.ndjson', '{"old":1}\n');
+  const file = desk().write('r.ndjson', '{"body":"old"}\n');
   const { child, exited, stderr } = await exportUntilBegun(file);
   child.kill('SIGINT');
   expect(await exited).toEqual([1, null]);
   expect(stderr()).toMatch(/^hookkit: interrupted after \d+ events: .*r\.ndjson was not written\n$/);
-  expect(readFileSync(file, 'utf8')).toBe('{"old":1}\n');
+  expect(readFileSync(file, 'utf8')).toBe('{"body":"old"}\n');
   expect(drafts(desk())).toEqual([]);
 });
 

@@ -24,9 +24,9 @@ const NULL = '3';
 const FULL = '7';
 
 describe.each([
-  ['events export --out', ['export', '--out']],
-  ['events replay --report', ['replay', '--all', '--run', '--report']],
-])('%s', (_, args) => {
+  ['events export --out', ['export', '--out'], 'body', 'outcome'],
+  ['events replay --report', ['replay', '--all', '--run', '--report'], 'outcome', 'body'],
+] as const)('%s', (_, args, member, foreign) => {
   const writeTo = async (path: string) => {
     await desk().fill(3);
     return desk().events([...args, path]);
@@ -43,11 +43,11 @@ describe.each([
   });
 
   test.each([
-    ['names a file', '{"v":1}'],
-    ['names a file that is not there yet', undefined],
-  ])('replaces the target whole and leaves the links, when a link of a link %s', async (_case, old) => {
+    ['names a file', true],
+    ['names a file that is not there yet', false],
+  ])('replaces the target whole and leaves the links, when a link of a link %s', async (_case, isThere) => {
     mkdirSync(desk().path('data'));
-    if (old !== undefined) desk().write('data/real.ndjson', old);
+    if (isThere) desk().write('data/real.ndjson', `{"v":1,"${member}":"former"}\n`);
     symlinkSync('real.ndjson', desk().path('data/inner.ndjson'));
     symlinkSync('data/inner.ndjson', desk().path('outer.ndjson'));
     expect(await writeTo(desk().path('outer.ndjson'))).toMatchObject({ code: 0 });
@@ -62,15 +62,17 @@ describe.each([
     ['its database', 'receiver.db'],
     ['the key of its secrets', 'receiver.db.key'],
     ['any other file, by a link', 'link'],
+    ['a file of another command', 'foreign.ndjson'],
   ])('writes nothing and changes nothing, when it is to replace %s', async (_what, name) => {
     await desk().fill(3);
     desk().write('notes', 'all that I know\n');
     symlinkSync('notes', desk().path('link'));
+    desk().write('foreign.ndjson', `${JSON.stringify({ v: 1, [foreign]: `"${member}":` })}\n`);
     if (!existsSync(desk().path(name))) return; // the database is on a server
     const before = readFileSync(desk().path(name));
     const { code, stderr } = await desk().events([...args, desk().path(name)]);
     expect(code).toBe(1);
-    expect(stderr).toContain('has no lines of JSON');
+    expect(stderr).toContain('perhaps the only one of its kind: remove it first, or name another one');
     expect(readFileSync(desk().path(name)).equals(before)).toBe(true);
     expect(await writeTo(desk().path('whole.ndjson'))).toMatchObject({ code: 0 });
   });
@@ -98,4 +100,18 @@ describe.each([
     const { code, stderr } = await writeTo(desk().path('out'));
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(error) });
   });
+});
+
+test('events replay --report keeps the recording that it sends, when it is told to write over that', async () => {
+  await desk().fill(2);
+  const file = desk().path('recording.ndjson');
+  await desk().events(['export', '--out', file]);
+  const before = readFileSync(file, 'utf8');
+  const { code, stdout, stderr } = await desk().events(
+    ['replay', '--to', 'http://127.0.0.1:1/', '--from', file, '--report', file, '--secret-file', '-'],
+    { stdin: 'a-secret-of-at-least-thirty-two-bytes' },
+  );
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('there is a file that is not a report');
+  expect(readFileSync(file, 'utf8')).toBe(before);
 });
