@@ -26,11 +26,24 @@ import type { Session } from './session.ts';
 const MOST_APART_MS = 1000;
 /** While a snapshot is held, vacuum removes nothing that is newer. */
 const LONG_SNAPSHOT_S = 300;
+/** Of what a standby holds, the server knows no time: five minutes of a busy one have about so many transactions. */
+const LONG_SNAPSHOT_AGE = 200_000;
 const MANY_DEAD = 100_000;
 const LONG_LAG_S = 10;
 const LARGE_LAG_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
 const NO_TABLES = 'there are no tables yet';
+
+/** What holds vacuum back most. */
+interface Oldest {
+  readonly who: string;
+  /** what ends it */
+  readonly end: string;
+  /** how long it is open; null where the server does not know */
+  readonly seconds: number | null;
+  /** how many transactions began since */
+  readonly age: number;
+}
 
 /** What a server says of itself. */
 export interface ServerFacts {
@@ -70,7 +83,7 @@ export interface ServerFacts {
   /** partitions of all other months that have rows */
   readonly strays: readonly string[];
   /** the transaction that keeps vacuum from removing most */
-  readonly oldest: { readonly who: string; readonly end: string; readonly seconds: number } | undefined;
+  readonly oldest: Oldest | undefined;
   readonly hotTables: readonly { readonly name: string; readonly dead: number; readonly live: number }[];
 }
 
@@ -258,6 +271,11 @@ function partitions({ now, partitions: there, strays, schemaVersion }: ServerFac
   const { ok, warn, skipped } = findingsOf('partitions');
   if (schemaVersion === 0) return skipped(NO_TABLES);
   const missing = partitionsOf(now, 1).filter((name) => !there.includes(name));
+  if (missing.length > 0 && strays.length > 0) {
+    return warn(
+      `${missing.join(', ')} not there, and cannot be made while ${strays.join(', ')} has rows of those months: nothing is lost; docs/scaling.md says how to move them`,
+    );
+  }
   if (missing.length > 0) {
     return warn(
       `${missing.join(', ')} not there: a server makes them when it starts and every hour, unless its role may not, or a long query is in the way`,
@@ -288,13 +306,21 @@ function vacuum({ autovacuum, trackCounts, notVacuumed }: ServerFacts): Finding 
 
 function snapshots({ oldest, seesAll }: ServerFacts): Finding {
   const { ok, warn } = findingsOf('snapshots');
-  if (oldest && oldest.seconds > LONG_SNAPSHOT_S) {
+  if (oldest && isLong(oldest)) {
     return warn(
-      `${oldest.who} is open for ${Math.round(oldest.seconds)} s, and vacuum removes nothing newer: end that program, or ${oldest.end}`,
+      `${oldest.who} is open for ${lengthOf(oldest)}, and vacuum removes nothing newer: end that program, or ${oldest.end}`,
     );
   }
   if (!seesAll) return warn("this role may not see other roles' transactions: GRANT pg_read_all_stats to it");
-  return ok(oldest ? `the oldest is ${Math.round(oldest.seconds)} s old, of ${oldest.who}` : 'none is open');
+  return ok(oldest ? `the oldest is ${lengthOf(oldest)} old, of ${oldest.who}` : 'none is open');
+}
+
+function isLong({ seconds, age }: Oldest): boolean {
+  return seconds === null ? age > LONG_SNAPSHOT_AGE : seconds > LONG_SNAPSHOT_S;
+}
+
+function lengthOf({ seconds, age }: Oldest): string {
+  return seconds === null ? `${age} transactions` : `${Math.round(seconds)} s`;
 }
 
 function bloat({ hotTables, schemaVersion }: ServerFacts): Finding {
@@ -426,10 +452,11 @@ const STRAYS = `
 
 /**
  * Vacuum keeps what a snapshot or an unfinished write of this database may still see. It does not wait for another vacuum.
- * What was prepared for a commit in two phases stays so until somebody ends it.
+ * What was prepared for a commit in two phases stays so until somebody ends it. A standby with hot_standby_feedback holds back what its
+ * queries may see, by its connection or its slot.
  */
 const OLDEST = `
-  SELECT who, "end", seconds FROM (
+  SELECT who, "end", seconds, age FROM (
     SELECT 'the transaction of pid ' || pid AS who, 'SELECT pg_terminate_backend(' || pid || ')' AS "end",
       extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds,
       greatest(age(backend_xmin), age(backend_xid)) AS age
@@ -439,8 +466,17 @@ const OLDEST = `
     UNION ALL
     SELECT 'the prepared transaction ' || gid, 'ROLLBACK PREPARED ' || quote_literal(gid),
       extract(epoch FROM clock_timestamp() - prepared)::float8, age(transaction)
-    FROM pg_prepared_xacts WHERE database = current_database()) AS open
-  WHERE age IS NOT NULL ORDER BY age DESC, seconds DESC LIMIT 1`;
+    FROM pg_prepared_xacts WHERE database = current_database()
+    UNION ALL
+    SELECT 'a transaction on the standby ' || application_name, 'set hot_standby_feedback = off there', NULL,
+      age(backend_xmin)
+    FROM pg_stat_replication
+    UNION ALL
+    SELECT 'what the replication slot ' || slot_name || ' holds',
+      'SELECT pg_drop_replication_slot(' || quote_literal(slot_name) || ') if nobody follows it any more', NULL, age(xmin)
+    FROM pg_replication_slots) AS open
+  WHERE age IS NOT NULL
+  ORDER BY coalesce(seconds > ${LONG_SNAPSHOT_S}, age > ${LONG_SNAPSHOT_AGE}) DESC, age DESC, seconds DESC LIMIT 1`;
 
 const HOT_TABLES = `
   SELECT relname AS name, n_dead_tup AS dead, n_live_tup AS live FROM pg_stat_user_tables

@@ -9,18 +9,26 @@ const BACK = 240;
 /**
  * Makes the partitions of this month and the next two. Without one of its own, a row goes to the partition of all others:
  * nothing fails if this comes too late.
- * @returns why the role may not make one; undefined where it may, or all are there
+ * @returns why one cannot be made until somebody does something; undefined where none is needed, or all are there
  */
 export async function makePartitions(database: Database, now: number): Promise<string | undefined> {
   let refusal: string | undefined;
   for (const partition of partitionsFrom(now, AHEAD)) {
     // Another process makes it, or a long query is in the way: there is time.
     await makePartition(database, partition).catch((error) => {
-      if (codeOf(error) === NO_RIGHT) refusal ??= `${partition.name} cannot be made: ${reasonOf(error)}`;
+      const why =
+        codeOf(error) === HAS_ROWS ? rowsIn(partition) : codeOf(error) === NO_RIGHT && reasonOf(error);
+      if (why) refusal ??= `${partition.name} cannot be made: ${why}`;
     });
   }
   return refusal;
 }
+
+/** The SQLSTATE of a partition that should have rows which are in that of all others. */
+const HAS_ROWS = '23514';
+
+const rowsIn = ({ table }: Partition) =>
+  `${table}_other has rows of that month; nothing is lost, and docs/scaling.md ("Partitions") says how to move them`;
 
 /** The partitions of this month and of so many after it. */
 export function partitionsOf(now: number, ahead: number): readonly string[] {

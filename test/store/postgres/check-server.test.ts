@@ -7,12 +7,13 @@ import type { Finding } from '../../../src/base/finding.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { type Here, judge, readFacts, type ServerFacts } from '../../../src/store/postgres/check-server.ts';
 import { Database } from '../../../src/store/postgres/database.ts';
-import { makePartitions } from '../../../src/store/postgres/partitions.ts';
+import { makePartitions, partitionsOf } from '../../../src/store/postgres/partitions.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { type Guest, workAsGuest } from '../../support/postgres-guest.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
+import { startPostgres, startStandby } from '../../support/postgres-server.ts';
 import { runCli, spawnCli } from '../../support/run-cli.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { atFullSize } from '../../support/sizes.ts';
@@ -50,7 +51,14 @@ const WELL: ServerFacts = {
 };
 const HERE: Here = { now: WELL.now, uncertainty: 0, connections: 10 };
 const STANDBY = { name: 'two', state: 'streaming', sync: 'sync', lagSeconds: null, lagBytes: 0 };
-const LONG = { who: 'the transaction of pid 7', end: 'SELECT pg_terminate_backend(7)', seconds: 301 };
+const LONG = {
+  ...{ who: 'the transaction of pid 7', end: 'SELECT pg_terminate_backend(7)' },
+  ...{ seconds: 301, age: 5 },
+};
+const OF_STANDBY = {
+  ...{ who: 'a transaction on the standby two', end: 'set hot_standby_feedback = off there' },
+  ...{ seconds: null, age: 200_001 },
+};
 
 const problems = (facts: Partial<ServerFacts>, here: Partial<Here> = {}) =>
   judge({ ...WELL, ...facts }, { ...HERE, ...here }).filter(({ result }) => result !== 'ok');
@@ -59,6 +67,7 @@ test('has nothing to say of a server, when all is well', () => {
   expect(problems({})).toEqual([]);
   expect(problems({ synchronousStandbys: 'two', standbys: [STANDBY] })).toEqual([]);
   expect(problems({ oldest: { ...LONG, seconds: 300 } }, { now: WELL.now - 1000 })).toEqual([]);
+  expect(problems({ oldest: { ...OF_STANDBY, age: 200_000 } })).toEqual([]);
 });
 
 test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
@@ -95,6 +104,18 @@ test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
     { now: Date.UTC(2027, 0, 1) },
   ],
   ['rows came before their partition', 'warn', 'bodies_other', { strays: ['hookkit.bodies_other'] }],
+  [
+    'rows of this month are where they keep its partition from being made',
+    'warn',
+    'cannot be made while hookkit.bodies_other has rows of those months',
+    { strays: ['hookkit.bodies_other'], partitions: [] },
+  ],
+  [
+    'a standby holds a snapshot',
+    'warn',
+    'a transaction on the standby two is open for 200001 transactions',
+    { oldest: OF_STANDBY },
+  ],
   ['the pool is larger than the server', 'FAIL', 'lower DATABASE_POOL', {}, { connections: 98 }],
   ['the pool is larger than the role may have', 'FAIL', 'a limit of 9', { connectionLimit: 9 }],
   ['other programs have the connections', 'warn', 'no room', { connected: 88 }],
@@ -212,6 +233,17 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
     await admin.query("INSERT INTO hookkit.bodies VALUES (1, 0, '')");
     expect(await facts()).toMatchObject({ strays: ['hookkit.bodies_other'] });
     await admin.query('DELETE FROM hookkit.bodies');
+  });
+
+  test('say why the partition of this month cannot be made, when its rows came before it', async () => {
+    const now = systemClock.now();
+    for (const partition of partitionsOf(now, 0)) await admin.query(`DROP TABLE IF EXISTS ${partition}`);
+    await admin.query("INSERT INTO hookkit.bodies VALUES (1, $1, '')", [now]);
+    expect(await makePartitions(database, now)).toMatch(
+      /^hookkit\.bodies_\d{4}_\d\d cannot be made: hookkit\.bodies_other has rows of that month; nothing is lost/,
+    );
+    await admin.query('DELETE FROM hookkit.bodies');
+    expect(await makePartitions(database, now)).toBeUndefined();
   });
 
   test('compare the clocks, when this machine is an hour ahead', async () => {
@@ -437,6 +469,47 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
         expect(run.all).not.toContain(part);
     });
   });
+});
+
+await describeWithPostgres('the checks of a PostgreSQL server with a standby', () => {
+  atFullSize(test)(
+    'name what a query on the standby keeps from vacuum, when that tells the server',
+    async () => {
+      const primary = await startPostgres({ durable: true });
+      const settings = { hot_standby_feedback: 'on', wal_receiver_status_interval: '1s' };
+      const standby = await startStandby(primary, 'standby', { durable: true, settings });
+      try {
+        await connected(primary.adminUrl(), (admin) => admin.query('CREATE DATABASE checked'));
+        const url = primary.adminUrl('checked');
+        const store = await PostgresStore.open({
+          url,
+          clock: systemClock,
+          secretsKey: SECRETS_KEY,
+          tidies: false,
+        });
+        const database = new Database({ url, connections: 1, name: 'test' });
+        await connected(standby.adminUrl(), async (reader) => {
+          await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+          await reader.query('SELECT 1');
+          const oldest = async () =>
+            (await database.transaction((session) => readFacts(session, systemClock))).facts.oldest;
+          await eventually('the server knows of it', async () => {
+            await store.addSecret('webhook', String(systemClock.now()));
+            return ((await oldest())?.age ?? 0) > 3;
+          });
+          expect(await oldest()).toMatchObject({
+            who: expect.stringMatching(/^(a transaction on the standby|what the replication slot) standby/),
+            seconds: null,
+          });
+        });
+        await database.close();
+        await store.close();
+      } finally {
+        await standby.remove();
+        await primary.remove();
+      }
+    },
+  );
 });
 
 await describeWithPostgres('the checks of a PostgreSQL server that keeps all', () => {
