@@ -3,7 +3,7 @@ import { type LevelWithSilent, type Logger, pino } from 'pino';
 
 import { type Clock, systemClock } from './clock.ts';
 import { standStill } from './stand-still.ts';
-import { visibleLog } from './visible.ts';
+import { parsable, visibleLog } from './visible.ts';
 
 /** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
 const MOST_HELD = 8 * 1024 * 1024;
@@ -37,7 +37,8 @@ export function openLog(
   render?: (line: string) => string,
 ): Log {
   const destination = openDestination(fd, (lines) => log.warn({ lines }, 'log lines were dropped'));
-  const log = pino({ level, ...visibleLog, ...(render && { hooks: { streamWrite: render } }) }, destination);
+  const streamWrite = render && ((line: string) => render(parsable(line)));
+  const log = pino({ level, ...visibleLog, ...(streamWrite && { hooks: { streamWrite } }) }, destination);
   return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
 }
 

@@ -45,7 +45,15 @@ export function visibleBeginning(text: string, longest: number): string {
 }
 
 /** For pino: strangers choose some text of a log line, and operators read it on a terminal. */
-export const visibleLog = { hooks: { streamWrite: visible } };
+export const visibleLog = { hooks: { streamWrite: (line: string) => visible(parsable(line)) } };
+
+/** What pino writes of a message that is no JSON, as a symbol. */
+const NO_MESSAGE = '"msg":undefined}\n';
+
+/** A line of the log, which is a JSON object whatever was logged. */
+export function parsable(line: string): string {
+  return line.endsWith(NO_MESSAGE) ? `${line.slice(0, -NO_MESSAGE.length)}"msg":"undefined"}\n` : line;
+}
 
 /** By UTF-16 units, as JSON has it: a character beyond the first plane is two escapes. */
 function escaped(character: string): string {

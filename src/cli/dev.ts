@@ -63,7 +63,7 @@ async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   showErrorsLeftBehind(reader);
   const guard = guardProcess(output.log);
   if (isWatched()) watchReplaced(dirname(handlersFile(config))); // before they load, as that may fail
-  const app = showing(await loadApp(config), reader);
+  const app = showing(await loadApp(config, output.log), reader);
   const stage = await setDevStage({ config, app, output, life: tick && { seed } });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, reader);
   const stop = async () => {

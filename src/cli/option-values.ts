@@ -71,5 +71,7 @@ export function moment(text: string): number {
 export function duration(text: string): number {
   const ms = durationOf(text);
   if (ms !== undefined) return ms;
-  throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
+  throw new InvalidArgumentError(
+    'It must be a number with ms, s, m, h or d, such as 10m, and at most 100 years (36500d).',
+  );
 }

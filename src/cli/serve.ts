@@ -23,7 +23,7 @@ async function serve(config: Config): Promise<void> {
   const guard = guardProcess(log);
   const service = await start({
     config,
-    app: await loadApp(config),
+    app: await loadApp(config, log),
     log,
     droppedLogLines: output.dropped,
   });

@@ -29,7 +29,7 @@ export async function dispatcherHere(
 ): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
   const { log } = host;
   await using ends = new AsyncDisposableStack();
-  const app = await loadApp(config);
+  const app = await loadApp(config, log);
   const opened = await openApp(app, { log, clock: systemClock });
   ends.defer(() => opened.close());
   const collect = keepHeapSmall(COLLECT_EVERY);

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Logger } from 'pino';
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isPackage } from '../base/program.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
@@ -43,9 +45,15 @@ export type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Hand
  * handlers load them: help and events work while the files of a developer do not.
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
-export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyApp> {
-  return readApp(await loadDefinition(config));
+export async function loadApp(
+  config: Pick<Config, 'HANDLERS'>,
+  log?: Pick<Logger, 'warn'>,
+): Promise<ReadyApp> {
+  return readApp(await loadDefinition(config, log));
 }
+
+/** A module that takes longer may wait for something that never comes. */
+const SLOW_MS = 10_000;
 
 /** Reads the settings of an app. @throws KitError CONFIG_INVALID naming every mistake in them */
 export function readApp({ settings, ...app }: LoadedApp): ReadyApp {
@@ -53,13 +61,19 @@ export function readApp({ settings, ...app }: LoadedApp): ReadyApp {
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
-export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<LoadedApp> {
+export async function loadDefinition(
+  config: Pick<Config, 'HANDLERS'>,
+  log?: Pick<Logger, 'warn'>,
+): Promise<LoadedApp> {
   const file = handlersFile(config);
   let module: Exported;
+  const loaded = systemClock.after(SLOW_MS, () => log?.warn({ handlers: nameOf(file) }, NOT_LOADED));
   try {
     module = await loading(() => import(pathToFileURL(file).href));
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
+  } finally {
+    loaded();
   }
   const app = module.app ?? { handlers: module.handlers };
   const wrong =
@@ -69,6 +83,9 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
   if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
+
+const NOT_LOADED =
+  'the handlers have not loaded yet, so none runs: their module waits for something at its top level';
 
 interface Exported {
   readonly app?: unknown;

@@ -13,7 +13,8 @@ const REMEMBERED_MS = 5000;
 /** Checks whether the store can commit. Callers of the same moment share one commit, since each check costs one. */
 export class Probe {
   readonly #clock: MonotonicClock;
-  #failedAt = Number.NEGATIVE_INFINITY;
+  /** the last ack that could not be recorded, if none was since */
+  #failure: { readonly at: number; readonly error: unknown } | undefined;
   #underWay: Promise<void> | undefined;
   #rest = Promise.resolve();
 
@@ -25,21 +26,22 @@ export class Probe {
   noting<T>(recorded: Promise<T>): Promise<T> {
     recorded.then(
       () => {
-        this.#failedAt = Number.NEGATIVE_INFINITY;
+        this.#failure = undefined;
       },
       (error) => {
-        if (isUnavailable(error)) this.#failedAt = this.#clock.monotonic();
+        if (isUnavailable(error)) this.#failure = { at: this.#clock.monotonic(), error };
       },
     );
     return recorded;
   }
 
   /**
-   * Whether the store commits within a second, and the last ack was not one that it failed to record a moment ago.
-   * @throws KitError STORE_UNAVAILABLE if it cannot
+   * Whether the store commits within a second.
+   * @throws KitError STORE_UNAVAILABLE if it cannot, or could not record the last ack, a moment ago
    */
   commits(store: Pick<EventStore, 'ping'>): Promise<boolean> {
-    if (this.#clock.monotonic() - this.#failedAt < REMEMBERED_MS) return Promise.resolve(false);
+    const { at = Number.NEGATIVE_INFINITY, error } = this.#failure ?? {};
+    if (this.#clock.monotonic() - at < REMEMBERED_MS) return Promise.reject(error);
     this.#underWay ??= this.#check(store).finally(() => {
       this.#underWay = undefined;
     });

@@ -93,6 +93,19 @@ describe('a text that is printed', () => {
   });
 });
 
+test('a log line is JSON, when its message is none', () => {
+  const lines: string[] = [];
+  const log = pino({ ...visibleLog }, { write: (line: string) => void lines.push(line) });
+  const messages: readonly unknown[] = [Symbol('s'), { toJSON: () => undefined }, () => 1, 10n, undefined];
+  for (const message of messages) log.warn({ a: 1 }, message as string);
+  log.warn(Symbol('s') as unknown as string);
+  log.warn('","msg":undefined}');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    ...['undefined', 'undefined', undefined, 10, undefined],
+    ...['undefined', '","msg":undefined}'],
+  ]);
+});
+
 test('a log line is JSON that holds its arguments, when they are hostile, in whatever member, message or child', () => {
   const lines: string[] = [];
   const log = pino({ ...visibleLog }, { write: (line: string) => void lines.push(line) });

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
+import { eventually } from '../support/eventually.ts';
+import { logLines } from '../support/log-lines.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { runCli, spawnCli } from '../support/run-cli.ts';
 import { size, some } from '../support/sizes.ts';
@@ -124,4 +127,32 @@ test.each(
   const run = await call(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(told);
+});
+
+test('handlers that wait for something at their top level are named, once that takes ten seconds', async () => {
+  const file = join(directory, 'waiting.mjs');
+  writeFileSync(
+    file,
+    'await new Promise((resolve) => { globalThis.goOn = resolve; }); export const handlers = { unknown() {} };',
+  );
+  const { log, withMessage } = logLines();
+  let fire = () => {};
+  const after = jest.spyOn(systemClock, 'after').mockImplementation((_ms, fn) => {
+    fire = () => void fn();
+    return () => {};
+  });
+  try {
+    const loaded = loadApp({ HANDLERS: file }, log);
+    await eventually('it waits', () => 'goOn' in globalThis);
+    fire();
+    expect(
+      withMessage(
+        'the handlers have not loaded yet, so none runs: their module waits for something at its top level',
+      ),
+    ).toMatchObject([{ handlers: expect.stringContaining('waiting.mjs') }]);
+    (globalThis as unknown as { goOn: () => void }).goOn();
+    expect(Object.keys((await loaded).handlers)).toEqual(['unknown']);
+  } finally {
+    after.mockRestore();
+  }
 });

@@ -93,7 +93,7 @@ describe('/readyz', () => {
     expect((await asked()).status).toBe(200);
     expect((await deliver(app, notification())).status).toBe(503);
     const response = await asked();
-    expect([response.status, response.body]).toEqual([503, { error: 'the store is busy' }]);
+    expect([response.status, response.body]).toEqual([503, { error: 'not recorded' }]);
   });
 
   test('answers a GET, when the store does not answer, with 503', async () => {

@@ -139,9 +139,9 @@ describe('refused requests of one second leave few lines, none of them with a st
     const receiver = await startStill({ wrap: (store) => storeWith(store, { record: away }) });
     expect((await deliver(receiver.app, notification())).status).toBe(503);
     expect(await statusesOf(readiness(receiver, REFUSED))).toEqual(new Set([503]));
-    const error = 'the store is busy';
+    const error = 'no disk'; // of the notification before
     expect(shown(receiver.log).slice(1)).toMatchObject(
-      Array.from({ length: MOST - 1 }, () => ({ msg: 'request not served', path: '/readyz', error })),
+      Array.from({ length: MOST - 1 }, () => ({ msg: 'request failed', path: '/readyz', error })),
     );
   });
 

@@ -42,7 +42,7 @@ test('an ack that the store could not record counts for five seconds, or until o
   expect(await probe.commits(store)).toBe(true);
   await refused('STORE_UNAVAILABLE');
   await clock.advance(4999);
-  expect(await probe.commits(store)).toBe(false);
+  await expect(probe.commits(store)).rejects.toThrow('no room');
   await clock.advance(1);
   expect(await probe.commits(store)).toBe(true);
   await refused('STORE_UNAVAILABLE');

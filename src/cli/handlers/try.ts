@@ -97,7 +97,7 @@ async function tryEvent(
   const reader = { say, cwd: terminal().cwd };
   if (ownsProcess()) showErrorsLeftBehind(reader);
   using _ = handlersHere(log);
-  const app = await loadApp(config);
+  const app = await loadApp(config, log);
   const opened = await openApp(app, { log, clock: systemClock });
   const rehearsal = await interruptible('nothing was recorded', async (signal) => {
     const options = {

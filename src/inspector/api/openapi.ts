@@ -28,7 +28,8 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
 }
 
 const STREAM = {
-  summary: 'Changes of events as server-sent events: `changes`, at most every 250 ms.',
+  summary:
+    'Changes of events as server-sent events: `changes`, at most every 250 ms. Of several receivers, those that this process made or saw.',
   responses: {
     200: {
       description: 'data: {"changes": [{"id", "change", "kind"}], "more": 0, "rejections": 0}',
