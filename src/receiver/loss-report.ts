@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 const MINUTE_MS = 60_000;
+const LAST_COUNT_MS = 1000;
 const FULL = 'the quarantine is full; notifications for which no secret is known are lost';
 
 interface LossReportOptions {
@@ -33,11 +34,16 @@ export class LossReport {
     if (!this.#isWaiting) this.#say();
   }
 
-  /** Says and counts what is left. */
+  /** Says and counts what is left. A store that does not answer holds no stop up. */
   async stop(): Promise<void> {
     this.#cancel();
     this.#tell();
-    await this.#count();
+    let cancel = () => {};
+    const elapsed = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(LAST_COUNT_MS, resolve);
+    });
+    await Promise.race([this.#count(), elapsed]);
+    cancel();
   }
 
   #say(): void {

@@ -45,6 +45,18 @@ test('what is lost before it comes to the store is counted there as often, and a
   expect(clock.nextDue()).toBeUndefined();
 });
 
+test('a store that does not answer holds no stop up', async () => {
+  const clock = new VirtualClock();
+  const { log } = logLines();
+  const losses = new LossReport({ store: { countLost: () => new Promise(() => {}) }, clock, log });
+  losses.add(1, false);
+  losses.add(1, false);
+  const stopped = losses.stop();
+  await clock.advance(1000);
+  await stopped;
+  expect(clock.nextDue()).toBeUndefined();
+});
+
 test('what cannot be counted is counted later, once and whole', async () => {
   const { clock, losses, counted, store } = report();
   store.isAway = true;
