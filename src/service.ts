@@ -2,11 +2,11 @@ import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { boundedServer } from './base/bounded-server.ts';
 import type { MonotonicClock } from './base/clock.ts';
-import { KitError } from './base/errors.ts';
 import { Listener } from './base/listener.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
+import { notStored } from './dispatch/not-stored.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
@@ -139,14 +139,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await ends.disposeAsync();
     throw error;
   }
-}
-
-function notStored(results: number): KitError {
-  const told = results === 1 ? 'a result' : `${results} results`;
-  return new KitError(
-    'STORE_UNAVAILABLE',
-    `${told} could not be stored; the log names each event, which runs again`,
-  );
 }
 
 function openConfigured({ config, clock, log, admin }: ServiceOptions): Promise<EventStore> {

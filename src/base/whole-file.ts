@@ -69,11 +69,21 @@ async function mayBeReplaced(path: string, { member }: Lines): Promise<boolean> 
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0);
     const [line = ''] = buffer.toString('utf8', 0, bytesRead).split('\n', 1);
-    // Within a text, the quotation marks are escaped.
-    return bytesRead === 0 || (line.startsWith('{') && line.includes(`"${member}":`));
+    return bytesRead === 0 || (line.startsWith('{') && membersOf(line).includes(member));
   } finally {
     await file.close();
   }
+}
+
+/** The names of the members of a JSON object, as far as its text goes; not those of objects in it. */
+function membersOf(text: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const [, word, mark] of text.matchAll(/("(?:[^"\\]|\\.)*"\s*:?)|([{}[\]])/g)) {
+    if (mark !== undefined) depth += mark === '{' || mark === '[' ? 1 : -1;
+    else if (depth === 1 && word?.endsWith(':')) names.push(word.slice(1, word.lastIndexOf('"')));
+  }
+  return names;
 }
 
 /** What is written straight into its place: a device or a pipe. */

@@ -26,7 +26,7 @@ export async function dispatcherHere(
   config: Config,
   store: EventStore,
   host: Host,
-): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop'> }> {
+): Promise<AsyncDisposable & { readonly dispatcher: Pick<Dispatcher, 'start' | 'stop' | 'unstored'> }> {
   const { log } = host;
   await using ends = new AsyncDisposableStack();
   const app = await loadApp(config, log);
@@ -46,6 +46,9 @@ export async function dispatcherHere(
   return {
     dispatcher: {
       start: () => dispatcher.start(),
+      get unstored() {
+        return dispatcher.unstored;
+      },
       async stop(graceMs) {
         const left = await dispatcher.stop(graceMs);
         if (left > 0) host.endNow();

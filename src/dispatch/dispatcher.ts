@@ -47,6 +47,8 @@ interface Running {
   /** from when on its lease runs: when it was asked for, or renewed; by the monotonic clock */
   leasedAt: number;
   done: Promise<void>;
+  /** at the end of a stop: resolves when it waits for the store no more, without an end */
+  left: PromiseWithResolvers<void> | undefined;
 }
 
 const IGNORES_SIGNAL =
@@ -209,10 +211,13 @@ export class Dispatcher {
       if (isAtWork) giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
     }
     await this.#endWithin(ABORT_GRACE_MS);
+    for (const running of this.#running) running.left = Promise.withResolvers();
     this.#over.abort();
     // What waits for the store is tried once more; what a claim gets is given back.
-    const isHandler = ({ isAtWork, waiting }: Running) => isAtWork && waiting().length === 0;
-    await this.#endWithin(LAST_TRY_MS, (one) => !isHandler(one));
+    await this.#endWithin(LAST_TRY_MS, ({ isAtWork, waiting, done, left }) => {
+      const isHandler = isAtWork && waiting().length === 0;
+      return isHandler ? undefined : Promise.race([done, left?.promise ?? done]);
+    });
     this.#cancelRenewal();
     this.#endChecks();
     for (const running of this.#running) this.#tellLeft(running);
@@ -291,7 +296,10 @@ export class Dispatcher {
     work: (running: Running) => Promise<unknown>,
   ): void {
     const abort = new AbortController();
-    const running: Running = { ...start, leasedAt, abort, done: Promise.resolve(), waiting: () => [] };
+    const running: Running = {
+      ...{ ...start, leasedAt, abort, waiting: () => [] },
+      ...{ done: Promise.resolve(), left: undefined },
+    };
     this.#running.add(running);
     running.done = work(running)
       .then(() => {})
@@ -300,13 +308,14 @@ export class Dispatcher {
 
   /**
    * Waits so long at most until nothing is claimed and nothing runs. Where the database is locked, a claim takes a while.
-   * @param isMeant of which events the end is awaited
+   * @param endOf what is awaited of an event
    */
-  async #endWithin(ms: number, isMeant: (running: Running) => boolean = () => true): Promise<void> {
+  async #endWithin(
+    ms: number,
+    endOf: (running: Running) => Promise<void> | undefined = ({ done }) => done,
+  ): Promise<void> {
     if (this.#running.size === 0 && !this.#claiming) return;
-    const all = Promise.resolve(this.#claiming).then(() =>
-      Promise.all([...this.#running].filter(isMeant).map(({ done }) => done)),
-    );
+    const all = Promise.resolve(this.#claiming).then(() => Promise.all([...this.#running].map(endOf)));
     let cancel = () => {};
     const elapsed = new Promise<void>((resolve) => {
       cancel = this.#options.clock.after(ms, resolve);
@@ -373,6 +382,8 @@ export class Dispatcher {
       statuses,
       app,
       isStopping: () => this.#stopped,
+      isStopOver: () => this.#over.signal.aborted,
+      onLeft: () => running.left?.resolve(),
       onSteps: (waiting) => {
         running.waiting = waiting;
       },

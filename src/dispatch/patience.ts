@@ -17,10 +17,14 @@ export interface PatienceOptions {
   readonly isOver: () => boolean;
   /** whether the dispatcher is stopping */
   readonly isStopping: () => boolean;
+  /** whether its stop is over: what fails then stays open, as the process ends */
+  readonly isStopOver: () => boolean;
+  /** told of that */
+  readonly onLeft: () => void;
 }
 
 /** Repeats requests of `ctx.once` while the store is unavailable: a step whose result is not stored would run again. */
-export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOptions) {
+export function patienceOf({ clock, log, event, isOver, isStopping, isStopOver, onLeft }: PatienceOptions) {
   const noAnswer = new RepeatedLine(clock, (fields) =>
     log.error(fields, 'the store does not answer a step of ctx.once; trying again'),
   );
@@ -30,6 +34,10 @@ export function patienceOf({ clock, log, event, isOver, isStopping }: PatienceOp
         return await request();
       } catch (error) {
         if (!isUnavailable(error) || isOver()) throw error;
+        if (isStopOver()) {
+          onLeft();
+          return new Promise<never>(() => {});
+        }
         if (isStopping() && left-- === 0) throw error;
         noAnswer.write({ event, error: error.message });
         await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));

@@ -26,6 +26,10 @@ export interface RunOptions {
   readonly app?: unknown;
   /** whether the dispatcher is stopping; without one, it never is */
   readonly isStopping?: (() => boolean) | undefined;
+  /** whether its stop is over, and nothing waits for the store any more; without one, it never is */
+  readonly isStopOver?: (() => boolean) | undefined;
+  /** told when a step of `ctx.once` then waits for the store no more, and so never ends */
+  readonly onLeft?: (() => void) | undefined;
   /** told how to ask which steps of `ctx.once` wait for the store */
   readonly onSteps?: ((waiting: () => readonly WaitingStep[]) => void) | undefined;
 }
@@ -101,13 +105,14 @@ function memoryOf(
   signal: AbortSignal,
   options: RunOptions,
 ): Memory {
-  const { store, clock, log, isStopping = () => false } = options;
+  const { store, clock, log } = options;
+  const { isStopping = () => false, isStopOver = () => false, onLeft = () => undefined } = options;
   let isOver = false;
   let unstorable: string | undefined;
   const { once, open, ended, saved, waiting } = onceOf({
     store,
     signal,
-    patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping }),
+    patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping, isStopOver, onLeft }),
     onUnstorable(reason) {
       unstorable ??= reason;
     },

@@ -15,7 +15,9 @@ export interface HandlerReplay {
   /** makes ctx.once run every step again */
   readonly resetSteps?: boolean | undefined;
   /** handles the events in this process, until all have ended; without it, a server handles them */
-  readonly dispatcher?: Pick<Dispatcher, 'start' | 'stop'> | undefined;
+  readonly dispatcher?:
+    | (Pick<Dispatcher, 'start' | 'stop'> & Partial<Pick<Dispatcher, 'unstored'>>)
+    | undefined;
   /** how long the dispatcher waits at its stop for handlers that still run */
   readonly graceMs?: number;
   /** waits until all events have ended, even without a dispatcher */
@@ -38,6 +40,8 @@ export interface HandlerReplayResult {
   readonly isCut: boolean;
   /** how the events ended; undefined if the replay did not wait for that */
   readonly ends: Ends | undefined;
+  /** how many results the stop of the dispatcher could not store; undefined: there was none */
+  readonly unstored?: number | undefined;
 }
 
 type Store = Pick<EventStore, 'replay' | 'count' | 'eventsAfter' | 'events'>;
@@ -78,7 +82,8 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
       ...{ store, ids, clock, listener, report, signal, until },
       onTimeUp: stop, // what ends meanwhile counts
     });
-    return { ...reset, ends };
+    await stop();
+    return { ...reset, ends, unstored: dispatcher?.unstored || undefined };
   } finally {
     await stop();
   }

@@ -115,6 +115,24 @@ test('resets an event that is pending at first, when a server handles it before 
   expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
+test('says how many results of other events the dispatcher could not store, when it has stopped', async () => {
+  await store.record(verified());
+  await settleAll(store, HANDLED);
+  let isStopped = false;
+  const dispatcher = {
+    start: () => void settleAll(store, HANDLED),
+    async stop() {
+      isStopped = true;
+      return 0;
+    },
+    get unstored() {
+      return isStopped ? 2 : 0;
+    },
+  };
+  const result = await replayToHandlers(store, { filter: {}, dispatcher });
+  expect(result).toMatchObject({ replayed: 1, ends: new Map([['handled', 1]]), unstored: 2 });
+});
+
 test('counts and reports what ends while the dispatcher stops, when the time is over', async () => {
   await store.record(verified());
   const dispatcher = dispatcherOf({

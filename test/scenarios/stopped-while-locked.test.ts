@@ -37,8 +37,8 @@ async function stopLocked(grace: number, handlers: string): Promise<{ ids: strin
     ids.push(((await answer.json()) as { id: string }).id);
   }
   const other = new Database(path);
-  const running = other.prepare('SELECT count(*) FROM lanes WHERE event IS NOT NULL').pluck();
-  await eventually('all are running', () => running.get() === ids.length);
+  const begun = () => service.output().match(/"msg":"it (begins|publishes)"/g)?.length;
+  await eventually('all are at work', () => begun() === ids.length);
   other.exec('BEGIN IMMEDIATE');
   service.child.kill('SIGTERM');
   expect(await service.exited).toBe(1);
@@ -60,7 +60,7 @@ test.each([0, 3000])(
 );
 
 test('a stop names every event with a step whose result it could not store, blames no handler, and ends with 1, when another program locks the database', async () => {
-  const { ids, lines } = await stopLocked(2000, 'stepping');
+  const { ids, lines } = await stopLocked(4000, 'stepping');
   const named = lines.filter(({ msg }) =>
     msg?.startsWith('cannot store the result of a step before the stop'),
   );

@@ -248,8 +248,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'nobody slows the service down: a live event that comes while a replay of its media runs does not wait for the whole replay',
     file: 'src/store/sqlite/tables/lanes.ts',
-    original: 'excluded.head < head)`,',
-    mutant: 'FALSE)`,',
+    original: ', excluded.head < head)`,',
+    mutant: ', FALSE)`,',
     suite: CONFORMANCE,
     tests: 'of a resource that has both replays and others',
   },
@@ -324,8 +324,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'what was acknowledged is never lost: on PostgreSQL, nothing of a transaction that failed is executed after it',
     file: 'src/store/postgres/database.ts',
-    original: "isOver ? Promise.reject(new Error('the transaction has ended')) : execute();",
-    mutant: 'execute();',
+    original: "if (isOver) throw new Error('the transaction has ended');",
+    mutant: '',
     suite: 'test/store/postgres/prepared.test.ts',
   },
   {
@@ -339,7 +339,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two of one resource at once: a claim reads work after it has locked the lanes, in a later statement',
     file: 'src/store/postgres/links.ts',
-    original: "return this.#transaction('claim', (tables) => claimTaken(tables, request));",
+    original:
+      "return this.#atItsTime('claim', request, (tables, now) => claimTaken(tables, { ...request, now }));",
     mutant: `return this.#transaction('claim', async (tables) => {
         const lanes = 'SELECT resource FROM hookkit.lanes WHERE event IS NULL';
         const names = (await this.#database.statements.rows<{ resource: string }>(lanes)).map((lane) => lane.resource);

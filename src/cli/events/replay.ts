@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
+import { notStored } from '../../dispatch/not-stored.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
@@ -234,6 +235,7 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
+    let unstored = 0;
     const ends = await withReport(reportOf(flags), async (report) => {
       await using here = run && (await openHere(config, store)); // before anything is reset
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
@@ -241,10 +243,12 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
       tellInterruption(result, signal);
       if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
       await showEnds(result, flags);
+      unstored = result.unstored ?? 0;
       return result.ends;
     });
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
+    if (unstored > 0) throw notStored(unstored);
   });
 }
 

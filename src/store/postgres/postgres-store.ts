@@ -10,6 +10,7 @@ import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
 import { MAY_USE, reasonOf } from './reasons.ts';
 import type { Session } from './session.ts';
+import { dropIdleTriggers } from './tables/refused-writes.ts';
 import { Tidying } from './tidying.ts';
 
 export interface PostgresOptions {
@@ -77,6 +78,7 @@ export class PostgresStore extends DriverStore {
     const databases = [reader, writer];
     try {
       await migrate(writer, clock, { mustExist });
+      await dropIdleTriggers(writer);
       const time = timeOfDatabase ?? (await DatabaseClock.of(clock, writer.statements));
       const tidying = tidies ? new Tidying(writer, time, onTrouble) : undefined;
       const timed = async <T>(work: () => Promise<T>): Promise<T> => {

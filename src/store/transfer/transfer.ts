@@ -84,9 +84,10 @@ export async function transfer(sides: Sides, options: TransferOptions): Promise<
  */
 export async function reopen(side: Side): Promise<boolean> {
   return side.transact(async (tables) => {
-    const isMoved = (await mark(tables))?.as === 'moved';
-    if (isMoved) await setMark(tables, undefined);
-    return isMoved;
+    const found = await mark(tables);
+    // Also without a mark, which an older program may have removed: it leaves what keeps writes away.
+    if (!found || found.as === 'moved') await setMark(tables, undefined);
+    return found?.as === 'moved';
   });
 }
 

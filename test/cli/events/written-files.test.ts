@@ -67,7 +67,8 @@ describe.each([
     await desk().fill(3);
     desk().write('notes', 'all that I know\n');
     symlinkSync('notes', desk().path('link'));
-    desk().write('foreign.ndjson', `${JSON.stringify({ v: 1, [foreign]: `"${member}":` })}\n`);
+    const content = { v: 1, [foreign]: `"${member}":`, state: { [member]: 1, list: [{ [member]: 2 }] } };
+    desk().write('foreign.ndjson', `${JSON.stringify(content)}\n`);
     if (!existsSync(desk().path(name))) return; // the database is on a server
     const before = readFileSync(desk().path(name));
     const { code, stderr } = await desk().events([...args, desk().path(name)]);

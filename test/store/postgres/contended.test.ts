@@ -5,8 +5,10 @@ import { Database, type Purpose } from '../../../src/store/postgres/database.ts'
 import { WriteLink } from '../../../src/store/postgres/links.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Session } from '../../../src/store/postgres/session.ts';
-import { claimOne, claims, HANDLED, request } from '../../support/claiming.ts';
-import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
+import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
+import { claimOne, claims, HANDLED, request, settleAll } from '../../support/claiming.ts';
+import { eventually } from '../../support/eventually.ts';
+import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
 import { postgresFixture } from '../../support/postgres-fixture.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { size } from '../../support/sizes.ts';
@@ -115,5 +117,52 @@ await describeWithPostgres('events of resources that several processes contend f
     expect(wrong).toEqual([]);
     expect(ended).toBe(EVENTS);
     expect(await store.count({ status: 'handled' })).toBe(EVENTS);
+  });
+});
+
+await describeWithPostgres('the lane of a resource that is being replayed', (server) => {
+  test('keeps the place of a live event, when that is committed while a replay waits to put others into the lane', async () => {
+    const name = await createDatabase(server);
+    const clock = new VirtualClock();
+    const store = await PostgresStore.open({
+      ...{
+        url: server.url(name),
+        clock,
+        timeOfDatabase: clock,
+        secretsKey: SECRETS_KEY,
+        connections: 2,
+        tidies: false,
+      },
+    });
+    try {
+      const at = (hours: number) => verified({ media_id: 'media', at: EVENT_TIME + hours * 3_600_000 });
+      const [first, second] = [await store.record(at(1)), await store.record(at(2))];
+      await settleAll(store, HANDLED);
+      await store.replay({ ids: [first.id] });
+      await connected(server.adminUrl(name), async (other) => {
+        // What another process does that takes a live event into work.
+        await other.query('BEGIN');
+        await other.query(
+          `INSERT INTO hookkit.work (event, kind, resource, event_time, attempts, interrupted, replays)
+           VALUES (99, 'media_available', 'media:media', $1, 0, 0, 0)`,
+          [EVENT_TIME + 3 * 3_600_000],
+        );
+        await other.query("UPDATE hookkit.lanes SET head = $1 WHERE resource = 'media:media'", [clock.now()]);
+        const replayed = store.replay({ ids: [second.id] });
+        await connected(server.adminUrl(name), (admin) =>
+          eventually('the replay waits for the lane', async () => {
+            const { rows } = await admin.query('SELECT FROM pg_locks WHERE NOT granted');
+            return rows.length > 0;
+          }),
+        );
+        await other.query('COMMIT');
+        expect(await replayed).toBe(1);
+        const { rows } = await other.query('SELECT head FROM hookkit.lanes');
+        expect(rows.map(({ head }) => Number(head) < REPLAYS_FROM)).toEqual([true]);
+      });
+    } finally {
+      await store.close();
+      await dropDatabase(server, name);
+    }
   });
 });

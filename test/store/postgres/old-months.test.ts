@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { Database } from '../../../src/store/postgres/database.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { refuseWrites } from '../../../src/store/postgres/tables/refused-writes.ts';
 import { claimOne, DEAD, doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { only } from '../../support/only.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../../support/postgres-databases.ts';
@@ -71,7 +73,7 @@ await describeWithPostgres('a month in which retention keeps nothing', (server) 
         pruned = await by.prune(handledBefore, STEP);
       return steps;
     };
-    return { store, open, admin, clock, record, partitions, seen, pruneAll };
+    return { url: server.url(name), store, open, admin, clock, record, partitions, seen, pruneAll };
   }
 
   test('goes as a whole, when all of it ended before the time, and what is left of its events is the same as without partitions', async () => {
@@ -102,6 +104,17 @@ await describeWithPostgres('a month in which retention keeps nothing', (server) 
     expect(
       await next.steps(only(await next.events({ resource: 'media:with steps' }, { limit: 1 })).id),
     ).toEqual([]);
+  });
+
+  test('stays, when everything was moved away meanwhile', async () => {
+    const { url, store, clock, partitions, seen } = await stage();
+    const [before, months] = [await seen(), await partitions()];
+    const database = new Database({ url, connections: 1, name: 'hookkit move 1' });
+    await database.transaction((session) => refuseWrites(session, 'it was moved'));
+    await expect(store.prune(clock.now() - HOUR_MS, STEP)).rejects.toThrow('it was moved');
+    expect(await partitions()).toEqual(months);
+    expect(await seen()).toEqual(before);
+    await database.close();
   });
 
   test.each<[string, (given: Awaited<ReturnType<typeof stage>>) => Promise<unknown>]>([

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { openSide, openStore } from '../../../src/store/open.ts';
@@ -172,6 +173,13 @@ await describeWithPostgres('PostgreSQL', (server) => {
     return server.url(name);
   };
 
+  /** Lets programs use a database again, as `hookkit move --reopen` does. */
+  const reopened = async (url: string) => {
+    const side = await openSide(url);
+    await reopen(side);
+    await side.close();
+  };
+
   // What is refused is the same for all engines, and how it is noticed is not.
   if (size({ small: false, full: true })) describeRefusals('PostgreSQL', empty);
 
@@ -208,11 +216,57 @@ await describeWithPostgres('PostgreSQL', (server) => {
     await expect(program.addSecret('webhook-1', 'late')).rejects.toThrow(moved);
     expect(await program.count({})).toBe(1);
     expect(await late(other)).toMatchObject({ status: 'accepted' });
-    const side = await openSide(from);
-    await reopen(side);
-    await side.close();
+    await reopened(from);
     expect(await late(program)).toMatchObject({ status: 'accepted' });
     for (const store of [program, other]) await store.close();
+  });
+
+  test('a move ends, and its database is reopened, when somebody reads both all the time, and the next program leaves no trigger', async () => {
+    const [from, to] = [await empty(), await empty()];
+    await record(from, 'first');
+    const admins = [from, to].map((url) => new pg.Client(server.adminUrl(new URL(url).pathname.slice(1))));
+    try {
+      for (const admin of admins) {
+        await admin.connect();
+        await admin.query('BEGIN');
+        await admin.query('SELECT count(*) FROM hookkit.ledger');
+      }
+      await move(from, to);
+      await reopened(from);
+      for (const url of [from, to]) await record(url, 'while they read');
+    } finally {
+      for (const admin of admins) await admin.query('COMMIT');
+    }
+    for (const url of [from, to]) await record(url, 'later');
+    for (const admin of admins) {
+      const { rows } = await admin.query("SELECT FROM pg_trigger WHERE tgname = 'refuse_writes'");
+      expect(rows).toEqual([]);
+      await admin.end();
+    }
+    expect(await resources(to)).toEqual(['media:first', 'media:while they read', 'media:later']);
+  });
+
+  test('a database takes writes again, when another program has removed its mark, once a program starts', async () => {
+    const [from, to] = [await empty(), await empty()];
+    await record(from, 'first');
+    await move(from, to);
+    await connected(server.adminUrl(new URL(from).pathname.slice(1)), (admin) =>
+      admin.query("DELETE FROM hookkit.meta WHERE name LIKE 'move%'"),
+    );
+    await record(from, 'second');
+    expect(await resources(from)).toHaveLength(2);
+  });
+
+  test('a role that may make nothing in the schema moves everything out of it', async () => {
+    const [from, to] = [await empty(), await empty()];
+    await record(from, 'first');
+    const name = new URL(from).pathname.slice(1);
+    await connected(server.adminUrl(name), async (admin) => {
+      await admin.query('ALTER SCHEMA hookkit OWNER TO postgres; GRANT USAGE ON SCHEMA hookkit TO hookkit');
+      await move(from, to);
+    });
+    expect(await resources(to)).toEqual(['media:first']);
+    await expect(open(from)).rejects.toThrow(/everything in this database was moved/);
   });
 
   test('a program is refused and disturbs nothing, when it starts in the last round of a move', async () => {

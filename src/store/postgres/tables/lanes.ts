@@ -68,17 +68,25 @@ export function laneTables(
         const other = first.get(event.resource);
         if (!other || liveFirst(event, other) < 0) first.set(event.resource, event);
       }
-      await session.rows(
+      // Locks each lane. What was committed while it waited for that is not seen in it, so it only brings lanes forward.
+      const opened = await session.rows<{ resource: string; is_new: boolean }>(
         `INSERT INTO hookkit.lanes (resource, head)
          SELECT resource, head FROM unnest($1::text[], $2::bigint[]) AS opened (resource, head) ORDER BY resource
-         ON CONFLICT (resource) DO UPDATE SET head = excluded.head
-         WHERE lanes.head <> excluded.head AND CASE WHEN lanes.event IS NULL
-           THEN excluded.head = ${HEAD_OF_LANE('least(lanes.head, excluded.head)')} ELSE excluded.head < lanes.head END`,
+         ON CONFLICT (resource) DO UPDATE SET head = excluded.head WHERE excluded.head < lanes.head
+         RETURNING resource, xmax = 0 AS is_new`,
         columns<Opening>(
           [...first.values()],
           ({ resource }) => toText(resource),
           (event) => headOf(event),
         ),
+      );
+      const made = new Set(opened.flatMap(({ resource, is_new }) => (is_new ? [resource] : [])));
+      const known = [...first.keys()].map(toText).filter((resource) => !made.has(resource));
+      if (known.length === 0) return;
+      await session.rows(
+        `UPDATE hookkit.lanes SET head = ${HEAD_OF_LANE('lanes.head')}
+         WHERE resource = ANY($1) AND ${IS_FREE} AND head <> ${HEAD_OF_LANE('lanes.head')}`,
+        [known],
       );
     },
     async freeLanes(which, limit) {

@@ -28,12 +28,14 @@ const LIVE_OF = (resource: string) =>
      ORDER BY event_time DESC, event DESC LIMIT ${LOOKED_AT}) AS last
    WHERE last.replays = 0 ORDER BY last.event_time, last.event LIMIT 1`;
 
+/** The head of a free lane in which an event became ready. */
+const OPENED = HEAD_OF('lanes.resource', 'min(lanes.head, excluded.head)');
+
 export function laneTables(db: Database): LaneTables {
   const open = db.prepare(
     `INSERT INTO lanes (resource, head) VALUES (?, ?)
-     ON CONFLICT (resource) DO UPDATE SET head = excluded.head
-     WHERE head <> excluded.head AND iif(event IS NULL,
-       excluded.head = (${HEAD_OF('lanes.resource', 'min(lanes.head, excluded.head)')}), excluded.head < head)`,
+     ON CONFLICT (resource) DO UPDATE SET head = iif(event IS NULL, (${OPENED}), excluded.head)
+     WHERE head <> excluded.head AND iif(event IS NULL, head <> (${OPENED}), excluded.head < head)`,
   );
   const inOrder = (among: '<' | '>=', order: 'ASC' | 'DESC') =>
     db
