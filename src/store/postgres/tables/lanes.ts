@@ -83,11 +83,12 @@ export function laneTables(
       const made = new Set(opened.flatMap(({ resource, is_new }) => (is_new ? [resource] : [])));
       const known = [...first.keys()].map(toText).filter((resource) => !made.has(resource));
       if (known.length === 0) return;
-      await session.rows(
+      const moved = await session.rows<{ head: number }>(
         `UPDATE hookkit.lanes SET head = ${HEAD_OF_LANE('lanes.head')}
-         WHERE resource = ANY($1) AND ${IS_FREE} AND head <> ${HEAD_OF_LANE('lanes.head')}`,
+         WHERE resource = ANY($1) AND ${IS_FREE} AND head <> ${HEAD_OF_LANE('lanes.head')} RETURNING head`,
         [known],
       );
+      for (const { head } of moved) frontier.opened(head);
     },
     async freeLanes(which, limit) {
       const direction = which === 'newest' ? 'DESC' : 'ASC';
