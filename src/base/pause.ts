@@ -37,6 +37,17 @@ export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortS
   }
 }
 
+/** What work resolves with, or undefined if that takes longer than `ms` milliseconds. The work goes on. */
+export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ms, () => resolve(undefined));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    cancel();
+  }
+}
+
 /** A signal that is aborted `ms` milliseconds from now with a TimeoutError, for requests over the real network. */
 export function timeLimit(ms: number): AbortSignal {
   const limit = new AbortController();

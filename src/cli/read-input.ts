@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import { pathOf, terminal } from './terminal.ts';
 
@@ -15,6 +16,11 @@ export function isStdin(file: string | undefined): file is '-' | undefined {
   return file === undefined || file === '-';
 }
 
+/** A file, or stdin, as it is read. */
+export function openInput(file: string | undefined): Readable {
+  return isStdin(file) ? terminal().stdin : createReadStream(pathOf(file));
+}
+
 /**
  * Reads a whole file, or all of stdin.
  * @throws KitError INPUT_INVALID if it cannot be read, or is longer than the limit
@@ -23,7 +29,7 @@ export async function readInput({ file, what, limit }: Input): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of isStdin(file) ? terminal().stdin : createReadStream(pathOf(file))) {
+    for await (const piece of openInput(file)) {
       pieces.push(Buffer.from(piece));
       length += piece.length;
       if (length > limit) break;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { pauseUntilAborted } from '../base/pause.ts';
+import { pauseUntilAborted, within } from '../base/pause.ts';
 import { repeat } from '../base/repeat.ts';
 import { RepeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
@@ -297,8 +297,12 @@ export class Dispatcher {
   ): void {
     const abort = new AbortController();
     const running: Running = {
-      ...{ ...start, leasedAt, abort, waiting: () => [] },
-      ...{ done: Promise.resolve(), left: undefined },
+      ...start,
+      abort,
+      waiting: () => [],
+      leasedAt,
+      done: Promise.resolve(),
+      left: undefined,
     };
     this.#running.add(running);
     running.done = work(running)
@@ -316,12 +320,7 @@ export class Dispatcher {
   ): Promise<void> {
     if (this.#running.size === 0 && !this.#claiming) return;
     const all = Promise.resolve(this.#claiming).then(() => Promise.all([...this.#running].map(endOf)));
-    let cancel = () => {};
-    const elapsed = new Promise<void>((resolve) => {
-      cancel = this.#options.clock.after(ms, resolve);
-    });
-    await Promise.race([all, elapsed]);
-    cancel();
+    await within(this.#options.clock, ms, all);
   }
 
   async #claimAll(): Promise<void> {
@@ -427,13 +426,13 @@ export class Dispatcher {
         else log.error(lineOf(claim), LOST_WHILE_RUNNING);
         return false;
       } catch (thrown) {
-        const line = { ...lineOf(claim), outcome, status, error: messageOf(thrown) };
+        const why = { outcome, status, error: messageOf(thrown) };
         // A try that began before the stop was over has waited for the store as long as another one would.
         if (over.aborted) {
-          this.#tellUnstored(claim, { outcome, status, error: messageOf(thrown) });
+          this.#tellUnstored(claim, why);
           return false;
         }
-        log.error(line, 'cannot store a result; trying again');
+        log.error({ ...lineOf(claim), ...why }, 'cannot store a result; trying again');
         await pauseUntilAborted(clock, STORE_RETRY_MS, over);
       }
     }

@@ -11,6 +11,7 @@ import type { DefinedApp } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
+import { tellingIfSlow } from './slow-start.ts';
 
 /** Where handlers are if HANDLERS is not set: the first of these that is there. */
 const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
@@ -52,9 +53,6 @@ export async function loadApp(
   return readApp(await loadDefinition(config, log));
 }
 
-/** A module that takes longer may wait for something that never comes. */
-const SLOW_MS = 10_000;
-
 /** Reads the settings of an app. @throws KitError CONFIG_INVALID naming every mistake in them */
 export function readApp({ settings, ...app }: LoadedApp): ReadyApp {
   return settings ? { ...app, settings: loadSettingsOf(settings) } : app;
@@ -67,13 +65,11 @@ export async function loadDefinition(
 ): Promise<LoadedApp> {
   const file = handlersFile(config);
   let module: Exported;
-  const loaded = systemClock.after(SLOW_MS, () => log?.warn({ handlers: nameOf(file) }, NOT_LOADED));
+  const tell = () => log?.warn({ handlers: nameOf(file) }, NOT_LOADED);
   try {
-    module = await loading(() => import(pathToFileURL(file).href));
+    module = await tellingIfSlow(systemClock, tell, () => loading(() => import(pathToFileURL(file).href)));
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
-  } finally {
-    loaded();
   }
   const app = module.app ?? { handlers: module.handlers };
   const wrong =

@@ -9,6 +9,7 @@ import type { EventStore, StatePlace } from '../store/event-store.ts';
 import type { DefinedApp, RoutesContext, StartContext, StateOf } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
+import { tellingIfSlow } from './slow-start.ts';
 
 /** An app whose settings are read. What it shares goes from its `start` to its handlers as it is, whatever its type. */
 export interface ReadyApp extends Pick<DefinedApp, 'start' | 'routes'> {
@@ -24,9 +25,6 @@ export interface OpenApp {
   /** Closes it, once no handler runs any more. What its `close` throws is logged. */
   close(): Promise<void>;
 }
-
-/** A start, or routes, that take longer are told of: nothing listens meanwhile. */
-const SLOW_MS = 10_000;
 
 /**
  * Runs the `start` of an app.
@@ -162,14 +160,10 @@ async function failing<T>(
   { log, clock }: Pick<PagesNeeds, 'log' | 'clock'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const told = clock.after(SLOW_MS, () =>
-    log.warn({ waiting_for: what }, 'the app has not started yet, so nothing listens'),
-  );
+  const tell = () => log.warn({ waiting_for: what }, 'the app has not started yet, so nothing listens');
   try {
-    return await loading(work);
+    return await tellingIfSlow(clock, tell, () => loading(work));
   } catch (cause) {
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
-  } finally {
-    told();
   }
 }

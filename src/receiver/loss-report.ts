@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
+import { within } from '../base/pause.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 const MINUTE_MS = 60_000;
@@ -38,12 +39,7 @@ export class LossReport {
   async stop(): Promise<void> {
     this.#cancel();
     this.#tell();
-    let cancel = () => {};
-    const elapsed = new Promise<void>((resolve) => {
-      cancel = this.#options.clock.after(LAST_COUNT_MS, resolve);
-    });
-    await Promise.race([this.#count(), elapsed]);
-    cancel();
+    await within(this.#options.clock, LAST_COUNT_MS, this.#count());
   }
 
   #say(): void {

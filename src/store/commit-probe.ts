@@ -40,8 +40,8 @@ export class Probe {
    * @throws KitError STORE_UNAVAILABLE if it cannot, or could not record the last ack, a moment ago
    */
   commits(store: Pick<EventStore, 'ping'>): Promise<boolean> {
-    const { at = Number.NEGATIVE_INFINITY, error } = this.#failure ?? {};
-    if (this.#clock.monotonic() - at < REMEMBERED_MS) return Promise.reject(error);
+    const failure = this.#failure;
+    if (failure && this.#clock.monotonic() - failure.at < REMEMBERED_MS) return Promise.reject(failure.error);
     this.#underWay ??= this.#check(store).finally(() => {
       this.#underWay = undefined;
     });

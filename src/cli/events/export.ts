@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
-import { writeWholeFile } from '../../base/whole-file.ts';
 import { loadConfig } from '../../config.ts';
 import { type Exported, exportRecording } from '../../replay/export-recording.ts';
 import { redactionKey } from '../../replay/redact.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
-import { say, writeWhileRead } from '../print.ts';
+import { say } from '../print.ts';
 import { readInput } from '../read-input.ts';
-import { pathOf } from '../terminal.ts';
+import { writeOut } from '../write-out.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
@@ -54,17 +53,12 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
   const listener = listenerOnStderr(COLLECT_EVERY);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      const exportTo = async (write: (lines: string) => Promise<void>) => {
-        const exported = await exportRecording(store, { filter, write, redactKey, listener, signal });
-        if (signal.aborted) throw interrupted(exported, out);
-        return exported;
-      };
-      tell(
-        out === undefined
-          ? await exportTo(writeWhileRead)
-          : await writeWholeFile(pathOf(out), RECORDING, (file) => exportTo((lines) => file.write(lines))),
-        out,
-      );
+      const exported = await writeOut(out, RECORDING, async (write) => {
+        const written = await exportRecording(store, { filter, write, redactKey, listener, signal });
+        if (signal.aborted) throw interrupted(written, out);
+        return written;
+      });
+      tell(exported, out);
     }),
   );
 }

@@ -235,20 +235,18 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
   await interruptible('run it again to replay the rest', async (signal) => {
-    let unstored = 0;
-    const ends = await withReport(reportOf(flags), async (report) => {
+    const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
       await using here = run && (await openHere(config, store)); // before anything is reset
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
       if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
       await showEnds(result, flags);
-      unstored = result.unstored ?? 0;
-      return result.ends;
+      return result;
     });
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
-    if (unstored > 0) throw notStored(unstored);
+    if (unstored) throw notStored(unstored);
   });
 }
 

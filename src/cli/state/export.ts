@@ -1,12 +1,11 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
-import { writeWholeFile } from '../../base/whole-file.ts';
 import { loadConfig } from '../../config.ts';
 import { exportStates } from '../../replay/state-lines.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
-import { say, writeWhileRead } from '../print.ts';
-import { pathOf } from '../terminal.ts';
+import { say } from '../print.ts';
+import { writeOut } from '../write-out.ts';
 
 const EXAMPLES = `
 A line for each media or channel that has a state: {"v":1,"resource":"media:...","state":{"name":value}}. The server may run
@@ -29,16 +28,12 @@ export function exportCommand(): Command {
 async function exportAll({ out }: { out?: string }): Promise<void> {
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      const exportTo = async (write: (lines: string) => Promise<void>) => {
-        const exported = await exportStates(store, { write, signal });
-        if (!signal.aborted) return exported;
+      const exported = await writeOut(out, STATES, async (write) => {
+        const written = await exportStates(store, { write, signal });
+        if (!signal.aborted) return written;
         const kept = out === undefined ? 'the end is missing' : `${out} was not written`;
         throw new KitError('INTERRUPTED', `interrupted: ${kept}`);
-      };
-      const exported =
-        out === undefined
-          ? await exportTo(writeWhileRead)
-          : await writeWholeFile(pathOf(out), STATES, (file) => exportTo((lines) => file.write(lines)));
+      });
       if (exported === 0) say('no media or channel has a state: the export is empty');
       else if (out !== undefined) say(`the state of ${exported} media and channels exported to ${out}`);
     }),

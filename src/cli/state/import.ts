@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -7,8 +6,7 @@ import { importStates } from '../../replay/state-lines.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';
-import { isStdin } from '../read-input.ts';
-import { pathOf, terminal } from '../terminal.ts';
+import { isStdin, openInput } from '../read-input.ts';
 
 interface Flags {
   readonly from?: string;
@@ -54,7 +52,7 @@ async function* chunksOf(
   { name, signal }: { readonly name: string; readonly signal: AbortSignal },
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* addAbortSignal(signal, isStdin(from) ? terminal().stdin : createReadStream(pathOf(from)));
+    yield* addAbortSignal(signal, openInput(from));
   } catch (cause) {
     signal.throwIfAborted();
     throw new KitError('INPUT_INVALID', `cannot read ${name}: ${messageOf(cause)}`, { cause });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
+import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { resetEvents } from '../../replay/reset-events.ts';
 import type { EventFilter } from '../../store/event-store.ts';
@@ -101,13 +102,7 @@ export class BulkReplays {
    */
   async run(replay: BulkReplay, waitMs: number, id: string = randomUUID()): Promise<Progress> {
     const running = this.#known.get(id) ?? this.#joined(replay) ?? this.#start(id, replay);
-    const { clock } = this.#parts;
-    let cancel = () => {};
-    const waited = new Promise<void>((resolve) => {
-      cancel = clock.after(waitMs, resolve);
-    });
-    await Promise.race([running.ended, waited]);
-    cancel();
+    await within(this.#parts.clock, waitMs, running.ended);
     return running.progress;
   }
 

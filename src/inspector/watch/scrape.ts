@@ -1,4 +1,5 @@
 import { isUnavailable, messageOf } from '../../base/errors.ts';
+import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import type { Scraped } from './metrics.ts';
@@ -12,10 +13,6 @@ const PATIENCE_MS = 5000;
 
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
 export async function scrape({ store, clock, log }: ScrapeParts): Promise<Scraped | undefined> {
-  let cancel = () => {};
-  const late = new Promise<undefined>((resolve) => {
-    cancel = clock.after(PATIENCE_MS, () => resolve(undefined));
-  });
   const asked = Promise.all([
     store.overview(),
     // Under another key the number is not known; the other metrics are.
@@ -31,5 +28,5 @@ export async function scrape({ store, clock, log }: ScrapeParts): Promise<Scrape
       return undefined;
     },
   );
-  return Promise.race([asked, late]).finally(cancel);
+  return within(clock, PATIENCE_MS, asked);
 }

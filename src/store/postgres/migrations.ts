@@ -20,6 +20,8 @@ export const migrations: readonly string[] = [schema];
 export const TABLES = [...migrations.join('\n').matchAll(/CREATE TABLE hookkit\.(\w+) \(/g)].map(
   ([, name = '']) => name,
 );
+/** All of them but `meta`, with their schema: what a database holds. */
+export const ALL_BUT_META = TABLES.filter((name) => name !== 'meta').map((name) => `hookkit.${name}`);
 /** The sequences of their numbers. */
 export const SEQUENCES = ['ledger_event_seq', 'quarantine_id_seq'] as const;
 

@@ -6,7 +6,7 @@ import type { Awaitable, Tables } from '../driver.ts';
 import { columnsOf, type Form, type Row } from '../transfer/forms.ts';
 import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from '../transfer/side.ts';
 import { Database, type Purpose } from './database.ts';
-import { migrate, TABLES } from './migrations.ts';
+import { ALL_BUT_META, migrate } from './migrations.ts';
 import { FormerPartitions } from './partitions.ts';
 import { reasonOf } from './reasons.ts';
 import { fromText, type Session, toText } from './session.ts';
@@ -228,9 +228,6 @@ function lastOf(sequence: string): string {
 async function giveOutAfter(session: Session, sequence: string, last: number): Promise<void> {
   await session.rows(`SELECT setval('hookkit.${sequence}', $1, $2)`, [Math.max(1, last), last > 0]);
 }
-
-/** All of our tables but `meta`. */
-const ALL_BUT_META = TABLES.filter((name) => name !== 'meta').map((name) => `hookkit.${name}`);
 
 /** Rows of a table, and which of their columns are meant. */
 interface Rows {

@@ -171,13 +171,19 @@ export function describeState(fixture: CurrentFixture): void {
       expect(await listed('event')).toEqual([]);
     });
 
-    test('is what it is replaced with, when a resource had another one or none, and that of others stays', async () => {
+    /** Two media have two names each. */
+    const withTwo = async () => {
       const { store } = fixture();
       for (const media_id of ['media-1', 'media-2']) {
         await store.record(verified({ media_id }));
         const state = [posted('1'), { name: 'other', value: '2' }];
         await store.settle(await claimOne(store), 'one', { ...HANDLED, state });
       }
+      return store;
+    };
+
+    test('is what it is replaced with, when a resource had another one or none, and that of others stays', async () => {
+      const store = await withTwo();
       await store.replaceState(RESOURCE, [
         { name: 'new', value: '[]' },
         { name: 'other', value: '3' },
@@ -194,12 +200,7 @@ export function describeState(fixture: CurrentFixture): void {
     });
 
     test('is deleted, when asked for, of one resource and with the number of its names', async () => {
-      const { store } = fixture();
-      for (const media_id of ['media-1', 'media-2']) {
-        await store.record(verified({ media_id }));
-        const state = [posted('1'), { name: 'other', value: '2' }];
-        await store.settle(await claimOne(store), 'one', { ...HANDLED, state });
-      }
+      const store = await withTwo();
       expect(await store.deleteState(RESOURCE)).toBe(2);
       expect(await store.deleteState(RESOURCE)).toBe(0);
       expect(await store.state(RESOURCE)).toEqual([]);

@@ -26,6 +26,11 @@ const DISPATCHERS = 2;
 /** Less than there are lanes, so that each claim leaves some to the others. */
 const LIMIT = 3;
 
+const openAt = (url: string, clock: VirtualClock) =>
+  PostgresStore.open({
+    ...{ url, clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false },
+  });
+
 /** A database of which a claim can be held up just before it locks lanes. */
 class HeldDatabase extends Database {
   beforeLock = async () => {};
@@ -49,9 +54,7 @@ await describeWithPostgres('events of one resource that two processes claim', (s
       const name = await createDatabase(server);
       const clock = new VirtualClock();
       const url = server.url(name);
-      const other = await PostgresStore.open({
-        ...{ url, clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false },
-      });
+      const other = await openAt(url, clock);
       const held = new HeldDatabase({ url, connections: 2, name: 'test' });
       try {
         const [first, second] = [
@@ -124,16 +127,7 @@ await describeWithPostgres('the lane of a resource that is being replayed', (ser
   test('keeps the place of a live event, when that is committed while a replay waits to put others into the lane', async () => {
     const name = await createDatabase(server);
     const clock = new VirtualClock();
-    const store = await PostgresStore.open({
-      ...{
-        url: server.url(name),
-        clock,
-        timeOfDatabase: clock,
-        secretsKey: SECRETS_KEY,
-        connections: 2,
-        tidies: false,
-      },
-    });
+    const store = await openAt(server.url(name), clock);
     try {
       const at = (hours: number) => verified({ media_id: 'media', at: EVENT_TIME + hours * 3_600_000 });
       const [first, second] = [await store.record(at(1)), await store.record(at(2))];
@@ -151,7 +145,9 @@ await describeWithPostgres('the lane of a resource that is being replayed', (ser
         const replayed = store.replay({ ids: [second.id] });
         await connected(server.adminUrl(name), (admin) =>
           eventually('the replay waits for the lane', async () => {
-            const { rows } = await admin.query('SELECT FROM pg_locks WHERE NOT granted');
+            const { rows } = await admin.query(
+              "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+            );
             return rows.length > 0;
           }),
         );

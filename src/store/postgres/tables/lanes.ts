@@ -4,7 +4,7 @@ import { headOf, LOOKED_AT, REPLAYS_FROM } from '../../semantics/lane-order.ts';
 import { TIME_OF_SERVER } from '../database-clock.ts';
 import type { FrontierSession } from '../frontier.ts';
 import { columns, fromText, MAX_PLACE, placeOf, type Session, toText } from '../session.ts';
-import { type Identity, idOf, type WorkColumns, workOf } from './rows.ts';
+import { type Identity, idOf, receivedAt, type WorkColumns, workOf } from './rows.ts';
 
 interface FreeColumns {
   resource: string;
@@ -44,7 +44,7 @@ export function laneTables(
          DELETE FROM hookkit.lanes WHERE resource = ANY (ARRAY (SELECT resource FROM ended WHERE has_ready IS NULL))
        )
        UPDATE hookkit.lanes
-       SET head = ${HEAD_OF_LANE('lanes.head')}, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
+       SET head = ${HEAD_OF_LANE}, event = NULL, owner = NULL, lease_until = NULL, started_at = NULL
        WHERE resource = ANY (ARRAY (SELECT resource FROM ended WHERE has_ready))
        RETURNING lanes.head`,
       [resources.map(toText)],
@@ -84,8 +84,8 @@ export function laneTables(
       const known = [...first.keys()].map(toText).filter((resource) => !made.has(resource));
       if (known.length === 0) return;
       const moved = await session.rows<{ head: number }>(
-        `UPDATE hookkit.lanes SET head = ${HEAD_OF_LANE('lanes.head')}
-         WHERE resource = ANY($1) AND ${IS_FREE} AND head <> ${HEAD_OF_LANE('lanes.head')} RETURNING head`,
+        `UPDATE hookkit.lanes SET head = ${HEAD_OF_LANE}
+         WHERE resource = ANY($1) AND ${IS_FREE} AND head <> ${HEAD_OF_LANE} RETURNING head`,
         [known],
       );
       for (const { head } of moved) frontier.opened(head);
@@ -204,23 +204,16 @@ export function laneTables(
   };
 }
 
-/** When an event was received. */
-const RECEIVED_AT = (row: string) =>
-  `coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = ${row}.event), ${row}.event_time)`;
-
 /** The oldest of the last events of a lane that is no replay. */
-const LIVE_OF_LANE = `(SELECT ${RECEIVED_AT('last')}
+const LIVE_OF_LANE = `(SELECT ${receivedAt('last')}
   FROM (SELECT event, event_time, replays FROM hookkit.work
     WHERE work.resource = lanes.resource AND next_attempt_at IS NULL
     ORDER BY event_time DESC, event DESC LIMIT ${LOOKED_AT}) AS last
   WHERE last.replays = 0 ORDER BY last.event_time, last.event LIMIT 1)`;
 
-/**
- * The head of a lane; see semantics/lane-order.ts.
- * @param lowest the least head that the lane can have, or had: where that is a replay's, none of its events is looked for that is none
- */
-const HEAD_OF_LANE = (lowest: string) => `(SELECT CASE WHEN work.replays = 0 THEN ${RECEIVED_AT('work')}
-    ELSE coalesce(CASE WHEN ${lowest} < ${REPLAYS_FROM} THEN ${LIVE_OF_LANE} END, ${REPLAYS_FROM} + work.event_time) END
+/** The head of a lane; see semantics/lane-order.ts. Where it had that of a replay, no event is looked for that is none. */
+const HEAD_OF_LANE = `(SELECT CASE WHEN work.replays = 0 THEN ${receivedAt('work')}
+    ELSE coalesce(CASE WHEN lanes.head < ${REPLAYS_FROM} THEN ${LIVE_OF_LANE} END, ${REPLAYS_FROM} + work.event_time) END
   FROM hookkit.work
   WHERE work.resource = lanes.resource AND next_attempt_at IS NULL ORDER BY event_time, event LIMIT 1)`;
 

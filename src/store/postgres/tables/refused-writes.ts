@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { MARK } from '../../semantics/marks.ts';
 import type { Database } from '../database.ts';
-import { TABLES } from '../migrations.ts';
+import { ALL_BUT_META } from '../migrations.ts';
 import { MOVED } from '../reasons.ts';
 import type { Session } from '../session.ts';
 
@@ -48,13 +48,12 @@ export async function refuseWrites(session: Session, refusal: string | undefined
   );
   if (!role?.may) return;
   await setFunction(session, bodyOf(refusal));
-  for (const table of TABLES) {
-    if (table === 'meta') continue; // has the mark, and is written while a program starts
-    await session.script(
-      `CREATE OR REPLACE TRIGGER refuse_writes BEFORE INSERT OR UPDATE OR DELETE ON hookkit.${table}
-       FOR EACH STATEMENT EXECUTE FUNCTION hookkit.refuse_writes()`,
-    );
-  }
+  // `meta` has the mark, and is written while a program starts.
+  const triggers = ALL_BUT_META.map(
+    (table) => `CREATE OR REPLACE TRIGGER refuse_writes BEFORE INSERT OR UPDATE OR DELETE ON ${table}
+      FOR EACH STATEMENT EXECUTE FUNCTION hookkit.refuse_writes()`,
+  );
+  await session.script(triggers.join(';'));
 }
 
 /** Takes away triggers that refuse nothing any more. Where somebody reads the tables, a later start does. */

@@ -18,6 +18,10 @@ export interface WorkColumns {
   last_error: string | null;
 }
 
+/** When the event of a row of work was received. @param row what the statement calls it */
+export const receivedAt = (row: string) =>
+  `coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = ${row}.event), ${row}.event_time)`;
+
 export function workOf(row: WorkColumns): WorkRow {
   return {
     event: row.event,

@@ -13,7 +13,7 @@ import {
   toText,
   toTextOrNull,
 } from '../session.ts';
-import { progress, type WorkColumns, workOf } from './rows.ts';
+import { progress, receivedAt, type WorkColumns, workOf } from './rows.ts';
 
 type ReadyColumns = WorkColumns & {
   readonly webhook_id: string;
@@ -56,9 +56,8 @@ function readyEvent(row: ReadyColumns): ReadyEvent {
   };
 }
 
-/** When the event of a row of work was received. */
-const RECEIVED_AT = `coalesce((SELECT received_at FROM hookkit.ledger WHERE ledger.event = work.event), work.event_time)
-  AS received_at`;
+/** The column that an opening has beside those of work. */
+const RECEIVED_AT = `${receivedAt('work')} AS received_at`;
 
 type OpeningColumns = WorkColumns & { readonly received_at: number };
 
