@@ -15,7 +15,7 @@ const CONNECTIONS = 8;
 const PAGES = ['/', '/events', '/events?status=dead', '/metrics', '/api/events?limit=50'];
 
 /** What the service holds while events come at an even pace. */
-export const steady: Section = { title: 'At an even pace', run };
+export const steady: Section = { title: 'At an even pace', run, isOneRound: true };
 
 async function run({ steadyMinutes }: Sizes): Promise<string> {
   const held = await withScratch(async (directory) => {
