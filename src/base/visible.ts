@@ -4,6 +4,8 @@
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`(?!\\n)${UNSEEN.source}`, 'gu');
+/** Nearly all that a log, a page or a recording has: known to need nothing in a fifth of the time. */
+const PLAIN = /^[\n\x20-\x7e]*$/;
 
 /** Stands at the end of a text that was cut. */
 const CUT = ' ...';
@@ -21,7 +23,7 @@ const escapes = new Map([
  * `visibleLine`.
  */
 export function visible(text: string): string {
-  return text.replace(UNSEEN_WITHIN_LINES, escaped);
+  return PLAIN.test(text) ? text : text.replace(UNSEEN_WITHIN_LINES, escaped);
 }
 
 /** A text of others as one line: line ends are escapes too. */
