@@ -57,6 +57,12 @@ export function messagesOf(thrown: unknown): string {
   return cutOut(lines.join('\n'), LONGEST_TEXT);
 }
 
+/** An error with all of its stack, as Node shows it: for mistakes in files that are loaded. Any other value as `textOf` has it. */
+export function stackTextOf(thrown: unknown): string {
+  const stack = Error.isError(thrown) ? read(thrown, 'stack') : undefined;
+  return typeof stack === 'string' && stack !== '' ? stack : textOf(thrown);
+}
+
 /** The text of an error in one line: how it begins, and how each of its causes does. */
 export function headlineOf(text: string): string {
   const [first = '', ...rest] = text.split('\n');
@@ -128,9 +134,17 @@ function render({ label, depth, header, stack }: Told, lines: number): string {
 function headerOf(error: object, message: string): string {
   const code = read(error, 'code');
   // That of a DOMException says the same as its name, as a number.
-  const hasCode = typeof code === 'string' || (typeof code === 'number' && !(error instanceof DOMException));
+  const hasCode = typeof code === 'string' || (typeof code === 'number' && !isDomException(error));
   const name = nameOf(error) + (hasCode ? ` [${oneLine(String(code))}]` : '');
   return message === '' ? name : `${name}: ${message}`;
+}
+
+function isDomException(error: object): boolean {
+  try {
+    return error instanceof DOMException;
+  } catch {
+    return false; // a proxy that tells no prototype
+  }
 }
 
 function messageOf(error: object): string {

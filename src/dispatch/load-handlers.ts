@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isPackage } from '../base/program.ts';
+import { stackTextOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import { isKind, kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
@@ -151,8 +152,7 @@ function nameOf(file: string): string {
  * Node also names the module that imports it: that is this file, and so HANDLERS.
  */
 function told(cause: unknown): string {
-  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-  const lines = text
+  const lines = stackTextOf(cause)
     .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
     .split('\n')
     .filter((line) => !/^ {4}at (async )?(.*\()?node:/.test(line));

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { headlineOf, messagesOf, placeOf, shown, textOf } from '../../src/base/thrown.ts';
+import { headlineOf, isFromUsersFiles, messagesOf, placeOf, shown, textOf } from '../../src/base/thrown.ts';
 
 /** An error whose stack lies in these places. */
 function thrownAt(places: readonly string[], message = 'broken'): Error {
@@ -135,6 +135,37 @@ describe('the text of an error', () => {
         expect(headlineOf(text)).not.toContain('\n');
       }),
     );
+  });
+});
+
+describe('every text of a thrown value', () => {
+  const trap = () => {
+    throw new Error('a trap');
+  };
+  const traps = Reflect.ownKeys(Reflect).filter((name) => typeof name === 'string');
+  const targets: readonly (() => object)[] = [
+    () => ({ message: 'said', code: 5, cause: 'why', errors: ['one'] }),
+    () => Object.assign(new Error('said'), { code: 5 }),
+    () => Object.assign(() => {}, { message: 'said', code: 5 }),
+  ];
+
+  test.each(traps)('is there, when the thrown value is a proxy whose %s throws', (name) => {
+    for (const target of targets) {
+      const proxy = new Proxy(target(), { [name]: trap });
+      for (const thrown of [proxy, new Error('outer', { cause: proxy }), new AggregateError([proxy])]) {
+        for (const text of [textOf(thrown), messagesOf(thrown), shown(thrown)]) {
+          expect(text).toMatch(/\S/);
+          expect(text).not.toContain('a trap');
+        }
+        expect(() => placeOf(thrown)).not.toThrow();
+        expect(typeof isFromUsersFiles(thrown)).toBe('boolean');
+      }
+    }
+  });
+
+  test('has message and code, when the thrown value is a proxy that tells no prototype', () => {
+    const proxy = new Proxy({ message: 'said', code: 5 }, { getPrototypeOf: trap });
+    expect(textOf(proxy)).toBe('Error [5]: said');
   });
 });
 

@@ -57,6 +57,8 @@ test.each([
     'has a handler for media_available that is no function',
   ],
   ['export const handlers = {', 'does not load'],
+  ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
+  ['throw Object.assign(new Error("odd"), { stack: 5 });', 'does not load:\nError: odd'],
   ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
   [
     'export const app = { route() {}, handlers: {} };',

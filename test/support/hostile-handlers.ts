@@ -88,6 +88,10 @@ const harmful: readonly Given[] = [
       make: () => Object.defineProperty(base(), member, { get: trap }),
     })),
   ),
+  ...Object.entries(traps).map(([name, one]) => ({
+    name: `proxy of an error whose ${name} throws`,
+    make: () => new Proxy({ message: 'x', code: 5, type: 'skip', reason: 'r' }, { [name]: one }),
+  })),
   ...Object.entries<() => unknown>({
     function: () => () => {},
     class: () => class Own {},
