@@ -38,9 +38,12 @@ const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).met
 const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
 const database = secret(
   DATABASE_URL,
-  'sqlite:PATH of a file, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
+  'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
 );
-const file = secret(SQLITE_URL, 'sqlite:PATH of a file, such as sqlite:./data/dev.db');
+const file = secret(
+  SQLITE_URL,
+  'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/dev.db',
+);
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const DAY_MS = 86_400_000;

@@ -40,6 +40,11 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
       invalid: [
         'sqlite:',
         'sqlite: ',
+        'sqlite: /srv/receiver.db',
+        'sqlite:/srv/receiver.db ',
+        'sqlite:\u00a0receiver.db',
+        'sqlite:\ufeffreceiver.db',
+        'sqlite: :memory:',
         'sqlite:/srv/data/',
         'sqlite::memory:',
         'postgres://',
@@ -74,7 +79,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     DEV_DATABASE_URL: {
       valid: 'sqlite:./x.db',
-      invalid: ['sqlite:', 'sqlite:./data/', 'mysql://user:hunter2@host/db', './x.db'],
+      invalid: ['sqlite:', 'sqlite:./data/', 'sqlite: ./x.db', 'mysql://user:hunter2@host/db', './x.db'],
     },
     LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
   };

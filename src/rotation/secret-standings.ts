@@ -39,6 +39,11 @@ export class Standings {
     return new Standings(byWebhook, new EnvironmentSecret(config.WEBHOOK_SECRET, own));
   }
 
+  /** Where there is no database yet. */
+  static none(config: { readonly WEBHOOK_SECRET?: string | undefined }): Standings {
+    return new Standings(new Map(), new EnvironmentSecret(config.WEBHOOK_SECRET));
+  }
+
   /** The webhooks for which something is stored. */
   get webhooks(): readonly string[] {
     return [...this.#byWebhook.keys()];

@@ -1,6 +1,5 @@
 import { allWebhooks, type Webhook, type WebhooksClient } from '../provider/index.ts';
-import type { EventStore } from '../store/event-store.ts';
-import { Standings } from './secret-standings.ts';
+import type { Standings } from './secret-standings.ts';
 import { replacedBy } from './successor-mark.ts';
 
 /** A webhook as it is shown: its settings at the provider, and the state of its secrets. Never a secret. */
@@ -36,19 +35,23 @@ function providerView({ metadata, created, last_modified }: Webhook) {
 
 /**
  * The webhooks at the provider, and behind them those that are gone there and have a secret.
- * @param client undefined: those that have a secret, without asking the provider
- * @throws ProviderError
+ * @param readStandings called after the provider was asked: one that is made meanwhile is not told of as gone
+ * @throws ProviderError, and what `readStandings` throws
  */
 export async function webhookViews(
-  client: WebhooksClient | undefined,
-  store: EventStore,
-  config: Parameters<typeof Standings.read>[1],
+  client: WebhooksClient,
+  readStandings: () => Promise<Standings>,
 ): Promise<WebhookView[]> {
-  const registered = await (client && allWebhooks(client));
-  const standings = await Standings.read(store, config);
-  const ids = new Set(registered?.map(({ id }) => id));
+  const registered = await allWebhooks(client);
+  const standings = await readStandings();
+  const ids = new Set(registered.map(({ id }) => id));
   return [
-    ...(registered ?? []).map((webhook) => viewOf(webhook.id, webhook, standings)),
-    ...standings.webhooks.filter((id) => !ids.has(id)).map((id) => viewOf(id, registered && null, standings)),
+    ...registered.map((webhook) => viewOf(webhook.id, webhook, standings)),
+    ...standings.webhooks.filter((id) => !ids.has(id)).map((id) => viewOf(id, null, standings)),
   ];
+}
+
+/** The webhooks that have a secret, without asking the provider. */
+export function storedViews(standings: Standings): WebhookView[] {
+  return standings.webhooks.map((id) => viewOf(id, undefined, standings));
 }

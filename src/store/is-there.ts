@@ -1,13 +1,24 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { KitError } from '../base/errors.ts';
 
 /**
  * Whether a file of a SQLite database is there.
- * @throws KitError STORE_UNUSABLE if that cannot be seen: without rights to its directory, any file seems missing
+ * @throws KitError STORE_UNUSABLE if that cannot be seen: without rights to its directory, any file seems missing; and if it is
+ *   no file: of that, errors of SQLite say something else or nothing
  */
 export function isThere(path: string): boolean {
+  const stat = statOf(path);
+  if (!stat || stat.isFile()) return stat !== undefined;
+  const kind = stat.isDirectory() ? 'a directory' : 'a device, a pipe or a socket';
+  throw new KitError(
+    'STORE_UNUSABLE',
+    `${path} is ${kind} and not a file: set the path of a file in DATABASE_URL`,
+  );
+}
+
+function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+    return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new KitError(

@@ -94,6 +94,7 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
 });
 
 test('says that nothing is there, when nothing waits, and ends with 0', async () => {
+  await here.makeDatabase();
   expect(await here.cli(['quarantine', 'list'])).toMatchObject({
     code: 0,
     stdout: 'nothing is in quarantine\n',

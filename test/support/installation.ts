@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
+import { openStore } from '../../src/store/open.ts';
 import { OWN_THREADS } from './own-threads.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
 import {
@@ -33,6 +35,8 @@ export interface Installation {
   cli(args: readonly string[], options?: RunOptions): Promise<CliRun>;
   /** The same in a process of its own. */
   spawnCli(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
+  /** Makes the database, as the first start of a server does. */
+  makeDatabase(): Promise<void>;
   /** Runs a command that must succeed and print JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   json(args: readonly string[], options?: CliOptions): Promise<any>;
@@ -89,6 +93,9 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     outputs,
     cli,
     spawnCli: (args, options = {}) => noted(spawnCli(args, { ...options, env: { ...env, ...options.env } })),
+    async makeDatabase() {
+      await (await openStore({ url: `sqlite:${path}`, clock: systemClock, threads: OWN_THREADS })).close();
+    },
     async json(args, options) {
       const { code, stdout, stderr } = await cli([...args, '--json'], options);
       if (code !== 0) throw new Error(`hookkit ${args.join(' ')} ended with ${code}: ${stderr}`);

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { withStore } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
 
 interface Flags {
@@ -29,7 +29,7 @@ export function admitCommand(): Command {
 
 async function admit({ webhook, json }: Flags): Promise<void> {
   const config = loadConfig();
-  await withStore(config, async (store) => {
+  await withDatabase(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
     const kept = await store.quarantineSize(webhook);
     if (json) return printJson({ admitted, kept });

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config.ts';
 import { unprovenJson } from '../../store/event-json.ts';
 import { unprovenPagesOf } from '../../store/event-pages.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { withStore } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { line, print, writeWhileRead } from '../print.ts';
 import { tableLines } from '../table.ts';
 
@@ -29,7 +29,7 @@ export function listCommand(): Command {
 }
 
 async function list({ webhook, json }: Flags): Promise<void> {
-  await withStore(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(), async (store) => {
     if (json) return listJson(store, webhook);
     const rows: string[][] = [];
     for await (const page of unprovenPagesOf(store, webhook)) {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { withStore } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
 import { readKey } from '../read-key.ts';
 import { whatIsLeft } from './scrub.ts';
@@ -43,7 +43,7 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
     );
   }
   const newKey = oldKey && (await readNewKey(secretFile, oldKey));
-  await withStore(
+  await withDatabase(
     config,
     async (store) => {
       if (dropUnreadable) await store.dropUnreadableSecrets();

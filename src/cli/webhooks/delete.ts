@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
 import { deleteWebhook } from '../../rotation/webhook-and-secret.ts';
-import { withStore } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
 import { graceOption } from './webhook-options.ts';
@@ -34,7 +34,7 @@ export function deleteCommand(): Command {
 async function remove(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
-  await withStore(config, async (store) => {
+  await withDatabase(config, async (store) => {
     const options = { client, store, clock: systemClock, graceMs: grace };
     const { isDeleted: deleted, secretUntil: until } = await deleteWebhook(id, options);
     const standings = await Standings.read(store, config);

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { type WebhookView, webhookViews } from '../../rotation/webhook-view.ts';
-import { withStore } from '../../store/with-store.ts';
+import { Standings } from '../../rotation/secret-standings.ts';
+import { storedViews, type WebhookView, webhookViews } from '../../rotation/webhook-view.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { table } from '../table.ts';
 import { webhooksClient } from './client.ts';
+import { standingsOf } from './standings.ts';
 import { eventsInWords, secretInWords } from './webhook-words.ts';
 
 interface Flags {
@@ -36,8 +38,9 @@ export function listCommand(): Command {
 
 async function list({ stored, json }: Flags): Promise<void> {
   const config = loadConfig();
-  const client = stored ? undefined : webhooksClient(config);
-  const views = await withStore(config, (store) => webhookViews(client, store, config));
+  const views = stored
+    ? await withDatabase(config, async (store) => storedViews(await Standings.read(store, config)))
+    : await webhookViews(webhooksClient(config), () => standingsOf(config));
   if (json) return printJson(views);
   if (views.length > 0) return print((stored ? storedTable(views) : fullTable(views)).trimEnd());
   await print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');

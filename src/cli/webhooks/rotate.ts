@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { type Rotated, rotate } from '../../rotation/rotate-secret.ts';
 import { Standings } from '../../rotation/secret-standings.ts';
-import { withStore } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
@@ -39,7 +39,7 @@ export function rotateCommand(): Command {
 async function run(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
-  await withStore(config, async (store) => {
+  await withDatabase(config, async (store) => {
     const rotated = await interruptible(
       `run npx hookkit webhooks rotate ${id} again, and it continues from here`,
       (signal) => rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),

@@ -1,12 +1,11 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { findWebhook } from '../../provider/index.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
 import { unknownWebhook } from '../../rotation/webhook-and-secret.ts';
 import { viewOf } from '../../rotation/webhook-view.ts';
-import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
+import { standingsOf } from './standings.ts';
 import { inLines } from './webhook-words.ts';
 
 export function showCommand(): Command {
@@ -21,7 +20,7 @@ export function showCommand(): Command {
 async function show(id: string, { json }: { readonly json?: true }): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
-  const standings = await withStore(config, (store) => Standings.read(store, config));
+  const standings = await standingsOf(config);
   const webhook = await findWebhook(client, id);
   if (!webhook && !standings.webhooks.includes(id)) throw unknownWebhook(id);
   const view = viewOf(id, webhook ?? null, standings);

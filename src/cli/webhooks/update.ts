@@ -2,12 +2,11 @@ import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { sentBack } from '../../provider/index.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
 import { keepingMarker } from '../../rotation/successor-mark.ts';
 import { viewOf } from '../../rotation/webhook-view.ts';
-import { withStore } from '../../store/with-store.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
+import { standingsOf } from './standings.ts';
 import { type MetadataFlags, metadataOf, withMetadataOptions } from './webhook-options.ts';
 import { inLines } from './webhook-words.ts';
 
@@ -43,10 +42,10 @@ async function update(id: string, { json, ...flags }: Flags): Promise<void> {
     );
   }
   const client = webhooksClient(config);
+  const standings = await standingsOf(config); // before anything is changed, as it may fail
   const { metadata } = await client.get(id);
   const description = keepingMarker(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
-  const standings = await withStore(config, (store) => Standings.read(store, config));
   const view = viewOf(id, webhook, standings);
   if (json) return printJson(view);
   await print(inLines(view));

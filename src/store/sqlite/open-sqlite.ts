@@ -2,6 +2,7 @@ import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
+import { isThere } from '../is-there.ts';
 import { identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
@@ -25,6 +26,7 @@ export const LONGEST_LOG = 1.5 * LOG_BYTES;
 
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
+  isThere(path); // else something that is no file would be refused with an error that says nothing
   finishMove(path); // before an empty file takes its place
   closeToOthers(path);
   const db = connect(path);

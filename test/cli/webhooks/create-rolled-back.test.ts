@@ -23,7 +23,7 @@ function refuseSecrets(): void {
 }
 
 test('deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
-  await here.cli(['webhooks', 'list', '--stored']); // makes the database
+  await here.makeDatabase();
   refuseSecrets();
   const { code, stdout, stderr } = await here.cli(CREATE);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -34,7 +34,7 @@ test('deletes the webhook again, when its secret cannot be stored, and ends with
 });
 
 test('says which webhook is left over, when it cannot be deleted again either', async () => {
-  await here.cli(['webhooks', 'list', '--stored']);
+  await here.makeDatabase();
   refuseSecrets();
   here.provider.intercept = async ({ method }, forward) =>
     method === 'DELETE' ? { status: 403, body: '{}' } : forward();

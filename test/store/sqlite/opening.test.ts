@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { isThere } from '../../../src/store/is-there.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { LOG_BYTES, openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -211,7 +212,14 @@ describe('the file', () => {
 
   test('is refused, when it is a directory', async () => {
     mkdirSync(path);
-    await expect(withStore()).rejects.toEqual(unusable(path));
+    await expect(withStore()).rejects.toEqual(unusable(path, 'a directory', 'DATABASE_URL'));
+    expect(() => isThere(path)).toThrow(unusable(path, 'a directory'));
+  });
+
+  test('is refused, when it is a device', async () => {
+    const device = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
+    const opening = SqliteStore.open({ path: device, clock, threads: false });
+    await expect(opening).rejects.toEqual(unusable(device, 'a device', 'DATABASE_URL'));
   });
 
   test('is refused, when it is not a database, with its path, and left as it is', async () => {
