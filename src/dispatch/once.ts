@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { shown } from '../base/thrown.ts';
 import type { AsJson } from './as-json.ts';
 import type { RunStore, StepResult } from './run-store.ts';
 import { checkName, jsonTextOf } from './stored-json.ts';
@@ -37,8 +38,10 @@ export interface Once {
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
   /** The steps that have begun and not ended. */
   open(): readonly string[];
-  /** Resolves when the steps that are open now have ended, well or not. */
+  /** Resolves when no step is open, however they ended. */
   ended(): Promise<void>;
+  /** From now on no step begins: the attempt has ended, as far as its handler is concerned. */
+  close(): void;
   /** Resolves when the results of all steps that have run are stored or refused. */
   saved(): Promise<void>;
   /** The steps that wait for the store now. */
@@ -53,6 +56,7 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
   const underWay = new Map<string, Promise<StepResult>>();
   const asking = new Set<string>();
   const saving = new Map<Promise<unknown>, string>();
+  let isClosed = false;
 
   /** The same, unless the lease is lost before: what the store says then comes too late for the handler. */
   const unlessLost = async <T>(step: string, answer: Promise<T>): Promise<T> => {
@@ -87,7 +91,7 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
       patiently(() => Promise.all([store.step(step), store.holds()])),
     ).finally(() => asking.delete(step));
     if (done) return done;
-    if (!holds) throw new Error(`${overFor(step)}: it does not run`);
+    if (!holds || isClosed) throw new Error(`${overFor(step)}: it does not run`);
     const around = [...(inside.getStore() ?? []), { of: underWay, step }];
     const result = storableOf(step, await inside.run(around, fn));
     if ('json' in result) return save(step, result.json);
@@ -98,10 +102,15 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
   return {
     async once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>> {
       checkName('a step of ctx.once', step);
+      if (typeof fn !== 'function')
+        throw new TypeError(
+          `the step ${JSON.stringify(step)} of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
+        );
       if (inside.getStore()?.some((one) => one.of === underWay && one.step === step))
         throw new TypeError(
           `the step ${JSON.stringify(step)} of ctx.once asks for itself, and would wait for its own end: give the inner one another name`,
         );
+      if (isClosed) throw new Error(`${overFor(step)}: it does not run`);
       // A handler that asks twice at the same moment gets one result.
       const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
       underWay.set(step, asked);
@@ -110,7 +119,10 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
     },
     open: () => [...underWay.keys()],
     async ended() {
-      await Promise.allSettled(underWay.values());
+      while (underWay.size > 0) await Promise.allSettled(underWay.values());
+    },
+    close() {
+      isClosed = true;
     },
     async saved() {
       while (saving.size > 0) await Promise.allSettled(saving.keys());

@@ -89,7 +89,7 @@ interface Memory extends Pick<Once, 'once' | 'waiting'> {
   readonly state: ResourceState;
   /**
    * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
-   * it waits for the step, so that the next attempt finds its result, and the run has failed.
+   * it waits for the step, so that the next attempt finds its result, and the run has failed. No step begins after that.
    */
   awaited(run: Run): Run | Promise<Run>;
   /**
@@ -109,7 +109,7 @@ function memoryOf(
   const { isStopping = () => false, isStopOver = () => false, onLeft = () => undefined } = options;
   let isOver = false;
   let unstorable: string | undefined;
-  const { once, open, ended, saved, waiting } = onceOf({
+  const { once, open, ended, saved, close, waiting } = onceOf({
     store,
     signal,
     patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping, isStopOver, onLeft }),
@@ -124,12 +124,16 @@ function memoryOf(
     state,
     awaited(run) {
       const names = run.type === 'error' ? [] : open();
-      if (names.length === 0) return run;
+      if (names.length === 0) {
+        close();
+        return run;
+      }
       const steps = names.map((name) => `"${name}"`).join(', ');
       const reason = `the handler returned while ${steps} of ctx.once still ran: await each ctx.once`;
       return ended().then(() => ({ type: 'error', reason }));
     },
     async end(run) {
+      close();
       const changes = end();
       await saved();
       isOver = true;

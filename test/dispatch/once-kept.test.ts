@@ -169,7 +169,64 @@ describe('a run whose attempt has ended', () => {
   });
 });
 
+describe('a step that a handler comes to after it returned', () => {
+  test.each(Array.from({ length: 24 }, (_, later) => later))(
+    'does not run, or ends the attempt with an error and is stored: %d microtasks later',
+    async (later) => {
+      const { store, record, start, quiet, event } = stage();
+      const id = await record();
+      const ran: number[] = [];
+      const errors: string[] = [];
+      const passed = async () => {
+        for (let task = 0; task < later; task++) await undefined;
+      };
+      await start({
+        async media_available(_event, ctx) {
+          const charge = () => ctx.once('charge', () => void ran.push(ctx.attempt));
+          passed()
+            .then(charge)
+            .catch(({ message }) => errors.push(message));
+        },
+      });
+      await quiet();
+      const [first] = await store.attempts(id);
+      if (ran.length > 0) {
+        expect(first).toMatchObject({
+          outcome: 'error',
+          error: expect.stringContaining('await each ctx.once'),
+        });
+        expect(errors).toEqual([]);
+      } else {
+        expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+        expect(errors).toEqual([expect.stringMatching(/has ended .*: it does not run$/)]);
+      }
+    },
+  );
+});
+
 describe('a handler that returns while a step still runs, for lack of an await,', () => {
+  test('has failed after all steps that follow one another, each of which is stored', async () => {
+    const { store, record, start, pass, quiet, event } = stage();
+    const id = await record();
+    const ran: string[] = [];
+    await start({
+      async media_available(_event, ctx) {
+        const both = async () => {
+          for (const name of ['one', 'two', 'three'])
+            await ctx.once(name, () => ran.push(`${name} ${ctx.attempt}`));
+        };
+        const done = both();
+        if (ctx.attempt === 1) return;
+        await done;
+      },
+    });
+    await quiet();
+    await pass(60_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+    expect(await store.attempts(id)).toMatchObject([{ outcome: 'error' }, { outcome: 'handled' }]);
+    expect(ran.map((one) => one.split(' ')[0])).toEqual(['one', 'two', 'three']);
+  });
+
   test.each([
     ['nothing', () => undefined],
     ['skip', () => skip('nothing to do')],

@@ -127,6 +127,21 @@ describe('once', () => {
     expect(await once('outer', () => once('inner', () => 2))).toBe(2);
   });
 
+  test.each([
+    [undefined, 'undefined'],
+    ['charge', "'charge'"],
+    [Promise.resolve(1), 'Promise'],
+  ])('is refused, when the step is no function but %p', async (step, shown) => {
+    const { once } = onceInMemory();
+    // @ts-expect-error of JavaScript
+    const asked = once()('charge', step);
+    await expect(asked).rejects.toThrow(
+      new TypeError(
+        `the step "charge" of ctx.once must be a function, as in () => send(), and this one is ${shown}${shown === 'Promise' ? ' { 1 }' : ''}`,
+      ),
+    );
+  });
+
   test('runs a step once, when one handler asks for it twice at the same moment', async () => {
     const { once } = onceInMemory();
     const ask = once();
