@@ -35,8 +35,15 @@ export function jsonTextOf(value: unknown): JsonText {
     if (text === undefined) return { problem: `it is not JSON (${shown(value)})` };
     return { text, bytes: Buffer.byteLength(text) };
   } catch (error) {
-    return { problem: `it is not JSON (${shown(error)})` };
+    return { problem: `it is not JSON (${whyNot(error)})` };
   }
+}
+
+/** Node has no end of its own for how deep a value may be nested, but that of its stack. */
+function whyNot(error: unknown): string {
+  return error instanceof RangeError && error.message.startsWith('Maximum call stack')
+    ? 'it is nested thousands of levels deep'
+    : shown(error);
 }
 
 /**
@@ -52,8 +59,10 @@ export function exactJsonTextOf(value: unknown): JsonText {
     const isMember = above !== undefined && !Array.isArray(this);
     // The toJSON of a Date that is none gives null.
     const isExact = made === null ? !isDate(Reflect.get(this, name)) : isKept(made, isMember);
-    if (!isExact) {
-      problem = `${shown(made ?? Reflect.get(this, name))} ${place && `at ${place} `}is no JSON value`;
+    const lost = isExact && typeof made === 'object' && made !== null ? lostMemberOf(made) : undefined;
+    if (!isExact || lost !== undefined) {
+      const why = lost === undefined ? '' : `: its member ${shown(lost)} would be lost`;
+      problem = `${shown(made ?? Reflect.get(this, name))} ${place && `at ${place} `}is no JSON value${why}`;
       throw new TypeError(problem);
     }
     if (typeof made === 'object') places.set(made, place);
@@ -63,7 +72,7 @@ export function exactJsonTextOf(value: unknown): JsonText {
     const text = JSON.stringify(value, checked);
     return { text, bytes: Buffer.byteLength(text) };
   } catch (error) {
-    return { problem: problem ?? `it is not JSON (${shown(error)})` };
+    return { problem: problem ?? `it is not JSON (${whyNot(error)})` };
   }
 }
 
@@ -84,6 +93,18 @@ function isKept(value: unknown, isMember: boolean): boolean {
 function isPlain(value: object | null): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** A member that JSON leaves out in silence: of a list one that has no number, of an object one by symbol or not enumerable. */
+function lostMemberOf(value: object): string | symbol | undefined {
+  const all = Reflect.ownKeys(value);
+  const kept = Array.isArray(value) ? value.length + 1 : Object.keys(value).length; // a list has its length, too
+  if (all.length <= kept) return undefined;
+  const isKeptOne = (one: string | symbol) =>
+    Array.isArray(value)
+      ? one === 'length' || (typeof one === 'string' && /^(0|[1-9]\d*)$/.test(one))
+      : Object.prototype.propertyIsEnumerable.call(value, one) && typeof one === 'string';
+  return all.find((one) => !isKeptOne(one));
 }
 
 function stepTo(holder: object, name: string): string {

@@ -6,6 +6,7 @@ import { runStateOf } from '../../src/dispatch/resource-state.ts';
 import type { NotificationOf } from '../../src/notification/payload.ts';
 import { eachWithStage, LEASE_MS, MAX_ATTEMPTS, TIMEOUT_MS } from '../support/dispatch-stage.ts';
 import { HeldHandler } from '../support/held-handler.ts';
+import { present } from '../support/only.ts';
 import { sqliteFixture } from '../support/sqlite-fixture.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 
@@ -301,6 +302,37 @@ describe('a value of ctx.state', () => {
     ['a gap in a list', Array(1), 'undefined at [0]'],
   ])('is refused, when there is %s, as it would come back as null', (_, value, what) => {
     expect(refusalOf(value)).toHaveProperty('message', `${REFUSED}: ${what} is no JSON value`);
+  });
+
+  const hidden = Object.defineProperty({ a: 1 }, 'b', { value: 2 });
+  test.each<[string, object, string]>([
+    [
+      'a list with a member',
+      Object.assign([1], { index: 0 }),
+      "[ 1, index: 0 ] is no JSON value: its member 'index'",
+    ],
+    ['a match', present([...'abc'.matchAll(/b/g)][0]), " is no JSON value: its member 'index'"],
+    [
+      'a symbol as name',
+      { a: 1, [Symbol('s')]: 2 },
+      '{ a: 1, Symbol(s): 2 } is no JSON value: its member Symbol(s)',
+    ],
+    ['a hidden member', { deep: [hidden] }, "{ a: 1 } at .deep[0] is no JSON value: its member 'b'"],
+    ['a member of JavaScript', Math, "Object [Math] {} is no JSON value: its member 'abs'"],
+  ])('is refused, when it is %s, which JSON leaves out in silence', (_, value, what) => {
+    const text = String(refusalOf(value));
+    expect(text.startsWith(`TypeError: ${REFUSED}: `)).toBe(true);
+    expect(text).toContain(what);
+    expect(text.endsWith(' would be lost')).toBe(true);
+  });
+
+  test('is refused with what is wrong with it, when it is nested deeper than JSON of this machine goes', () => {
+    let deep: object = [];
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    expect(refusalOf(deep)).toHaveProperty(
+      'message',
+      `${REFUSED}: it is not JSON (it is nested thousands of levels deep)`,
+    );
   });
 
   test('is what its toJSON gives, without members that are undefined, when it has some', async () => {
