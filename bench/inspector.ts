@@ -1,8 +1,10 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { pino } from 'pino';
 import { systemClock } from '../src/base/clock.ts';
+import { atLeastOne } from '../src/cli/option-values.ts';
 import { parseConfig } from '../src/config.ts';
 import { createInspector } from '../src/inspector/index.ts';
 import { openStore } from '../src/store/open.ts';
@@ -12,10 +14,12 @@ import { busyness, machine } from './machine.ts';
 import { quantile } from './measure.ts';
 
 // How long every page and list takes with millions of events, and what that does to acks. Writes bench/INSPECTOR.md.
-// Argument: how many events, five million by default. A second argument keeps the database there for the next run.
 
-const EVENTS = Number(process.argv[2] ?? 5_000_000);
-const kept = process.argv[3];
+const [EVENTS, kept] = new Command('npm run bench:inspector --')
+  .description('Measure the inspector with many events beside acks, and write bench/INSPECTOR.md.')
+  .argument('[events]', 'how many events', atLeastOne, 5_000_000)
+  .argument('[database]', 'where to keep the database for the next run')
+  .parse().processedArgs as [number, string | undefined];
 const ROUNDS = 21;
 const ACK_SECONDS = 8;
 

@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util';
+import { Argument, Command } from 'commander';
+import { atLeastOne } from '../src/cli/option-values.ts';
 import { removeFilled } from './filled.ts';
 import { say } from './measure.ts';
 import { partOf, writeBeside, writePart } from './results.ts';
@@ -16,11 +17,7 @@ import type { Section } from './sections/section.ts';
 import { snapshot } from './sections/snapshot.ts';
 import { steady } from './sections/steady.ts';
 import { stored } from './sections/stored.ts';
-import { sizesOf } from './sizes.ts';
-
-// Measures the sections that are named, or all, and puts what came out into RESULTS.md; with --quick, prints it only.
-// --rounds, --events and --jobs change how much is measured. BENCH_DIR: where databases lie; BENCH_KEEP=1 keeps the filled.
-// BENCH_POSTGRES: the server of the sections that measure PostgreSQL.
+import { type SizeOptions, sizesOf } from './sizes.ts';
 
 const sections: Readonly<Record<string, Section>> = {
   acks,
@@ -38,38 +35,31 @@ const sections: Readonly<Record<string, Section>> = {
   snapshot,
 };
 
-const text = { type: 'string' } as const;
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, rounds: text, events: text, jobs: text },
-});
-const wholeNumber = (name: 'rounds' | 'events' | 'jobs') => {
-  const given = values[name];
-  if (given === undefined || /^[1-9]\d{0,8}$/.test(given)) return given === undefined ? given : Number(given);
-  throw new RangeError(`--${name} ${given}: give a whole number from 1 on`);
-};
-const { quick } = values;
-const sizes = sizesOf({
-  quick,
-  rounds: wholeNumber('rounds'),
-  events: wholeNumber('events'),
-  jobs: wholeNumber('jobs'),
-});
-
-const names = positionals.length > 0 ? positionals : Object.keys(sections);
-const chosen = names.map((name) => {
-  if (sections[name]) return sections[name];
-  throw new RangeError(`no section ${name}: name some of ${Object.keys(sections).join(', ')}`);
-});
+const names = Object.keys(sections);
+const command = new Command('npm run bench --')
+  .description(
+    'Measure the sections that are named, or all, and put what came out into bench/RESULTS.md. The environment: BENCH_DIR, where ' +
+      'databases lie; BENCH_KEEP=1 keeps the filled ones; BENCH_POSTGRES, the server of the sections that measure PostgreSQL.',
+  )
+  .addArgument(new Argument('[section...]', 'which to measure').choices(names).default(names, 'all'))
+  .option('--quick', 'measure little, and print it only', false)
+  .option('--rounds <count>', 'how often to measure', atLeastOne)
+  .option('--events <count>', 'how many events to measure with', atLeastOne)
+  .option('--jobs <count>', 'how many jobs to measure with', atLeastOne)
+  .parse();
+const options = command.opts<SizeOptions>();
+const sizes = sizesOf(options);
+const chosen = command.args.length > 0 ? command.args : names;
 const titles = Object.values(sections).map(({ title }) => title);
 process.on('SIGINT', () => process.exit(130)); // what lies on the disk for this run is removed at the exit
 try {
-  for (const { title, run, isOneRound } of chosen) {
+  for (const [name, { title, run, isOneRound }] of Object.entries(sections)) {
+    if (!chosen.includes(name)) continue;
     say(`\n${title}`);
     const rounds = isOneRound ? 1 : sizes.rounds;
-    const part = await partOf(title, rounds, () => run(sizes, quick ? () => {} : writeBeside));
+    const part = await partOf(title, rounds, () => run(sizes, options.quick ? () => {} : writeBeside));
     process.stdout.write(`${part}\n`);
-    if (!quick) writePart(part, titles);
+    if (!options.quick) writePart(part, titles);
   }
 } finally {
   removeFilled();

@@ -68,17 +68,17 @@ const QUICK: Sizes = {
   restMs: 500,
 };
 
-interface Options {
+export interface SizeOptions {
   readonly quick: boolean;
-  readonly rounds: number | undefined;
+  readonly rounds?: number;
   /** in every database that is filled */
-  readonly events: number | undefined;
+  readonly events?: number;
   /** in every queue */
-  readonly jobs: number | undefined;
+  readonly jobs?: number;
 }
 
 /** The sizes that the options ask for. */
-export function sizesOf({ quick, rounds, events, jobs }: Options): Sizes {
+export function sizesOf({ quick, rounds, events, jobs }: SizeOptions): Sizes {
   const sizes = quick ? QUICK : FULL;
   return {
     ...sizes,
