@@ -17,6 +17,7 @@ import type { EventStore } from './store/event-store.ts';
 import { openForServer } from './store/open.ts';
 import { isReachable } from './store/predictable-secrets.ts';
 import { keepFor } from './store/retention.ts';
+import { watchClock } from './store/watch-clock.ts';
 import { watchSecrets } from './store/watch-secrets.ts';
 
 export interface ServiceOptions {
@@ -113,6 +114,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     if (config.RETENTION_DAYS !== undefined)
       ends.defer(keepFor({ store, clock, log, days: config.RETENTION_DAYS }));
+    ends.defer(watchClock({ store, clock, log }));
     ends.defer(watchSecrets({ store, clock, log, isReachable: isReachable(config) }));
     ends.defer(() => {
       isDraining = true;

@@ -81,6 +81,7 @@ const STORE_DOOR = [
   'retention.ts', // runs with the service
   'prune-matching.ts',
   'watch-secrets.ts', // runs with the service
+  'watch-clock.ts', // runs with the service
   'predictable-secrets.ts', // no start with one, and no import
   'check-files.ts', // for the doctor, and for lists that change nothing
   'check-store.ts', // for the doctor

@@ -17,6 +17,7 @@ import type {
 import type {
   Claim,
   ClaimRequest,
+  ClockReading,
   EventFilter,
   EventStore,
   Page,
@@ -334,6 +335,10 @@ export abstract class DriverStore implements EventStore {
     const newestAt = await this.#write.request('newestTime', undefined);
     await this.ping();
     return { now: this.#timeOfCommit(), newestAt };
+  }
+
+  readClock(reading: ClockReading) {
+    return this.#write.request('readClock', reading);
   }
 
   async ping() {

@@ -342,9 +342,11 @@ export interface Tables extends EventTables, QuarantineTables, SecretTables {
   ping(): Awaitable<void>;
   /** The newest time at which an event was received or ended; undefined in an empty database. */
   newestTime(): Awaitable<number | undefined>;
-  /** What a move of the whole database wrote about it; see semantics/marks.ts. */
-  mark(): Awaitable<Uint8Array | undefined>;
+  /** What is kept about the database itself under a name; undefined if nothing is. */
+  meta(name: string): Awaitable<Uint8Array | undefined>;
+  setMeta(name: string, value: Uint8Array): Awaitable<void>;
   /**
+   * What a move of the whole database writes about it, as `meta` of MARK; see semantics/marks.ts.
    * @param refusal why other programs of ours may write nothing from now on; undefined if they may. A server has to refuse those
    *   that were cut off when the move looked for them, and come back. Of a file the move sees each that has it open.
    */

@@ -119,6 +119,23 @@ export interface StoreClock {
   readonly newestAt: number | undefined;
 }
 
+/** What two clocks said at the same moment. */
+export interface ClockReading {
+  /** as `SinceBoot` has it */
+  readonly machine: string;
+  readonly sinceBootMs: number;
+  /** by the clock of the store, milliseconds since the epoch */
+  readonly now: number;
+}
+
+/** A change of the store's clock that was not its own going on. */
+export interface ClockSet {
+  /** when that was seen, milliseconds since the epoch by the clock as it was set */
+  readonly at: number;
+  /** milliseconds; negative where it was set back */
+  readonly by: number;
+}
+
 /** The work that `scrub` could not do. */
 export interface Scrubbed {
   /** how many bytes would have to be rewritten to be sure; 0: none */
@@ -269,6 +286,11 @@ export interface EventStore extends EventSearch {
 
   /** The time by the clock of the store: the database's, whatever that of this process says. */
   clock(): Promise<StoreClock>;
+  /**
+   * Tells the store how long a machine has been running at a time of the store's clock, so that it sees where that clock is set.
+   * @returns the last time that it was seen to be set by more than a minute; undefined if it never was
+   */
+  readClock(reading: ClockReading): Promise<ClockSet | undefined>;
 
   /** Resolves if the store can commit. */
   ping(): Promise<void>;

@@ -20,7 +20,7 @@ export interface Pruning {
  * @throws KitError CLOCKS_DIFFER, as `pruningLimit` does
  */
 export async function countPrunable(
-  store: Pick<EventStore, 'clock' | 'eventsAfter'>,
+  store: Pick<EventStore, 'clock' | 'readClock' | 'eventsAfter'>,
   { filter, olderThanMs, clock }: Pruning,
 ): Promise<number> {
   const handledBefore = await pruningLimit(store, clock, olderThanMs);
@@ -41,7 +41,7 @@ export interface PruningInSteps extends Pruning {
  * @throws KitError CLOCKS_DIFFER, as `pruningLimit` does
  */
 export async function pruneMatching(
-  store: Pick<EventStore, 'clock' | 'eventsAfter' | 'prune'>,
+  store: Pick<EventStore, 'clock' | 'readClock' | 'eventsAfter' | 'prune'>,
   { filter, olderThanMs, clock, signal, onStep }: PruningInSteps,
 ): Promise<number> {
   const handledBefore = await pruningLimit(store, clock, olderThanMs);

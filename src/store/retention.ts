@@ -6,7 +6,7 @@ import type { EventStore } from './event-store.ts';
 import { pruningLimit } from './pruning-limit.ts';
 
 export interface RetentionOptions {
-  readonly store: Pick<EventStore, 'clock' | 'prune'>;
+  readonly store: Pick<EventStore, 'clock' | 'readClock' | 'prune'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly days: number;

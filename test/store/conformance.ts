@@ -3,6 +3,7 @@ import { size } from '../support/sizes.ts';
 import { type CurrentFixture, eachWithStore, type StoreFactory } from '../support/store-fixture.ts';
 import { describeChannelStates } from './conformance/channels.ts';
 import { describeClaiming } from './conformance/claim.ts';
+import { describeClockReadings } from './conformance/clock-readings.ts';
 import { describeDurability } from './conformance/durability.ts';
 import { describeGlance } from './conformance/glance.ts';
 import { describeLeases } from './conformance/leases.ts';
@@ -40,6 +41,7 @@ const SECTIONS: readonly Section[] = [
   describeSecrets,
   describeQuarantine,
   describePruning,
+  describeClockReadings,
   describeChannelStates,
   describeQuarantineShares,
   describeDurability,

@@ -20,6 +20,7 @@ function retention(old: number, prune?: (call: Call) => Promise<number>, apartMs
   let left = old;
   const store = {
     clock: async () => ({ now: clock.now() + apartMs, newestAt: undefined }),
+    readClock: async () => undefined,
     async prune(handledBefore: number, limit: number) {
       const call = { at: clock.now(), handledBefore, limit };
       calls.push(call);

@@ -1,4 +1,5 @@
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
+import { sinceBoot } from '../../src/base/since-boot.ts';
 
 /** The machine's clock as somebody puts it forward or back: the time of day jumps, and timers go on as they were. */
 export class SteppedClock implements MonotonicClock {
@@ -10,6 +11,10 @@ export class SteppedClock implements MonotonicClock {
 
   monotonic(): number {
     return systemClock.monotonic();
+  }
+
+  sinceBoot() {
+    return sinceBoot();
   }
 
   after(ms: number, fn: () => unknown): () => void {

@@ -18,7 +18,7 @@ interface Flags extends FilterFlags {
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
 still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
-does what ended within the last hour.
+does what ended within the last hour. Nothing is pruned for an hour after the clock was set, as it cannot tell that hour then.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run

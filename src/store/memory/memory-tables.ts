@@ -8,7 +8,7 @@ import { byIdentity, byText, byTime, type Rows } from './rows.ts';
 /** The tables of events in memory. */
 export function eventTables(
   rows: Rows,
-): EventTables & Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
+): EventTables & Pick<Tables, 'ping' | 'newestTime' | 'meta' | 'setMeta' | 'setMark'> {
   const changeWork = (event: number, change: Partial<WorkRow>): void => {
     const row = rows.work.get(event);
     if (row) rows.work.set(event, { ...row, ...change });
@@ -261,7 +261,8 @@ export function eventTables(
         .map(({ place }) => place);
     },
     ping: () => {},
-    mark: () => rows.meta.get(MARK),
+    meta: (name) => rows.meta.get(name),
+    setMeta: (name, value) => void rows.meta.set(name, value),
     setMark: (mark) => (mark ? rows.meta.set(MARK, mark) : rows.meta.delete(MARK)),
     newestTime() {
       const received = rows.ledger.get(rows.ledger.size)?.receivedAt;

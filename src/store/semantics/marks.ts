@@ -17,8 +17,8 @@ export interface Mark {
 }
 
 /** The mark of a database; undefined if it has none. */
-export async function mark(tables: Pick<Tables, 'mark'>): Promise<Mark | undefined> {
-  const stored = await tables.mark();
+export async function mark(tables: Pick<Tables, 'meta'>): Promise<Mark | undefined> {
+  const stored = await tables.meta(MARK);
   return stored && (JSON.parse(Buffer.from(stored).toString('utf8')) as Mark);
 }
 

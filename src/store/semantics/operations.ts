@@ -1,6 +1,7 @@
 import type { Awaitable, Entry, Tables } from '../driver.ts';
 import type { StateChange } from '../stored.ts';
 import { claim } from './claiming.ts';
+import { readClock } from './clock-readings.ts';
 import { inOrder } from './in-order.ts';
 import { mark } from './marks.ts';
 import { prune } from './pruning.ts';
@@ -63,6 +64,7 @@ export const operations = {
   countLost: (tables: Tables, entries: number) => tables.addLost(entries),
   admit,
   newestTime: (tables: Tables) => tables.newestTime(),
+  readClock,
   ping: (tables: Tables) => tables.ping(),
   mark: (tables: Tables) => mark(tables),
 } satisfies Readonly<Record<string, (tables: Tables, input: never) => Awaitable<unknown>>>;

@@ -34,7 +34,7 @@ export function tablesOf(
   };
 }
 
-function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
+function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'meta' | 'setMeta' | 'setMark'> {
   return {
     async ping() {
       await appended(session, []);
@@ -50,11 +50,17 @@ function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'mark' |
       );
       return row?.newest ?? undefined;
     },
-    async mark() {
+    async meta(name) {
       const [row] = await session.rows<{ value: Buffer }>('SELECT value FROM hookkit.meta WHERE name = $1', [
-        MARK,
+        name,
       ]);
       return row?.value;
+    },
+    async setMeta(name, value) {
+      await session.rows(
+        'INSERT INTO hookkit.meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+        [name, value],
+      );
     },
     async setMark(mark, refusal) {
       await session.rows('DELETE FROM hookkit.meta WHERE name = $1', [MARK]);

@@ -41,7 +41,7 @@ function tablesWith(db: Database): Tables {
   };
 }
 
-function probes(db: Database): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'setMark'> {
+function probes(db: Database): Pick<Tables, 'ping' | 'newestTime' | 'meta' | 'setMeta' | 'setMark'> {
   // Another value each time: SQLite writes no page for a row that gets the value that it has.
   const write = db.prepare(
     `INSERT INTO meta VALUES ('ping', randomblob(${PROBE_BYTES})) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -52,13 +52,14 @@ function probes(db: Database): Pick<Tables, 'ping' | 'newestTime' | 'mark' | 'se
       'SELECT max(handled_at) FROM results WHERE handled_at IS NOT NULL AND has_body = 1',
     )
     .pluck();
-  const mark = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck();
-  const setMark = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
+  const meta = db.prepare<[string], Buffer>('SELECT value FROM meta WHERE name = ?').pluck();
+  const setMeta = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
   const removeMark = db.prepare('DELETE FROM meta WHERE name = ?');
   return {
     ping: () => void write.run(),
-    mark: () => mark.get(MARK),
-    setMark: (given) => void (given ? setMark.run(MARK, given) : removeMark.run(MARK)),
+    meta: (name) => meta.get(name),
+    setMeta: (name, value) => void setMeta.run(name, value),
+    setMark: (given) => void (given ? setMeta.run(MARK, given) : removeMark.run(MARK)),
     newestTime() {
       const times = [received.get(), ended.get()].filter((time) => typeof time === 'number');
       return times.length > 0 ? Math.max(...times) : undefined;
