@@ -1,56 +1,80 @@
 import closeWithGrace from 'close-with-grace';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
+import { SAME_SIGNAL_MS } from './base/stop-signals.ts';
 import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export interface CloseOptions {
+  /** how long `close` may take, in milliseconds */
+  readonly delay: number;
+  /** ends all that runs; the process then ends with 0, or with 1 if it throws */
+  close(signal: string | undefined): Promise<void>;
+  /** told of a `close` that took longer, just before the process ends with 1 */
+  readonly onTimeout?: () => void;
+  /** told of a signal by which the user asks once more, just before the process ends with 1 */
+  readonly onSecondSignal?: (signal: string) => void;
+}
+
+/**
+ * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. A second signal ends it at once, unless it is the
+ * first one that somebody passed on. Uncaught errors go another way: an orderly stop would answer them, perhaps with 0.
+ */
+export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: CloseOptions): void {
+  let first: { readonly signal: string; readonly at: number } | undefined;
+  const skip = [...UNCAUGHT, ...SIGNALS];
+  const options = { delay, logger: false, skip, ...(onTimeout && { onTimeout }) } as const;
+  const closing = closeWithGrace(options, () => close(first?.signal));
+  const take = (signal: string) => {
+    const at = performance.now();
+    if (first === undefined) {
+      first = { signal, at };
+      closing.close();
+    } else if (at - first.at >= SAME_SIGNAL_MS) {
+      onSecondSignal?.(signal);
+      process.exit(1);
+    }
+  };
+  // For good: while a signal has no listener, and be it between two of them, the system ends the process.
+  for (const signal of SIGNALS) process.on(signal, take);
+}
 
 export interface StopOptions {
   readonly output: Pick<Log, 'log' | 'flush'>;
   readonly guard: ProcessGuard;
   /** how long `stop` may take before the process ends all the same, in milliseconds */
   readonly delay: number;
-  /** whether `node --watch` runs the process: it passes on each Ctrl-C, which the terminal has already sent to both */
-  readonly isWatched?: boolean;
   /** ends all that runs */
   stop(): Promise<void>;
 }
 
 /**
- * At SIGTERM or Ctrl-C, ends all that runs, and then the process: with 0, or with 1 and a line in the log that says why if
- * something could not be ended, took too long, or a second signal came.
+ * At a signal to stop, ends all that runs, and then the process: with 0, or with 1 and a line in the log that says why if something
+ * could not be ended, took too long, or a second signal came.
  */
-export function stopInOrder({ output, guard, delay, isWatched = false, stop }: StopOptions): void {
+export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
   const { log } = output;
   const cutShort = (error: string) => {
     guard.expectExit();
     log.fatal({ error }, 'did not stop in order; all acknowledged notifications are on disk');
   };
-  const options = {
+  closeAtSignal({
     delay,
-    logger: false,
-    skip: isWatched ? [...UNCAUGHT, 'SIGINT' as const] : UNCAUGHT,
     onTimeout: () => cutShort(`stopping took longer than ${delay} ms`),
-    onSecondSignal: (signal: string) => cutShort(`a second signal came: ${signal}`),
-  } as const;
-  const { close } = closeWithGrace(options, async ({ signal = 'SIGINT' }) => {
-    log.info({ signal }, 'stopping');
-    try {
-      await stop();
-    } catch (error) {
-      cutShort(reasonsOf(error));
-      throw error;
-    }
-    guard.expectExit();
-    log.info('stopped');
-    await output.flush();
-  });
-  if (!isWatched) return;
-  let interrupts = 0;
-  process.on('SIGINT', () => {
-    interrupts++;
-    if (interrupts === 1) close();
-    if (interrupts <= 2) return;
-    options.onSecondSignal('SIGINT');
-    process.exit(1);
+    onSecondSignal: (signal) => cutShort(`a second signal came: ${signal}`),
+    async close(signal) {
+      log.info({ signal }, 'stopping');
+      try {
+        await stop();
+      } catch (error) {
+        cutShort(reasonsOf(error));
+        throw error;
+      }
+      guard.expectExit();
+      log.info('stopped');
+      await output.flush();
+    },
   });
 }
 

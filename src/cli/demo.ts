@@ -1,4 +1,3 @@
-import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
@@ -6,12 +5,14 @@ import { pause } from '../base/pause.ts';
 import { HEAD, missingKinds, review } from '../demo/review.ts';
 import { playAllKinds, playDuplicate, playForgery, playOutOfOrder } from '../demo/scenes.ts';
 import { SITE, type Stage, setStage } from '../demo/stage.ts';
-import { UNCAUGHT } from '../dispatch/process-guard.ts';
+import { closeAtSignal } from '../stopping.ts';
 import { line, write, writeWhileRead } from './print.ts';
 import { table } from './table.ts';
 
 /** The pause between two new media of an endless demo. */
 const BEAT_MS = 2000;
+/** How long its receiver and mock may take to end. */
+const CLOSING_MS = 10_000;
 
 export function demoCommand(): Command {
   return new Command('demo')
@@ -29,8 +30,7 @@ async function demo({ once }: { once?: true }): Promise<void> {
     closed ??= stage.close();
     return closed;
   };
-  // An uncaught error ends the process at once with 1, as in any program: no orderly stop, no exit code 0.
-  if (!once) closeWithGrace({ logger: false, skip: UNCAUGHT }, close);
+  if (!once) closeAtSignal({ delay: CLOSING_MS, close });
   try {
     await write(
       `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,

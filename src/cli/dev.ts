@@ -71,7 +71,7 @@ async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
     await stage.stop();
   };
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, isWatched: isWatched(), stop });
+  stopInOrder({ output, guard, delay, stop });
   say(introduction({ ...stage, config, app }));
   if (stdin.isTTY)
     say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');

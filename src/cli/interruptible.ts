@@ -1,4 +1,6 @@
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { SAME_SIGNAL_MS } from '../base/stop-signals.ts';
 import { say } from './print.ts';
 import { onInterrupt } from './terminal.ts';
 
@@ -14,7 +16,8 @@ export async function interruptible<T>(
   const controller = new AbortController();
   let release = () => {};
   const abort = () => {
-    release();
+    if (controller.signal.aborted) return;
+    systemClock.after(SAME_SIGNAL_MS, release);
     controller.abort(new KitError('INTERRUPTED', `interrupted: ${advice}`));
   };
   release = onInterrupt(abort);
@@ -27,7 +30,11 @@ export async function interruptible<T>(
 
 /** Does work that must not stay half-done: Ctrl-C and SIGTERM wait until it has ended. */
 export async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
-  const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
+  let isSaid = false;
+  const release = onInterrupt(() => {
+    if (!isSaid) say('this step must not stay half-done: ending in a moment');
+    isSaid = true;
+  });
   try {
     return await work();
   } finally {

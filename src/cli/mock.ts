@@ -1,12 +1,11 @@
-import closeWithGrace from 'close-with-grace';
 import { Command, InvalidArgumentError } from 'commander';
 import { openDestination } from '../base/log.ts';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
-import { UNCAUGHT } from '../dispatch/process-guard.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
+import { closeAtSignal } from '../stopping.ts';
 import { wholeNumberTo } from './option-values.ts';
 import { line, say } from './print.ts';
 
@@ -61,10 +60,12 @@ async function run({
     ...(virtualClock && { clock: new VirtualClock() }),
     onAttempt: (delivery) => lines.write(visible(`${summaryOf(delivery)}\n`)),
   });
-  // An uncaught error ends the process at once with 1, as in any program: no orderly stop, no exit code 0.
-  closeWithGrace({ delay: CLOSING_MS, logger: false, skip: UNCAUGHT }, async () => {
-    await mock.close();
-    await lines.flush();
+  closeAtSignal({
+    delay: CLOSING_MS,
+    async close() {
+      await mock.close();
+      await lines.flush();
+    },
   });
   lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
   if (isLoopback(options.host)) return;

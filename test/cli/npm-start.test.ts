@@ -4,12 +4,20 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { SAME_SIGNAL_MS } from '../../src/base/stop-signals.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
 import { programEnv } from '../support/sample-handlers.ts';
+import { some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
 
 jest.setTimeout(90_000); // npm on a busy machine
+
+const slowHandlers = fileURLToPath(new URL('../support/slow-handlers.ts', import.meta.url));
 
 let directory: string;
 let npm: ChildProcess | undefined;
@@ -21,9 +29,19 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('npm start stops in order, when npm gets SIGTERM, and leaves no process', async () => {
+interface Started {
+  readonly npm: ChildProcess;
+  readonly port: number;
+  /** what it has printed */
+  told(): string;
+  /** Resolves with the exit code once no process has its output any more. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts it as the first process of a group, as a shell does, and waits until it receives. */
+async function start(more: Readonly<Record<string, string>> = {}): Promise<Started> {
   const port = await freePort();
-  npm = spawn('npm', ['start'], {
+  const child = spawn('npm', ['start'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -34,21 +52,66 @@ test('npm start stops in order, when npm gets SIGTERM, and leaves no process', a
       PORT: String(port),
       ADMIN_PORT: '0',
       DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+      ...more,
     },
   });
+  npm = child;
   let told = '';
-  const output = present(npm.stdout ?? undefined).setEncoding('utf8');
+  const output = present(child.stdout ?? undefined).setEncoding('utf8');
   const receiving = new Promise<void>((resolve) => {
     output.on('data', (text) => {
       told += text;
       if (told.includes('"msg":"receiving"')) resolve();
     });
   });
-  const ended = Promise.all([once(npm, 'exit'), once(output, 'close')]);
-  await receiving;
-  npm.kill('SIGTERM');
-  // Its pipe is closed once no process has it any more.
+  const ended = Promise.all([once(child, 'exit'), once(output, 'close')]).then(([[code]]) => code);
+  await Promise.race([receiving, ended]);
+  return { npm: child, port, told: () => told, ended };
+}
+
+/** The same, with a handler at work that ends when its signal is aborted. */
+async function startAtWork(more: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const path = join(directory, 'receiver.db');
+  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const { id } = await store.record(verified({ media_id: 'media0' }));
+  const started = await start({ HANDLERS: slowHandlers, ...more });
+  await eventually('its handler runs', async () => (await store.event(id))?.status === 'running');
+  await store.close();
+  return started;
+}
+
+test('npm start stops in order, when npm gets SIGTERM, and leaves no process', async () => {
+  const { npm: started, port, told, ended } = await start();
+  started.kill('SIGTERM');
   await ended;
-  expect(told).toContain('"msg":"stopped"');
+  expect(told()).toContain('"msg":"stopped"');
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+});
+
+test.each(some(1, ['SIGINT', 'SIGTERM'] as const))(
+  'npm start stops in order, when all its processes get %s, as from a terminal, and npm passes it on',
+  async (signal) => {
+    const { npm: started, told, ended } = await startAtWork({ SHUTDOWN_GRACE_MS: '300' });
+    const group = -present(started.pid);
+    process.kill(group, signal);
+    process.kill(group, signal); // npm alone may pass it on before the first one is taken, and so as one
+    await ended;
+    expect(told()).toContain('the stop interrupted a handler; its event runs again');
+    expect(told()).toContain('"msg":"stopped"');
+    expect(told()).not.toContain('did not stop in order');
+  },
+);
+
+test('npm start ends at once with 1, and says so, when it is told once more a second later', async () => {
+  const { npm: started, told, ended } = await startAtWork();
+  const group = -present(started.pid);
+  process.kill(group, 'SIGINT');
+  await eventually('it stops', () => told().includes('"msg":"stopping"'));
+  for (let again = 0; again < 3; again++) process.kill(group, 'SIGINT');
+  await new Promise((resolve) => setTimeout(resolve, SAME_SIGNAL_MS + 100));
+  expect(told()).not.toContain('a second signal');
+  process.kill(group, 'SIGINT');
+  expect(await ended).toBe(1);
+  expect(told()).toContain('a second signal came: SIGINT');
+  expect(told()).not.toContain('"msg":"stopped"');
 });
