@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace';
+import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
 import { SAME_SIGNAL_MS } from './base/stop-signals.ts';
@@ -27,7 +28,7 @@ export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: Close
   const options = { delay, logger: false, skip, ...(onTimeout && { onTimeout }) } as const;
   const closing = closeWithGrace(options, () => close(first?.signal));
   const take = (signal: string) => {
-    const at = performance.now();
+    const at = systemClock.monotonic();
     if (first === undefined) {
       first = { signal, at };
       closing.close();
