@@ -119,6 +119,7 @@ export class LogDestination {
     const line = Buffer.from(text); // as bytes it keeps none of its source strings alive
     if (this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
       this.#droppedBefore = this.#dropped++;
+      this.#resume(); // at once, where it is that line alone that is too large
       return;
     }
     this.#waiting.push(line);
@@ -162,6 +163,9 @@ export class LogDestination {
       }
     }
     this.#hasGivenUp = rest.length > 0;
+    if (this.#hasGivenUp) return;
+    this.#held = this.#isWriting ? this.#chunk.length : 0;
+    this.#resume();
   }
 
   #writeOn(): void {

@@ -140,6 +140,34 @@ describe('lines of the log', () => {
     expect(destination.dropped).toBe(1);
   });
 
+  test.each([0, 1, 1000])(
+    'go on, when one is larger than all that may wait and %d wait before it',
+    async (before) => {
+      const path = join(directory, 'log');
+      const destination = destinationOn(open(path, 'a'));
+      const lines = Array.from({ length: before }, (_, number) => lineOf(number));
+      for (const line of lines) destination.write(line);
+      for (let round = 0; round < 2; round++) destination.write(`${'x'.repeat(9_000_000)}\n`);
+      destination.write('after it\n');
+      const told = `${lines.join('')}dropped 1\ndropped 1\nafter it\n`;
+      await eventually('all is written', () => readFileSync(path, 'utf8') === told);
+      expect(destination.dropped).toBe(2);
+    },
+  );
+
+  test('are all written at the end, when one is larger than all that may wait, also those that come later', () => {
+    const path = join(directory, 'log');
+    const destination = destinationOn(open(path, 'a'));
+    destination.writeRest(); // as the process ends
+    for (let round = 0; round < 4; round++) {
+      destination.write(`${'y'.repeat(4_000_000)}\n`);
+      destination.write(`${'x'.repeat(9_000_000)}\n`);
+      destination.write('after it\n');
+    }
+    const round = `${'y'.repeat(4_000_000)}\ndropped 1\nafter it\n`;
+    expect(readFileSync(path, 'utf8') === round.repeat(4)).toBe(true);
+  });
+
   test('wait, when the disk is full, and are written whole once there is room', async () => {
     const disk = mountSmallDisk('size=1m');
     if (!disk) return;
