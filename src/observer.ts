@@ -1,6 +1,8 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Clock } from './base/clock.ts';
+import type { Clock, MonotonicClock } from './base/clock.ts';
+import { RepeatedLine } from './base/repeated-line.ts';
+import { textOf } from './base/thrown.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
 import type { EventId } from './store/event-id.ts';
@@ -35,7 +37,7 @@ export interface HandlerRun {
 }
 
 /**
- * Is told about requests, handlers' runs and commits while they happen: each call must return at once and never throw. The
+ * Is told about requests, handlers' runs and commits while they happen: each call must return at once. The
  * receiver, the store and the dispatcher know no other watcher than this.
  */
 export interface Observer {
@@ -45,6 +47,36 @@ export interface Observer {
   committed(ms: number): void;
   /** The secrets of these webhooks may verify now what was refused before: one was stored, or stored again. */
   secretsFound(webhooks: readonly string[]): void;
+}
+
+/**
+ * Tells an observer, and lets no error of it go further: what only counts must not end a receiver, nor change what becomes of a
+ * request. It may throw where a handler, or a package of one, has changed what all JavaScript shares.
+ * @param observer asked at each call; undefined while there is none
+ */
+export function harmless(
+  observer: () => Observer | undefined,
+  log: Pick<Logger, 'error'>,
+  clock: MonotonicClock,
+): Observer {
+  const failed = new RepeatedLine(clock, (fields) =>
+    log.error(fields, 'cannot count; metrics and figures are incomplete'),
+  );
+  const guarded =
+    <A extends readonly unknown[]>(tell: (...args: A) => void) =>
+    (...args: A): void => {
+      try {
+        tell(...args);
+      } catch (error) {
+        failed.write({ error: textOf(error) });
+      }
+    };
+  return {
+    answered: guarded((answer) => observer()?.answered(answer)),
+    ran: guarded((run) => observer()?.ran(run)),
+    committed: guarded((ms) => observer()?.committed(ms)),
+    secretsFound: guarded((webhooks) => observer()?.secretsFound(webhooks)),
+  };
 }
 
 /** Pages of the user's own. */

@@ -8,7 +8,7 @@ import { configuredDispatcher } from './dispatch/configured.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import { notStored } from './dispatch/not-stored.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
-import type { Admin } from './observer.ts';
+import { type Admin, harmless } from './observer.ts';
 import { Admissions } from './receiver/admissions.ts';
 import { configuredReceiver } from './receiver/configured.ts';
 import { Keyring, keysBy } from './receiver/keyring.ts';
@@ -57,10 +57,11 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, app, clock, log, random, admin } = options;
-  const observer = admin?.observer;
+  const observer = harmless(() => admin?.observer, log, clock);
   const ends = new AsyncDisposableStack();
   try {
-    const store = await (options.store ?? openConfigured(options));
+    const store = await (options.store ??
+      openForServer(config, { clock, log, onCommit: observer.committed }));
     ends.defer(() => store.close());
 
     const keyring = new Keyring({ store, clock, ...keysBy(config) });
@@ -104,7 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       keyring,
       clock,
       log,
-      onFound: (webhooks) => observer?.secretsFound(webhooks),
+      onFound: (webhooks) => observer.secretsFound(webhooks),
       onEnd: () => dispatcher.wake(),
     });
     ends.defer(() => admissions.stop());
@@ -141,11 +142,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await ends.disposeAsync();
     throw error;
   }
-}
-
-function openConfigured({ config, clock, log, admin }: ServiceOptions): Promise<EventStore> {
-  const onCommit = admin && ((ms: number) => admin.observer.committed(ms));
-  return openForServer(config, { clock, log, onCommit });
 }
 
 function listen(app: RequestListener, config: Config): Promise<Listener> {

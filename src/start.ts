@@ -1,5 +1,5 @@
 import { systemClock } from './base/clock.ts';
-import type { Admin } from './observer.ts';
+import { type Admin, harmless } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
 import { openForServer } from './store/open.ts';
 import { refusePredictable } from './store/predictable-secrets.ts';
@@ -19,7 +19,7 @@ export async function start(options: Options): Promise<Service> {
     clock: systemClock,
     log,
     threads: options.threads,
-    onCommit: (ms) => admin?.observer.committed(ms),
+    onCommit: harmless(() => admin?.observer, log, systemClock).committed,
   }).then(async (opened) => {
     await refusePredictable(opened, config).catch(async (error) => {
       await opened.close();

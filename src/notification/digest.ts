@@ -15,6 +15,6 @@ export function digestOf(body: JsonObject): Buffer {
   if (!isLong) return hash('sha256', canonicalJson(event), 'buffer');
   const sum = createHash('sha256').update('{');
   for (const [index, name] of Object.keys(event).sort().entries())
-    sum.update(`${index > 0 ? ',' : ''}${JSON.stringify(name)}:`).update(`${canonicalJson(event[name])}`);
+    sum.update(`${index > 0 ? ',' : ''}${canonicalJson(name)}:`).update(`${canonicalJson(event[name])}`);
   return sum.update('}').digest();
 }

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { cut } from '../base/cut.ts';
 
+/** As they are before any handler loads: what one puts in their place must not decide which notifications are the same. */
+const { parse: parseText, stringify } = JSON;
+
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
 
@@ -120,7 +123,7 @@ export function parseOutlined(text: string, bytes: Uint8Array, outline: Outline)
 
 function parse(text: string): JsonObject {
   try {
-    return JSON.parse(text);
+    return parseText(text);
   } catch {
     throw invalid(); // the cause would quote the text
   }
@@ -333,7 +336,7 @@ function textAt(bytes: Uint8Array, from: number): string {
   for (let seen = 0; seen < SEEN_OF_TEXT && at < bytes.length && bytes[at] !== QUOTE; seen++) {
     at += bytes[at] !== BACKSLASH ? 1 : bytes[at + 1] === SMALL_U ? 6 : 2;
   }
-  const text: unknown = JSON.parse(`"${Buffer.from(bytes.subarray(from + 1, at)).toString()}"`);
+  const text: unknown = parseText(`"${Buffer.from(bytes.subarray(from + 1, at)).toString()}"`);
   return String(text);
 }
 
@@ -518,10 +521,10 @@ function pointerTo(name: string): string {
 
 /** The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no spaces. */
 export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const members = Object.keys(value)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson((value as JsonObject)[name])}`);
+    .map((name) => `${stringify(name)}:${canonicalJson((value as JsonObject)[name])}`);
   return `{${members.join(',')}}`;
 }

@@ -88,6 +88,19 @@ describe('the digest of a notification', () => {
     expect(verifyNotification(other, parseJsonText(zero), [key], zero)).toMatchObject({ path: '/number' });
   });
 
+  test('is the same, when somebody has put other functions in the place of those of JSON', () => {
+    const bodies = [{ a: 'x' }, { a: 'y' }, { a: 'x'.repeat(5000) }];
+    const before = bodies.map((body) => digestOf(body).toString('hex'));
+    const { parse, stringify } = JSON;
+    try {
+      Object.assign(JSON, { parse: () => ({}), stringify: () => 'broken' });
+      expect(bodies.map((body) => digestOf(body).toString('hex'))).toEqual(before);
+      expect(parseJsonText('{"a":"x"}')).toEqual({ a: 'x' });
+    } finally {
+      Object.assign(JSON, { parse, stringify });
+    }
+  });
+
   test('has 32 bytes, for any body', () => {
     fc.assert(fc.property(jsonObject, (body) => digestOf(body).length === 32));
   });
