@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { checkNode } from './base/check-node.ts';
 import { systemClock } from './base/clock.ts';
 import { sqlitePathOf } from './base/database-url.ts';
@@ -18,6 +19,8 @@ interface Examination {
   readonly isOffline: boolean;
   /** checked in addition to the URLs of the registered webhooks */
   readonly urls: readonly string[];
+  /** the log for handlers that take long to load */
+  readonly logOf: (config: Config) => Pick<Logger, 'warn'>;
 }
 
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
@@ -32,7 +35,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  const { loaded, findings } = await checkApp(config);
+  const { loaded, findings } = await checkApp(config, examination.logOf(config));
   for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   yield* findings;

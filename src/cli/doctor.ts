@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { examine } from '../examination.ts';
 import { printFindings } from './findings.ts';
 import { refuseCredentials } from './option-values.ts';
+import { stderrLog } from './stderr-log.ts';
 import { endProcess } from './terminal.ts';
 
 interface Flags {
@@ -35,5 +36,5 @@ export function doctorCommand(): Command {
 async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
   for (const url of urls) refuseCredentials(url);
   endProcess(); // whatever the handlers' files set off while they load
-  await printFindings(examine({ isOffline: offline === true, urls }), json === true);
+  await printFindings(examine({ isOffline: offline === true, urls, logOf: stderrLog }), json === true);
 }

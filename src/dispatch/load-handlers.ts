@@ -65,18 +65,21 @@ export async function loadDefinition(
   log?: Pick<Logger, 'warn'>,
 ): Promise<LoadedApp> {
   const file = handlersFile(config);
-  let module: Exported;
+  let app: unknown;
+  let wrong: string | undefined;
   const tell = () => log?.warn({ handlers: nameOf(file) }, NOT_LOADED);
   try {
-    module = await tellingIfSlow(systemClock, tell, () => loading(() => import(pathToFileURL(file).href)));
+    const module: Exported = await tellingIfSlow(systemClock, tell, () =>
+      loading(() => import(pathToFileURL(file).href)),
+    );
+    app = module.app ?? { handlers: module.handlers };
+    wrong =
+      mistakeInExports(module) ??
+      mistakeInApp(app) ??
+      mistakeIn((app as LoadedApp).handlers, module.app !== undefined);
   } catch (cause) {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   }
-  const app = module.app ?? { handlers: module.handlers };
-  const wrong =
-    mistakeInExports(module) ??
-    mistakeInApp(app) ??
-    mistakeIn((app as LoadedApp).handlers, module.app !== undefined);
   if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }

@@ -79,3 +79,31 @@ test.each(some(1, STUCK))(
     });
   },
 );
+
+test.each(
+  some(2, [
+    ['handlers check', ['handlers', 'check']],
+    ['events replay --run', ['events', 'replay', '--all', '--run']],
+    ['handlers check --rehearse', ['handlers', 'check', '--rehearse']],
+    ['handlers try', TRY],
+    ['doctor', ['doctor', '--offline']],
+  ] as const),
+)(
+  '%s ends at the first SIGTERM, when the handlers never come to the end of their loading',
+  async (_, args) => {
+    await desk().fill(1);
+    const HANDLERS = desk().write(
+      'endless.mjs',
+      "setInterval(() => {}, 1000); console.error('it loads'); await new Promise(() => {});",
+    );
+    const { code, stdout } = await spawnCli(args, {
+      env: { ...desk().env, HANDLERS },
+      onSpawn: (child) =>
+        child.stderr?.on('data', (text) => {
+          if (String(text).includes('it loads')) child.kill('SIGTERM');
+        }),
+    });
+    expect(code).not.toBe(0);
+    expect(stdout).not.toContain('they load');
+  },
+);

@@ -59,6 +59,14 @@ test.each([
   ['export const handlers = {', 'does not load'],
   ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
   ['throw Object.assign(new Error("odd"), { stack: 5 });', 'does not load:\nError: odd'],
+  [
+    'export const handlers = { get media_available() { throw new Error("getter"); } };',
+    'does not load:\nError: getter',
+  ],
+  [
+    'export const handlers = new Proxy({}, { ownKeys() { throw new Error("trap"); } });',
+    'does not load:\nError: trap',
+  ],
   ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
   [
     'export const app = { route() {}, handlers: {} };',

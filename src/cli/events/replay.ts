@@ -234,9 +234,10 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
+  // Before anything is reset. While they load, nothing looks at a signal: Ctrl-C then ends the process as ever.
+  await using here = run && (await openHere(config, store));
   await interruptible('run it again to replay the rest', async (signal) => {
     const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
-      await using here = run && (await openHere(config, store)); // before anything is reset
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);

@@ -37,13 +37,9 @@ async function check({ rehearse, strict, json }: Flags): Promise<void> {
   const config = loadConfig();
   const log = stderrLog(config);
   using _ = handlersHere(log);
-  await interruptible('nothing was recorded', (signal) =>
-    printFindings(
-      examineHandlers(config, {
-        isStrict: strict === true,
-        rehearsing: rehearse ? { log, signal } : undefined,
-      }),
-      json === true,
-    ),
-  );
+  // While it loads them, nothing looks at a signal: Ctrl-C then ends the process as ever.
+  const rehearsal =
+    rehearse &&
+    (<T>(work: (signal: AbortSignal) => Promise<T>) => interruptible('nothing was recorded', work));
+  await printFindings(examineHandlers(config, { isStrict: strict === true, log, rehearsal }), json === true);
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
 import { type Config, settingsSet } from '../../config.ts';
@@ -16,10 +17,13 @@ export interface CheckedApp {
 }
 
 /** Loads the handlers, and reads the settings of their app: names, never values. */
-export async function checkApp(config: Pick<Config, 'HANDLERS'>): Promise<CheckedApp> {
+export async function checkApp(
+  config: Pick<Config, 'HANDLERS'>,
+  log: Pick<Logger, 'warn'>,
+): Promise<CheckedApp> {
   const handlers = findingsOf('handlers');
   try {
-    const loaded = await loadDefinition(config);
+    const loaded = await loadDefinition(config, log);
     const kinds = kindNames.filter((kind) => loaded.handlers[kind]);
     const finding = handlers.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
     return checkSettings(loaded, finding);

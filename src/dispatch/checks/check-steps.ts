@@ -9,12 +9,15 @@ import { statusesClientOf } from '../configured.ts';
 import type { Handlers } from '../handler.ts';
 import { madeUpEvent, rehearse } from '../rehearse.ts';
 
+/** Does work that a user may interrupt, which aborts its signal. */
+export type Interruptible = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
 interface Rehearsing {
   readonly config: Config;
   /** the value of `ctx.app` */
   readonly app: unknown;
   readonly log: Logger;
-  readonly signal: AbortSignal;
+  readonly rehearsal: Interruptible;
 }
 
 /**
@@ -24,7 +27,6 @@ interface Rehearsing {
 export async function* checkSteps(handlers: Handlers, rehearsing: Rehearsing): AsyncGenerator<Finding> {
   for (const kind of kindNames) {
     if (!handlers[kind]) continue;
-    rehearsing.signal.throwIfAborted();
     yield await checkStepsOf(kind, handlers, rehearsing);
   }
 }
@@ -32,17 +34,21 @@ export async function* checkSteps(handlers: Handlers, rehearsing: Rehearsing): A
 async function checkStepsOf(
   kind: Kind,
   handlers: Handlers,
-  { config, app, log, signal }: Rehearsing,
+  { config, app, log, rehearsal }: Rehearsing,
 ): Promise<Finding> {
   const finding = findingsOf('steps');
-  const { run, steps } = await rehearse(madeUp(kind), {
-    handlers,
-    app,
-    log,
-    timeoutMs: config.HANDLER_TIMEOUT_MS,
-    statuses: statusesClientOf(config),
-    stored: undefined,
-    signal,
+  const { run, steps } = await rehearsal(async (signal) => {
+    const ended = await rehearse(madeUp(kind), {
+      handlers,
+      app,
+      log,
+      timeoutMs: config.HANDLER_TIMEOUT_MS,
+      statuses: statusesClientOf(config),
+      stored: undefined,
+      signal,
+    });
+    signal.throwIfAborted();
+    return ended;
   });
   const repeated = steps
     .filter(({ times }) => times > 1)
