@@ -7,6 +7,7 @@ import { backupsOf, isFormer, neededFor } from './former/move.ts';
 import { isThere } from './is-there.ts';
 import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
+import { cutShort } from './sqlite/unopened.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
@@ -68,9 +69,13 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
   } catch (error) {
     return unusable(fail(messageOf(error)));
   }
+  const { uid, mode } = statSync(path);
+  if (uid === process.getuid?.() && (mode & 0o200) === 0)
+    // SQLite would make files beside it of the same mode, which stay and keep the database from being opened.
+    return unusable(fail(`its owner may not write ${path}: chmod u+w ${path}`));
   try {
     const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0; // before this check reads for long itself
-    const { version, known, problems } = inspectDatabase(path);
+    const { version, isEmpty, known, problems } = inspectDatabase(path);
     if (version > known) {
       return unusable(
         fail(`${path} has schema version ${version} and this program knows ${known}: run the newer program`),
@@ -81,6 +86,8 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
         fail(`${path} is damaged (${problems.join('; ')}): stop the server and restore a backup`),
       );
     }
+    const wrong = isEmpty ? cutShort(path) : undefined;
+    if (wrong !== undefined) return unusable(fail(wrong));
     if (version < known) {
       const said = `${path} has schema version ${version}: the next start`;
       const needed = inMib(neededFor(statSync(path).size + logBytes));
@@ -94,6 +101,12 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     }
     return { finding: access(path) ?? log(path, logBytes) ?? intact(path, version), isUsable: true };
   } catch (error) {
+    if ((error as { code?: unknown }).code === 'SQLITE_READONLY_ROLLBACK')
+      return unusable(
+        fail(
+          `${path}-journal is of a copy or backup that was cut short: put a whole copy there, and remove both before`,
+        ),
+      );
     return unusable(
       fail(
         /readonly|unable to open/.test(messageOf(error))

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   unlinkSync,
@@ -16,15 +18,23 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { syncFile } from '../base/sync-file.ts';
 import type { KeySource } from './vault.ts';
 
-/** The key in a file beside the database. */
+/**
+ * The key in a file beside the database. Where that is a symbolic link, a new key takes the place of the file that it leads to: who
+ * keeps the key elsewhere finds it there.
+ */
 export function keyFile(path: string): KeySource {
-  const adoptable = ({ key, file }: NextKey) => ({ key, adopt: () => adoptKey(file, path) });
+  const adoptable = ({ key, file }: NextKey) => ({ key, adopt: () => adoptKey(file, fileOf(path)) });
   return {
     isGiven: false,
     read: (options) => readOrMakeKeyFile(path, options),
-    left: () => nextKeys(path).map(adoptable),
-    next: () => adoptable(writeNextKey(path)),
+    left: () => nextKeys(fileOf(path)).map(adoptable),
+    next: () => adoptable(writeNextKey(fileOf(path))),
   };
+}
+
+/** Where a path leads; the path itself, if nothing is there. */
+function fileOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**

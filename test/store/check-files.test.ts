@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -47,6 +57,38 @@ describe('the database', () => {
     const after = new Database(path, { readonly: true });
     expect(after.pragma('user_version', { simple: true })).toBe(version);
     after.close();
+  });
+
+  test('fails, when it is empty beside a key, and only warns without one', async () => {
+    await makeDatabase();
+    writeFileSync(path, '');
+    const wrong = { result: 'FAIL', detail: expect.stringMatching(/is empty, although .* cut short/) };
+    expect(checkDatabase(path)).toEqual({ isUsable: false, finding: { check: 'database', ...wrong } });
+    rmSync(`${path}.key`);
+    expect(checkDatabase(path)).toMatchObject({ isUsable: false, finding: { result: 'warn' } });
+  });
+
+  test('fails with what it is, when it is a copy that was cut short, beside its journal', async () => {
+    const db = new Database(join(directory, 'part'));
+    db.exec('PRAGMA cache_size = 1; BEGIN; CREATE TABLE t (c)');
+    const insert = db.prepare('INSERT INTO t VALUES (randomblob(10000))');
+    for (let row = 0; row < 100; row++) insert.run();
+    copyFileSync(join(directory, 'part'), path);
+    copyFileSync(join(directory, 'part-journal'), `${path}-journal`);
+    db.close();
+    const { finding } = checkDatabase(path);
+    expect(finding).toMatchObject({
+      result: 'FAIL',
+      detail: expect.stringContaining('-journal is of a copy'),
+    });
+  });
+
+  test('fails and is not opened, when its owner may not write it', async () => {
+    await makeDatabase();
+    chmodSync(path, 0o400);
+    const { finding } = checkDatabase(path);
+    expect(finding).toMatchObject({ result: 'FAIL', detail: expect.stringContaining(`chmod u+w ${path}`) });
+    expect(readdirSync(directory).sort()).toEqual(['receiver.db', 'receiver.db.key']);
   });
 
   test('fails, when it is damaged or no database', async () => {

@@ -1,9 +1,19 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readOrMakeKeyFile } from '../../src/store/key-file.ts';
+import { keyFile, readOrMakeKeyFile } from '../../src/store/key-file.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -94,5 +104,26 @@ describe('readOrMakeKeyFile', () => {
     );
     expect(new Set(keys)).toEqual(new Set([readFileSync(path, 'utf8').trim()]));
     expect(readdirSync(directory)).toEqual(['receiver.db.key']);
+  });
+});
+
+describe('keyFile', () => {
+  test('puts a new key where a symbolic link leads, and leaves the link', () => {
+    const kept = join(directory, 'keys', 'k');
+    mkdirSync(join(directory, 'keys'));
+    const first = readOrMakeKeyFile(kept, { mayMake: true });
+    symlinkSync('keys/k', path);
+    const source = keyFile(path);
+    expect(source.read({ mayMake: false })).toEqual(first);
+    const next = source.next(undefined);
+    expect(source.left().map(({ key }) => key)).toEqual([next.key]);
+    next.adopt();
+    expect(readlinkSync(path)).toBe('keys/k');
+    expect(readOrMakeKeyFile(kept, { mayMake: false })).toEqual(next.key);
+    expect(source.read({ mayMake: false })).toEqual(next.key);
+    expect([readdirSync(directory).sort(), readdirSync(join(directory, 'keys'))]).toEqual([
+      ['keys', 'receiver.db.key'],
+      ['k'],
+    ]);
   });
 });

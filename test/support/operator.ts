@@ -36,6 +36,7 @@ interface StartOptions {
 const stubs = (newHost: string) => ({
   npx: `case "$1" in
     hookkit) shift; exec "${process.execPath}" "${project}bin/hookkit.js" "$@" ;;
+    -c) exec sh -c "$2" ;;
   esac
   exit 127`,
   node: `exec "${process.execPath}" "$@"`,

@@ -1,4 +1,4 @@
-import { versionOf } from './database-facts.ts';
+import { isEmpty, versionOf } from './database-facts.ts';
 import { openReader } from './open-sqlite.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
@@ -6,6 +6,8 @@ import { SCHEMA_VERSION } from './schema.ts';
 export interface Inspection {
   /** of its schema; 0 if it has none yet */
   readonly version: number;
+  /** whether nothing at all is in it */
+  readonly isEmpty: boolean;
   /** the newest version that this program knows */
   readonly known: number;
   /** the damages that SQLite finds */
@@ -24,7 +26,12 @@ export function inspectDatabase(path: string): Inspection {
   try {
     const version = versionOf(db);
     const found = db.prepare<[], string>(`PRAGMA quick_check(${MOST_PROBLEMS})`).pluck().all();
-    return { version, known: SCHEMA_VERSION, problems: found.filter((text) => text !== 'ok') };
+    return {
+      version,
+      isEmpty: isEmpty(db),
+      known: SCHEMA_VERSION,
+      problems: found.filter((text) => text !== 'ok'),
+    };
   } finally {
     db.close();
   }

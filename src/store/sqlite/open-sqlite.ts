@@ -3,9 +3,10 @@ import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
-import { identityOf, setPageSize, versionOf } from './database-facts.ts';
+import { identityOf, isEmpty, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
+import { cutShort } from './unopened.ts';
 import { markZeroed } from './upkeep.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
@@ -26,12 +27,12 @@ export const LONGEST_LOG = 1.5 * LOG_BYTES;
 
 /** Opens the one connection that writes, and brings the schema up to date. */
 export function openWriter(path: string): Database.Database {
-  isThere(path); // else something that is no file would be refused with an error that says nothing
+  const wasThere = isThere(path); // of something that is no file SQLite says nothing
   finishMove(path); // before an empty file takes its place
   closeToOthers(path);
   const db = connect(path);
   setUp(db);
-  migrate(db, path);
+  migrate(db, { path, wasThere });
   return db;
 }
 
@@ -103,7 +104,10 @@ function tighten(path: string): void {
 }
 
 /** Makes the schema in a new database, and extends that of an older one. */
-function migrate(db: Database.Database, path: string): void {
+function migrate(
+  db: Database.Database,
+  { path, wasThere }: { readonly path: string; readonly wasThere: boolean },
+): void {
   db.transaction(() => {
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) {
@@ -114,6 +118,8 @@ function migrate(db: Database.Database, path: string): void {
     }
     if (version === SCHEMA_VERSION) return;
     if (version === 0) {
+      const wrong = wasThere && isEmpty(db) ? cutShort(path) : undefined;
+      if (wrong !== undefined) throw new KitError('STORE_UNUSABLE', wrong);
       db.exec(schema);
       markZeroed(db)();
     }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { KitError } from '../../base/errors.ts';
 
 /** The error where a database cannot be opened. */
@@ -5,11 +6,24 @@ export function unopened(path: string, message: string): KitError {
   return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
 }
 
+/**
+ * What is wrong with a database that is there and has nothing in it, although there is a key beside it: a server that began with it
+ * would have lost everything in silence. Undefined if there is no key.
+ */
+export function cutShort(path: string): string | undefined {
+  const key = `${path}.key`;
+  if (!existsSync(key)) return undefined;
+  return (
+    `${path} is empty, although there is a key for it (${key}), so a copy or backup was cut short: put a whole one there; ` +
+    'to begin anew instead, remove the empty file'
+  );
+}
+
 /** Advice for the user, by how a message of SQLite begins. Our own messages say themselves what to do, and have paths in them. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /^(unable to open database file|attempt to write a readonly database)/,
-    'its directory must exist, and this user must be allowed to write to the directory and the file',
+    'its directory must exist, and this user must be allowed to write to the directory, the file, and those beside it whose names begin with its name',
   ],
   [/^database (schema |table )?is locked/, 'another program locks it: wait for that program, or end it'],
   [/^database or disk is full/, 'make room on its disk'],

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { checkDatabase } from '../../../src/store/check-files.ts';
 import { isThere } from '../../../src/store/is-there.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { LOG_BYTES, openWriter } from '../../../src/store/sqlite/open-sqlite.ts';
@@ -276,5 +277,32 @@ describe('the directory of a database', () => {
     for (const store of stores) await store.close();
     expect(statSync(join(directory, 'one')).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, 'one', 'two')).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('an empty file beside a key, as a backup that was cut short leaves it,', () => {
+  const emptied = async (content = '') => {
+    await withLocalStore((store) => store.record(verified()));
+    for (const kind of ['', '-wal', '-shm']) rmSync(path + kind, { force: true });
+    writeFileSync(path, content);
+  };
+
+  test('is refused at each start, also by the doctor', async () => {
+    await emptied();
+    const refusal = unusable(path, 'is empty, although there is a key', 'remove the empty file');
+    await expect(withStore(undefined, WITH_THREADS)).rejects.toEqual(refusal);
+    await expect(withStore()).rejects.toEqual(refusal);
+    expect(checkDatabase(path)).toMatchObject({
+      finding: { result: 'FAIL', detail: expect.stringContaining('cut short') },
+      isUsable: false,
+    });
+  });
+
+  test('is taken for a new database, when the key is removed, and so is no file beside the key', async () => {
+    await emptied();
+    rmSync(`${path}.key`);
+    await withLocalStore((store) => store.record(verified()));
+    for (const kind of ['', '-wal', '-shm']) rmSync(path + kind, { force: true });
+    await withLocalStore((store) => store.record(verified()));
   });
 });
