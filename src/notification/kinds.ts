@@ -37,3 +37,17 @@ export const kindNames = Object.keys(KINDS) as Kind[];
 export function isKind(name: unknown): name is Kind {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
+
+/** All groups of kinds. */
+export const groupNames: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
+
+/**
+ * The kinds that a filter means: a kind, all of a group, or `unknown:NAME` for a kind that this version does not know. Undefined for
+ * any other text.
+ */
+export function kindsMeant(text: string): readonly string[] | undefined {
+  if (isKind(text)) return [text];
+  if (groupNames.includes(text)) return kindNames.filter((kind) => KINDS[kind].group === text);
+  const [, unknown] = /^unknown:(.+)$/s.exec(text) ?? [];
+  return unknown === undefined ? undefined : [unknown];
+}

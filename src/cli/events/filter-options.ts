@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
-import { isKind, KINDS, kindNames } from '../../notification/kinds.ts';
+import { groupNames, kindNames, kindsMeant } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
 import { moment, TIME_HELP } from '../option-values.ts';
@@ -19,14 +19,13 @@ export interface FilterFlags {
 }
 
 const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead'] as const satisfies readonly Status[];
-const groups: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
 
 /** Adds the options of a filter; together they restrict further. */
 export function addFilterOptions(command: Command): Command {
   return command
     .option(
       '--kind <kind>',
-      `a kind, such as media_available, or all of a group: ${groups.join(', ')}; may be repeated`,
+      `a kind, such as media_available, or all of a group: ${groupNames.join(', ')}; may be repeated`,
       kinds,
     )
     .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
@@ -57,12 +56,10 @@ function kinds(text: string, before: readonly string[] = []): readonly string[] 
 }
 
 function kindsOf(text: string): readonly string[] {
-  if (isKind(text)) return [text];
-  if (groups.includes(text)) return kindNames.filter((kind) => KINDS[kind].group === text);
-  const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
-  if (unknown !== undefined) return [unknown];
+  const meant = kindsMeant(text);
+  if (meant !== undefined) return meant;
   throw new InvalidArgumentError(
-    `It must be one of ${kindNames.join(', ')}; a group: ${groups.join(', ')}; or unknown:NAME for a kind that ` +
+    `It must be one of ${kindNames.join(', ')}; a group: ${groupNames.join(', ')}; or unknown:NAME for a kind that ` +
       'this version does not know.',
   );
 }

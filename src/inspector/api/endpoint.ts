@@ -1,8 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
 import { visible } from '../../base/visible.ts';
-import { withoutEmpty } from './filters.ts';
-import { overlooked } from './overlooked.ts';
+import { overlooked, withoutEmpty } from './overlooked.ts';
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {

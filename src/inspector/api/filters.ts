@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { statuses } from '../watch/metrics.ts';
+import { Refused } from './endpoint.ts';
 
 const text = z.string().min(1).max(200);
 
@@ -10,6 +12,9 @@ export const eventIdText = z
   .string()
   .refine((id) => parseEventId(id) !== undefined, 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
+
+/** That of an event: one without a media or channel has its own. */
+const RESOURCE = /^(media|channel|event):./;
 
 /** A time in a request: a date, or a date and time with an offset. Parsed to milliseconds since the epoch. */
 const moment = z
@@ -23,10 +28,18 @@ const moment = z
 
 /** Filters of events. An empty value counts as absent, since forms send every field. */
 export const filterShape = {
-  kind: text.optional().describe('such as media_available'),
+  kind: text
+    .optional()
+    .describe(
+      `such as media_available; all of a group: ${groupNames.join(', ')}; the name of a kind that this version does not know, or ` +
+        'unknown:NAME where that is the name of a group',
+    ),
   status: z.enum(statuses).optional(),
   site: text.optional(),
-  resource: text.optional().describe('media:ID or channel:ID'),
+  resource: text
+    .regex(RESOURCE, 'must be media:ID or channel:ID, such as media:UUhbHm6C')
+    .optional()
+    .describe('media:ID or channel:ID'),
   webhook: text.optional(),
   since: moment.optional().describe('happened then or later; an event without an event_time did not'),
   until: moment.optional().describe('happened before then; an event without an event_time did not'),
@@ -37,15 +50,13 @@ export const filterSchema = z.object(filterShape);
 
 export type Filters = z.output<typeof filterSchema>;
 
+/** @throws Refused if the times leave nothing between them */
 export function filterOf({ kind, status, site, resource, webhook, since, until, q }: Filters): EventFilter {
-  return { kind, status, site, resource, webhook, since, until, q };
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new Refused(400, 'since must be before until');
+  return { kind: kind && (kindsMeant(kind) ?? kind), status, site, resource, webhook, since, until, q };
 }
 
 export function isRestricted(filter: EventFilter): boolean {
   return Object.values(filter).some((value) => value !== undefined);
-}
-
-/** The given members, without empty ones. */
-export function withoutEmpty(given: unknown): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== ''));
 }

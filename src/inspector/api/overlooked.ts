@@ -10,14 +10,16 @@ export interface KnownNames {
 /**
  * The part of a request that its route would pass over, as an error text; undefined if there is none. A route refuses it: with
  * a mistyped `dry_run` it would change what was only to be counted, and with a mistyped filter take or show more than was
- * meant. A parameter that the query gives twice is such a part, as one of its values would not count.
+ * meant. A parameter that is given twice, by the query or by query and body, is such a part, as one of its values would not count.
  */
 export function overlooked(req: Request, { inQuery, inBody }: KnownNames): string | undefined {
   const body: unknown = req.body;
   if (body === undefined && hasBody(req)) return 'the body cannot be read: correct its Content-Type';
   if (Array.isArray(body)) return 'the body must be an object';
   const strange = [...strangeTo(inQuery, req.query, req.params), ...strangeTo(inBody, body, req.params)];
-  const repeated = Object.keys(req.query).filter((name) => Array.isArray(req.query[name]));
+  const repeated = Object.keys(req.query).filter(
+    (name) => Array.isArray(req.query[name]) || Object.hasOwn(Object(body), name),
+  );
   if (strange.length === 0 && repeated.length === 0) return undefined;
   const known = [...new Set([...inQuery, ...inBody])].filter((name) => !Object.hasOwn(req.params, name));
   const [mistake, names] = strange.length > 0 ? ['unknown', strange] : ['given more than once', repeated];
@@ -42,4 +44,9 @@ function hasBody({ headers }: Request): boolean {
 
 function quoted(name: string): string {
   return visible(JSON.stringify(name));
+}
+
+/** The given members, without empty ones. */
+export function withoutEmpty(given: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== ''));
 }

@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { mistakesOf, Refused } from '../api/endpoint.ts';
-import { withoutEmpty } from '../api/filters.ts';
-import { overlooked } from '../api/overlooked.ts';
+import { overlooked, withoutEmpty } from '../api/overlooked.ts';
 
 /** Makes a page: the name of its view, and the values that the view needs. */
 export type Page = (

@@ -106,6 +106,9 @@ describe('lists of events', () => {
   test.each([
     ['', 7],
     ['kind=media_available', 1],
+    ['kind=channels', 4],
+    ['kind=tracks', 0],
+    ['kind=made_up', 0],
     ['status=skipped', 1],
     ['status=dead', 1],
     ['status=handled&kind=channel_idle', 2],
@@ -137,13 +140,20 @@ describe('lists of events', () => {
     expect(ids).toEqual(whole.events.map(({ id }: { id: string }) => id));
   });
 
-  test.each(['limit=0', 'limit=501', 'status=lost', 'before=x', 'since=yesterday', 'since=2026-02-30'])(
-    'are refused, when the query is %s, with 400 and what is wrong',
-    async (query) => {
-      const { error } = await ask('GET', '/api/events', `/api/events?${query}`, 400);
-      expect(error).toContain(query.split('=')[0]);
-    },
-  );
+  test.each([
+    'resource=one',
+    'resource=site:one',
+    'since=2026-01-02&until=2026-01-01',
+    'limit=0',
+    'limit=501',
+    'status=lost',
+    'before=x',
+    'since=yesterday',
+    'since=2026-02-30',
+  ])('are refused, when the query is %s, with 400 and what is wrong', async (query) => {
+    const { error } = await ask('GET', '/api/events', `/api/events?${query}`, 400);
+    expect(error).toContain(query.split('=')[0]);
+  });
 });
 
 describe('one event', () => {
@@ -192,25 +202,34 @@ describe('replays', () => {
     await inspected.settled();
   });
 
-  test.each([{ status: 'dead' }, { kind: 'channel_idle', q: 'live2' }, { resource: 'media:one' }, {}])(
-    'count first and change nothing, when %j is a dry run, then reset as many',
-    async (filters) => {
-      const counted = await ask('POST', '/api/events/replay', '/api/events/replay', 200, {
-        ...filters,
-        dry_run: true,
-      });
-      expect(counted).toMatchObject({ dry_run: true, next: null });
-      expect(counted.events).toBeGreaterThan(0);
-      const all = Object.keys(filters).length === 0;
-      const put = await ask('POST', '/api/events/replay', '/api/events/replay', 200, { ...filters, all });
-      expect(put).toEqual({ dry_run: false, events: counted.events, next: null });
-      await inspected.settled();
-    },
-  );
+  test.each([
+    { status: 'dead' },
+    { kind: 'channel_idle', q: 'live2' },
+    { kind: 'channels' },
+    { resource: 'media:one' },
+    {},
+  ])('count first and change nothing, when %j is a dry run, then reset as many', async (filters) => {
+    const counted = await ask('POST', '/api/events/replay', '/api/events/replay', 200, {
+      ...filters,
+      dry_run: true,
+    });
+    expect(counted).toMatchObject({ dry_run: true, next: null });
+    expect(counted.events).toBeGreaterThan(0);
+    const all = Object.keys(filters).length === 0;
+    const put = await ask('POST', '/api/events/replay', '/api/events/replay', 200, { ...filters, all });
+    expect(put).toEqual({ dry_run: false, events: counted.events, next: null });
+    await inspected.settled();
+  });
 
   test('take filters from the query too, when there is no body', async () => {
     const path = '/api/events/replay?status=dead&dry_run=true';
     expect(await ask('POST', '/api/events/replay', path)).toMatchObject({ dry_run: true, events: 1 });
+  });
+
+  test('are refused, when query and body give the same filter, with 400 that names it', async () => {
+    const path = '/api/events/replay?status=dead';
+    const { error } = await ask('POST', '/api/events/replay', path, 400, { status: 'handled' });
+    expect(error).toMatch(/^given more than once: "status"/);
   });
 
   test('of everything are refused, when the request does not say `all`, with 400', async () => {
