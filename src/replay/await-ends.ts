@@ -21,7 +21,7 @@ export interface Waiting {
   readonly signal: AbortSignal;
   /** when to stop waiting, milliseconds since the epoch; Infinity: never */
   readonly until: number;
-  /** called then, before the last look; more may end while it lasts */
+  /** called then, or once the signal is aborted, before the last look; more may end while it lasts */
   readonly onTimeUp?: (() => Promise<void>) | undefined;
 }
 
@@ -30,8 +30,8 @@ const POLL_MS = 100;
 const NOBODY_MS = 15_000;
 
 /**
- * Waits until each of the events has ended, and reports how. At the time limit, it counts and reports the other events
- * with the status that they have then.
+ * Waits until each of the events has ended, and reports how. At the time limit, and where the signal is aborted, it counts and
+ * reports the other events with the status that they have then.
  * @throws KitError REPLAY_FAILED if no process handles them
  */
 export async function awaitEnds({ listener, ...waiting }: Waiting): Promise<Ends> {
@@ -55,8 +55,7 @@ async function countEnds(
     const ends = new Map<string, StoredEvent>();
     let open = page;
     while (open.length > 0) {
-      if (signal.aborted) return counts;
-      if (!isTimeUp && clock.now() >= until) {
+      if (!isTimeUp && (signal.aborted || clock.now() >= until)) {
         isTimeUp = true;
         await onTimeUp?.();
       }

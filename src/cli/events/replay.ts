@@ -271,7 +271,7 @@ function tellInterruption(
   signal: AbortSignal,
 ): void {
   if (!signal.aborted || !(isCut || ends)) return;
-  const ended = [...(ends?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  const ended = ENDS.reduce((sum, end) => sum + (ends?.get(end) ?? 0), 0);
   if (isCut) say(`${eventsWere(replayed)} reset`);
   else {
     const others = underWay > 0 ? `, ${underWay} more were pending or running already` : '';

@@ -24,3 +24,31 @@ test('a replay in its own process ends with that process, when a handler ignores
   expect(event).toMatchObject({ status: 'running', starts: 1, attempts: 1 });
   expect(stderr).toContain(event.id);
 });
+
+test('a replay that is interrupted counts the events that end at its stop as well', async () => {
+  await desk().fill(40);
+  const HANDLERS_OF_A_SECOND = desk().write(
+    'second.mjs',
+    `import { writeSync } from 'node:fs';
+     export const handlers = { async media_available() {
+       writeSync(2, 'it begins\\n');
+       await new Promise((resolve) => setTimeout(resolve, 1000));
+     } };`,
+  );
+  let hasBegun = false;
+  const { code, stderr } = await desk().spawnEvents(['replay', '--all', '--run'], {
+    env: { HANDLERS: HANDLERS_OF_A_SECOND, DISPATCH_CONCURRENCY: '4' },
+    onSpawn: (child) =>
+      child.stderr?.on('data', (text) => {
+        if (!hasBegun && String(text).includes('it begins')) child.kill('SIGINT');
+        hasBegun ||= String(text).includes('it begins');
+      }),
+  });
+  const ended = (await (await desk().store()).events({}, { limit: 50 })).filter(
+    ({ attempts }) => attempts > 0,
+  );
+  expect(code).toBe(1);
+  expect(stderr).toMatch(new RegExp(`^40 events were reset, and ${ended.length} of them have ended$`, 'm'));
+  expect(ended.length).toBeGreaterThan(0);
+  expect(ended.length).toBeLessThan(40);
+});
