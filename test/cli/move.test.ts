@@ -1,8 +1,9 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification } from '../support/genuine.ts';
 import { commandsOf } from '../support/manual.ts';
@@ -92,6 +93,31 @@ test.each([
   expect(refused).toMatchObject({ code: 2, stdout: '' });
   expect(refused.stderr).toMatch(reason);
   expect(refused.stderr).not.toContain('hunter2');
+});
+
+test('leaves no new database behind, when it is refused, and one that was there as it was', async () => {
+  const move = (to: string) =>
+    runCli(['move', '--from', 'sqlite:from.db', '--to', `sqlite:${to}`], { cwd: directory });
+  const server = await SqliteStore.open({
+    path: join(directory, 'from.db'),
+    clock: systemClock,
+    threads: false,
+  });
+  const before = readdirSync(directory);
+  const refused = await move('to.db');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use ') });
+  expect(readdirSync(directory)).toEqual(before);
+  await (
+    await SqliteStore.open({ path: join(directory, 'there.db'), clock: systemClock, threads: false })
+  ).close();
+  expect((await move('there.db')).code).toBe(1);
+  expect(existsSync(join(directory, 'there.db'))).toBe(true);
+  await server.close();
+
+  expect((await move('to.db')).code).toBe(0);
+  const again = await move('other.db');
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('was moved to ') });
+  expect(readdirSync(directory).filter((name) => name.startsWith('other'))).toEqual([]);
 });
 
 test('goes on, when it was interrupted', async () => {

@@ -129,7 +129,7 @@ async function begin(
     await refuseUsed(to);
     await to.transact((tables) => setMark(tables, { as: 'to', id, other: from.name }));
   });
-  if (!isBegun) throw inUse(to);
+  if (!isBegun) throw unusable(`other programs use ${to.name}: end them, and run this again`);
 }
 
 /** @throws KitError STORE_UNUSABLE if a database cannot be moved because of what another move has done with it */
@@ -157,6 +157,11 @@ async function refuseUsed(side: Side): Promise<void> {
     throw unusable(`${side.name} is a side of another move (${role} ${found.other}): name an empty database`);
   }
   if (!(await isEmpty(side))) throw unusable(`${side.name} is not empty: name an empty database`);
+}
+
+/** Whether nothing is in a database, and no move has begun with it. */
+export async function isUntouched(side: Side): Promise<boolean> {
+  return (await side.transact(mark)) === undefined && (await isEmpty(side));
 }
 
 async function isEmpty(side: Side): Promise<boolean> {
