@@ -28,6 +28,8 @@ export type ErrorCode =
   | 'EVENT_UNKNOWN'
   /** Some events ended otherwise than expected; the lines before tell which. */
   | 'REPLAY_FAILED'
+  /** A line of a file cannot be imported; what is before it is. */
+  | 'IMPORT_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
   /** What the `start` or the `routes` of an app threw. */

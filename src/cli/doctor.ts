@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { KitError } from '../base/errors.ts';
 import { examine } from '../examination.ts';
 import { printFindings } from './findings.ts';
-import { refuseCredentials } from './option-values.ts';
+import { receiverUrl } from './option-values.ts';
 import { stderrLog } from './stderr-log.ts';
 import { endProcess } from './terminal.ts';
 
@@ -27,14 +28,27 @@ export function doctorCommand(): Command {
       'Check this installation: Node, configuration, database, disk, key, secrets, clock, provider, the URL.',
     )
     .option('--offline', 'skip the checks that need the network')
-    .option('--url <url...>', 'check that these URLs reach the receiver too, beside the registered ones')
+    .option(
+      '--url <url...>',
+      'check that these URLs reach the receiver too, beside the registered ones',
+      urlToo,
+    )
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .action(doctor);
 }
 
+function urlToo(text: string, before: readonly string[] = []): readonly string[] {
+  receiverUrl(text);
+  return [...before, text];
+}
+
 async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
-  for (const url of urls) refuseCredentials(url);
+  if (offline && urls.length > 0)
+    throw new KitError(
+      'INPUT_INVALID',
+      '--url needs the network, which --offline leaves alone: give one of them',
+    );
   endProcess(); // whatever the handlers' files set off while they load
   await printFindings(examine({ isOffline: offline === true, urls, logOf: stderrLog }), json === true);
 }

@@ -55,6 +55,11 @@ async function init(dir: string, { recipe, kit, force }: Flags): Promise<void> {
     say(`\n${line(app.spec)} is outside of the folder: other machines that install the app need it, too`);
 }
 
+/** A path as a shell takes it. */
+function inShell(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
 function written(folder: string, paths: readonly string[], recipe: string | undefined): string {
   const way = relative(terminal().cwd, folder);
   const settings =
@@ -67,7 +72,7 @@ function written(folder: string, paths: readonly string[], recipe: string | unde
     ...settings,
     '',
     'Now:',
-    ...(way === '' ? [] : [`  cd ${line(way)}`]),
+    ...(way === '' ? [] : [`  cd ${inShell(line(way))}`]),
     '  npm install',
     '  npm test',
     '  npm run dev',

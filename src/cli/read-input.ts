@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
+import { say } from './print.ts';
 import { pathOf, terminal } from './terminal.ts';
 
 interface Input {
@@ -16,9 +17,12 @@ export function isStdin(file: string | undefined): file is '-' | undefined {
   return file === undefined || file === '-';
 }
 
-/** A file, or stdin, as it is read. */
+/** A file, or stdin, as it is read. Says so where that waits for somebody at a terminal. */
 export function openInput(file: string | undefined): Readable {
-  return isStdin(file) ? terminal().stdin : createReadStream(pathOf(file));
+  if (!isStdin(file)) return createReadStream(pathOf(file));
+  const { stdin } = terminal();
+  if (stdin.isTTY) say('reading from the terminal, up to Ctrl-D at the beginning of a line');
+  return stdin;
 }
 
 /**

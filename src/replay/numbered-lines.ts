@@ -1,5 +1,7 @@
+import { MIB } from '../base/size-text.ts';
+
 /** Longer lines are skipped, so that a file of another sort cannot fill the memory. */
-const LONGEST_LINE = 48 * 1024 * 1024;
+const LONGEST_LINE = 48 * MIB;
 
 const NEWLINE = 0x0a;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -28,7 +30,8 @@ export async function* numberedLines(chunks: AsyncIterable<Uint8Array>): AsyncGe
   };
   const end = (): NumberedLine | undefined => {
     number++;
-    const line = length > LONGEST_LINE ? { problem: 'too long to be a notification' } : decode(pieces);
+    const line =
+      length > LONGEST_LINE ? { problem: `longer than ${LONGEST_LINE / MIB} MiB` } : decode(pieces);
     const isEmpty = length === 0 || ('text' in line && line.text.trim() === '');
     pieces = [];
     length = 0;

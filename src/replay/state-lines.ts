@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from '../base/errors.ts';
 import { runStateOf } from '../dispatch/resource-state.ts';
+import { parseJsonText } from '../notification/json.ts';
 import { isId } from '../notification/payload.ts';
 import type { StatePlace } from '../store/event-search.ts';
 import type { EventStore, StateChange, StateValue } from '../store/event-store.ts';
@@ -130,9 +131,10 @@ function isObject(member: unknown): boolean {
 function parseLine(text: string): ReadState | { readonly problem: string } {
   let line: unknown;
   try {
-    line = JSON.parse(text);
-  } catch {
-    return { problem: 'not valid JSON' };
+    line = parseJsonText(text);
+  } catch (error) {
+    // One that could mean two things would be stored as one of them: a member twice, a number beyond double precision.
+    return { problem: error instanceof SyntaxError ? error.message : 'unreadable' };
   }
   const parsed = lineSchema.safeParse(line);
   if (!parsed.success) return { problem: parsed.error.issues[0]?.message ?? 'not a state' };

@@ -19,7 +19,10 @@ export function manifestIn(folder: string): Manifest | undefined {
   const path = join(folder, 'package.json');
   if (!existsSync(path)) return undefined;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    const manifest: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')); // which npm reads, too
+    if (typeof manifest !== 'object' || manifest === null || Array.isArray(manifest))
+      throw new TypeError('it is no JSON object');
+    return manifest as Manifest;
   } catch (cause) {
     throw new KitError('INPUT_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }

@@ -159,3 +159,13 @@ test('checks a URL that it is given, when there is no API secret', async () => {
   expect(of('provider').result).toBe('skipped');
   expect(of('url').result).toBe('ok');
 });
+
+test.each([
+  [['--offline', '--url', 'https://your.host/x'], /--url needs the network, which --offline leaves alone/],
+  [['--url', 'nonsense'], /must be a URL such as/],
+  [['--url', 'https://your.host/x', 'ftp://your.host'], /must be a URL such as/],
+])('is refused as wrong usage, when called with %j', async (args, message) => {
+  const { code, stdout, stderr } = await here.cli(['doctor', ...args]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(message);
+});

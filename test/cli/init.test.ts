@@ -63,7 +63,9 @@ test('init writes an app and says what comes next, when the folder is empty or n
   expect(here.stdout).toMatch(/Now:\n {2}npm install\n {2}npm test\n {2}npm run dev\n$/);
 
   const inside = await init('my receiver/of Mine');
-  expect(inside.stdout).toContain('  cd my receiver/of Mine\n  npm install\n');
+  expect(inside.stdout).toContain("  cd 'my receiver/of Mine'\n  npm install\n");
+  const quoted = await init("in it's");
+  expect(quoted.stdout).toContain("  cd 'in it'\\''s'\n");
   expect(filesIn(join(folder, 'my receiver/of Mine'))).toEqual(FILES);
   expect(JSON.parse(read('my receiver/of Mine/package.json')).name).toBe('of-mine');
 });

@@ -109,7 +109,13 @@ test('is exported as nothing, with a line that says so, when nothing has a state
 const WELL = '{"resource":"media:well","state":{"a":1}}';
 test.each([
   ['{', 'not valid JSON'],
-  ['[]', 'expected object, received array'],
+  ['[]', 'not a JSON object'],
+  ['{"resource":"media:a","state":{"a":1,"a":2}}', 'ambiguous: a member appears twice in one object'],
+  [
+    '{"resource":"media:a","resource":"media:b","state":{}}',
+    'ambiguous: a member appears twice in one object',
+  ],
+  ['{"resource":"media:a","state":{"a":9007199254740993}}', 'beyond'],
   ['{"v":2,"resource":"media:a","state":{}}', '"v" must be 1: this program knows no other version'],
   ['{"resource":"a","state":{}}', '"resource" must be media:ID or channel:ID'],
   ['{"resource":"media:\\u0000","state":{}}', '"resource" must be media:ID or channel:ID'],
@@ -122,7 +128,7 @@ test.each([
 ])('is imported up to a line that is none, which is told with what is wrong: %#', async (bad, problem) => {
   const store = await desk().store();
   const { code, stdout, stderr } = await run(['state', 'import'], { stdin: `${WELL}\n\n${bad}\n${WELL}\n` });
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('line 3 of stdin: ');
   expect(stderr).toContain(problem);
   expect(stderr).toContain('what is before it is imported (1): mend the line, and import all of it again');

@@ -61,7 +61,7 @@ test('tells a line that is too long, when a file has no line breaks, without hol
   const lines = [];
   for await (const line of numberedLines(endless())) lines.push(line);
   expect(lines).toMatchObject([
-    { number: 1, problem: 'too long to be a notification' },
+    { number: 1, problem: 'longer than 48 MiB' },
     { number: 2, text: 'last' },
   ]);
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100 * 1024 * 1024);

@@ -8,7 +8,7 @@ import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say } from '../print.ts';
 import { readInput } from '../read-input.ts';
-import { writeOut } from '../write-out.ts';
+import { outFile, writeOut } from '../write-out.ts';
 import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
 import { listenerOnStderr } from './progress-bar.ts';
 
@@ -35,7 +35,10 @@ Examples:
 export function exportCommand(): Command {
   return addFilterOptions(new Command('export'))
     .description('Export events as a recording (NDJSON), which can be replayed anywhere.')
-    .option('--out <file>', 'write to this file instead of stdout; the file appears once it is complete')
+    .option(
+      '--out <file>',
+      'write to this file instead of stdout (`-`); the file appears once it is complete',
+    )
     .option('--redact', 'replace each id by another one, always by the same, and drop unknown members')
     .option(
       '--redact-key-file <file>',
@@ -45,7 +48,8 @@ export function exportCommand(): Command {
     .action(exportEvents);
 }
 
-async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Promise<void> {
+async function exportEvents({ out: given, redact, redactKeyFile, ...flags }: Flags): Promise<void> {
+  const out = outFile(given);
   if (redactKeyFile !== undefined && !redact)
     throw new KitError('INPUT_INVALID', '--redact-key-file is for --redact: give both');
   const filter = filterOf(flags);

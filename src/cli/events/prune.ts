@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
+import type { Status } from '../../store/event-store.ts';
 import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
@@ -14,6 +16,8 @@ interface Flags extends FilterFlags {
   readonly dryRun?: true;
   readonly json?: true;
 }
+
+const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
@@ -41,6 +45,11 @@ export function pruneCommand(): Command {
 
 async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
   const filter = filterOf(flags);
+  if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
+    throw new KitError(
+      'INPUT_INVALID',
+      `no ${flags.status} event is ever pruned: ${PRUNABLE.join(' or ')} ones are`,
+    );
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
       const pruning = { filter, olderThanMs: olderThan, clock: systemClock };

@@ -5,7 +5,7 @@ import { exportStates } from '../../replay/state-lines.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { say } from '../print.ts';
-import { writeOut } from '../write-out.ts';
+import { outFile, writeOut } from '../write-out.ts';
 
 const EXAMPLES = `
 A line for each media or channel that has a state: {"v":1,"resource":"media:...","state":{"name":value}}. The server may run
@@ -20,12 +20,16 @@ const STATES = { what: 'such an export', member: 'state' } as const;
 export function exportCommand(): Command {
   return new Command('export')
     .description('Export the state of all media and channels (NDJSON).')
-    .option('--out <file>', 'write to this file instead of stdout; the file appears once it is complete')
+    .option(
+      '--out <file>',
+      'write to this file instead of stdout (`-`); the file appears once it is complete',
+    )
     .addHelpText('after', EXAMPLES)
     .action(exportAll);
 }
 
-async function exportAll({ out }: { out?: string }): Promise<void> {
+async function exportAll({ out: given }: { out?: string }): Promise<void> {
+  const out = outFile(given);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
       const exported = await writeOut(out, STATES, async (write) => {

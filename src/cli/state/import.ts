@@ -38,7 +38,7 @@ async function importAll({ from, json }: Flags): Promise<void> {
       signal.throwIfAborted();
       if (broken)
         throw new KitError(
-          'INPUT_INVALID',
+          'IMPORT_FAILED',
           `line ${broken.number} of ${name}: ${broken.problem}; what is before it is imported (${imported}): mend the line, and import all of it again`,
         );
       if (json) return printJson({ imported });

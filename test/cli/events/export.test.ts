@@ -19,6 +19,14 @@ function drafts({ directory }: EventDesk): string[] {
   return readdirSync(directory).filter((name) => name.endsWith('.draft'));
 }
 
+test('writes to stdout, when --out names that as -', async () => {
+  await desk().fill(3);
+  const { code, stdout, stderr } = await desk().events(['export', '--out', '-']);
+  expect(code).toBe(0);
+  expect(stdout).toBe((await desk().events(['export'])).stdout);
+  expect(stderr).not.toContain('exported to -');
+});
+
 test('writes every event in the order in which they came, when more than a page of them is exported', async () => {
   await desk().fill(450);
   const { code, stdout, stderr } = await desk().events(['export']);

@@ -77,6 +77,7 @@ test('removes nothing for an hour, when the clock was behind until just now, and
 
 test.each([
   [[], /required option '--older-than <time>' not specified/],
+  [['--older-than', '30d', '--status', 'dead'], /no dead event is ever pruned: handled or skipped ones are/],
   [['--older-than', 'long'], /must be a number with ms, s, m, h or d/],
 ])('says what is wrong, when called with %j, and ends with 2', async (args, message) => {
   const { code, stderr } = await desk().events(['prune', ...args]);
