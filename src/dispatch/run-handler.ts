@@ -85,7 +85,7 @@ export async function runHandler(
 }
 
 /** What a handler stores during one run. */
-interface Memory extends Pick<Once, 'once' | 'waiting'> {
+interface Memory extends Pick<Once, 'once' | 'waiting' | 'open'> {
   readonly state: ResourceState;
   /**
    * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
@@ -121,6 +121,7 @@ function memoryOf(
   return {
     once,
     waiting,
+    open,
     state,
     awaited(run) {
       const names = run.type === 'error' ? [] : open();
@@ -166,11 +167,13 @@ async function timedOut(
   const ended = await Promise.race([run, stop.elapsed]);
   stop.cancel();
   if (ended) return { type: 'timeout', reason };
-  const steps = memory.waiting().map(({ step }) => JSON.stringify(step));
-  const after =
-    steps.length > 0
-      ? `${steps.join(', ')} of ctx.once waited for the store`
-      : 'it went on after ctx.signal was aborted';
+  const named = (steps: readonly string[]) =>
+    `${steps.map((step) => JSON.stringify(step)).join(', ')} of ctx.once`;
+  const waiting = memory.waiting().map(({ step }) => step);
+  const open = memory.open();
+  let after = 'it went on after ctx.signal was aborted';
+  if (waiting.length > 0) after = `${named(waiting)} waited for the store`;
+  else if (open.length > 0) after = `${after}, as ${named(open)} had not ended`;
   return { type: 'timeout', reason: `${reason}, and ${after}` };
 }
 

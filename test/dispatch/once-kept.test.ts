@@ -291,7 +291,23 @@ describe('a handler that returns while a step still runs, for lack of an await,'
       media_available: (_event, ctx) => void ctx.once('charge', () => new Promise(() => {})).catch(() => {}),
     });
     await pass(TIMEOUT_MS + LEFT_BEHIND_MS);
-    expect((await event(id))?.lastError).toMatch(/^the handler took longer than/);
+    expect((await event(id))?.lastError).toMatch(
+      /^the handler took longer than \d+ ms, and it went on .*, as "charge" of ctx\.once had not ended$/,
+    );
+  });
+
+  test('is timed out, when two steps wait for each other, and both are named', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    await start({
+      media_available: (_event, ctx) => {
+        const one = ctx.once('one', () => ctx.once('two', () => 1));
+        const two = ctx.once('two', () => ctx.once('one', () => 2));
+        return void Promise.all([one, two]).catch(() => {});
+      },
+    });
+    await pass(TIMEOUT_MS + LEFT_BEHIND_MS);
+    expect((await event(id))?.lastError).toMatch(/, as "one", "two" of ctx\.once had not ended$/);
   });
 });
 
