@@ -26,6 +26,9 @@ export interface OpenApp {
   close(): Promise<void>;
 }
 
+/** Less than the time that everything has to close at a stop, after which the process ends. */
+const SLOW_CLOSE_MS = 5000;
+
 /**
  * Runs the `start` of an app.
  * @throws KitError APP_FAILED with what it threw, and where
@@ -39,13 +42,14 @@ export async function openApp(
   const ctx: StartContext = { settings, log, signal: stop.signal };
   const started = await failing('start', { log, clock }, async () => start(ctx as StartContext<never>));
   const { app: value, close } = checkStarted(started);
+  const tellOfClose = () => log.warn('the close of the app has not ended yet, and the stop waits for it');
   return {
     value,
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       if (!close) return;
       try {
-        await loading(close);
+        await tellingIfSlow(clock, tellOfClose, async () => loading(close), SLOW_CLOSE_MS);
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');
       }

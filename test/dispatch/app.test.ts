@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { appPages, type ReadyApp } from '../../src/dispatch/open-app.ts';
+import { appPages, openApp, type ReadyApp } from '../../src/dispatch/open-app.ts';
 import { defineApp } from '../../src/index.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
@@ -84,6 +84,24 @@ test('a close that fails is logged with its place, and does not keep the rest fr
   expect(log.withMessage('the close of the app failed')).toMatchObject([
     { error: expect.stringMatching(/^Error: the pool does not drain\n.*app\.test\.ts/) },
   ]);
+});
+
+test('a close that does not end is told of, once it takes five seconds', async () => {
+  const { log, withMessage: logged } = logLines();
+  const clock = new VirtualClock();
+  const closing = Promise.withResolvers<void>();
+  const { close } = await openApp(
+    { start: () => ({ app: 1, close: () => closing.promise }), handlers: {} },
+    { log, clock },
+  );
+  const closed = close();
+  await clock.advance(4999);
+  const message = 'the close of the app has not ended yet, and the stop waits for it';
+  expect(logged(message)).toEqual([]);
+  await clock.advance(60_000);
+  expect(logged(message)).toHaveLength(1);
+  closing.resolve();
+  await closed;
 });
 
 test.each([
