@@ -41,7 +41,7 @@ const code = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   onLoaded: letYoungSpaceGrow,
 });
-if (code !== 0) process.exitCode = code;
+process.exitCode = code; // also where a handler has set another
 
 /** The remedy: the Node that npm has installed, unless npm ran this already and found the old Node first. */
 function advice() {

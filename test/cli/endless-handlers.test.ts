@@ -107,3 +107,8 @@ test.each(
     expect(stdout).not.toContain('they load');
   },
 );
+
+test('a handler that is tried decides by what becomes of its event how the command ends, not by process.exitCode', async () => {
+  const { code, stdout } = await run(handling('{ process.exitCode = 7; }'), TRY);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('handled') });
+});
