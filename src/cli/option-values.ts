@@ -4,22 +4,23 @@ import { durationOf } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { momentOf } from '../base/moment.ts';
 
-/** A whole number from 1 on. */
-export function atLeastOne(text: string): number {
-  const number = wholeNumber(text);
-  if (number >= 1) return number;
-  throw new InvalidArgumentError('It must be a whole number from 1 on.');
-}
-
 /** A whole number from 0 on. */
 export function wholeNumberTo(most: number): (text: string) => number {
+  return wholeNumberFrom(0, most);
+}
+
+function wholeNumberFrom(least: number, most: number): (text: string) => number {
   return (text) => {
-    if (/^\d{1,10}$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
+    if (/^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
 }
 
-export const wholeNumber = wholeNumberTo(1_000_000_000);
+const MOST = 1_000_000_000;
+export const wholeNumber = wholeNumberTo(MOST);
+
+/** A whole number from 1 on. */
+export const atLeastOne = wholeNumberFrom(1, MOST);
 
 /** A probability. */
 export function probability(text: string): number {

@@ -238,7 +238,10 @@ test.each([
   [['a\u001b[2Jb'], 'a\\u001b[2Jb is not the id of an event'],
   [['loyw3uqg-0123456789abcdef0123'], 'there is no database at '],
   [['--kind', 'media_renamed'], 'It must be one of media_created'],
-  [['--attempt', '0', '--kind', 'media_created', '--media', 'm'], 'It must be a whole number from 1 on'],
+  [
+    ['--attempt', '0', '--kind', 'media_created', '--media', 'm'],
+    'It must be a whole number from 1 to 1000000000',
+  ],
 ])('runs nothing and says why, when asked to try %j', async (args, message) => {
   const { code, stdout, stderr } = await run(['try', ...args], { env: desk().absent });
   expect(stdout).toBe('');

@@ -9,7 +9,7 @@ test.each([
   [['--from', 'x', '--status', 'dead'], /--status is of the database: a recording has none/],
   [['--from', 'x', '--speed', 'fast'], /must be a factor such as 1, 10 or 0\.5, or max/],
   [['--from', 'x', '--duplicate', '2'], /must be a number from 0 to 1/],
-  [['--from', 'x', '--concurrency', '0'], /must be a whole number from 1 on/],
+  [['--from', 'x', '--concurrency', '0'], /must be a whole number from 1 to 1000000000/],
   [['--from', 'x', '--seed', '7'], /--seed is for what is drawn: give --shuffle or --duplicate/],
   [[], /this would replay everything: give a filter, or --all/],
 ])('says what is wrong, when called with --to and %j, and ends with 2', async (args, message) => {
