@@ -22,7 +22,8 @@ const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
 still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
-does what ended within the last hour. Nothing is pruned for an hour after the clock was set, as it cannot tell that hour then.
+does what ended within the last hour. For an hour after the clock was set, nothing is pruned: events that ended just before have
+times of the old clock.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run

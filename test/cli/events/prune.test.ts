@@ -69,7 +69,8 @@ test('removes nothing for an hour, when the clock was behind until just now, and
     const { code, stdout, stderr } = await desk().events(['prune', '--older-than', '30d', ...more]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     const [, until] =
-      /clock was found set ahead by 960 h 0 min at .*: nothing is pruned until (\S+)\n$/.exec(stderr) ?? [];
+      /clock was found set ahead by 960 h 0 min at .*, so nothing is pruned until (\S+)\n$/.exec(stderr) ??
+      [];
     expect(Math.abs(Date.parse(until ?? '') - Date.now() - HOUR_MS)).toBeLessThan(60_000);
   }
   expect(await bodies()).toBe(5);
