@@ -5,7 +5,10 @@ import type { Log } from './base/log.ts';
 import { SAME_SIGNAL_MS } from './base/stop-signals.ts';
 import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** From terminals, supervisors, and programs that start a process again. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
+/** Those of a fault of the program: the system ends it at once, as without us. */
+const FAULTS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
 
 export interface CloseOptions {
   /** how long `close` may take, in milliseconds */
@@ -24,7 +27,7 @@ export interface CloseOptions {
  */
 export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: CloseOptions): void {
   let first: { readonly signal: string; readonly at: number } | undefined;
-  const skip = [...UNCAUGHT, ...SIGNALS];
+  const skip = [...UNCAUGHT, ...SIGNALS, ...FAULTS];
   const options = { delay, logger: false, skip, ...(onTimeout && { onTimeout }) } as const;
   const closing = closeWithGrace(options, () => close(first?.signal));
   const take = (signal: string) => {

@@ -92,7 +92,11 @@ describeInBrowser('markup in a notification', () => {
 
   test('stands in the form as text, when a link leads to a search for it', async () => {
     const { page } = await openTab();
-    const query = new URLSearchParams({ q: markup('q'), site: markup('s'), resource: `media:${markup('r')}` });
+    const query = new URLSearchParams({
+      q: markup('q'),
+      site: markup('s'),
+      resource: `media:${markup('r')}`,
+    });
     await page.goto(`${inspected.url}/events?${query}`);
     expect(await page.inputValue('#search')).toBe(markup('q'));
     expect(await page.evaluate('window.ran')).toBeUndefined();

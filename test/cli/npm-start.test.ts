@@ -95,10 +95,13 @@ test.each(some(1, ['SIGINT', 'SIGTERM'] as const))(
     const group = -present(started.pid);
     process.kill(group, signal);
     process.kill(group, signal); // npm alone may pass it on before the first one is taken, and so as one
+    process.kill(group, 'SIGQUIT'); // as some supervisors send beside another one
     await ended;
     expect(told()).toContain('the stop interrupted a handler; its event runs again');
+    expect(told().match(/"msg":"stopping"/g)).toHaveLength(1);
     expect(told()).toContain('"msg":"stopped"');
     expect(told()).not.toContain('did not stop in order');
+    expect(told()).not.toContain('process.exit() was called');
   },
 );
 

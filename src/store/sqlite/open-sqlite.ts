@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
+import { standStill } from '../../base/stand-still.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
 import { identityOf, isEmpty, setPageSize, versionOf } from './database-facts.ts';
@@ -32,8 +33,23 @@ export function openWriter(path: string): Database.Database {
   closeToOthers(path);
   const db = connect(path);
   setUp(db);
-  migrate(db, { path, wasThere });
+  if (wasThere) refuseCutShort(db, path);
+  migrate(db, path);
   return db;
+}
+
+/** Another process that has just made the file fills it within so many milliseconds. */
+const MAKING_MS = 2000;
+const LOOK_EVERY_MS = 50;
+
+/** @throws KitError STORE_UNUSABLE if a database is empty and has a key all the same */
+function refuseCutShort(db: Database.Database, path: string): void {
+  for (let waitedMs = 0; isEmpty(db); waitedMs += LOOK_EVERY_MS) {
+    const wrong = cutShort(path);
+    if (wrong === undefined) return;
+    if (waitedMs >= MAKING_MS) throw new KitError('STORE_UNUSABLE', wrong);
+    standStill(LOOK_EVERY_MS);
+  }
 }
 
 /** Makes a connection one that writes. */
@@ -104,10 +120,7 @@ function tighten(path: string): void {
 }
 
 /** Makes the schema in a new database, and extends that of an older one. */
-function migrate(
-  db: Database.Database,
-  { path, wasThere }: { readonly path: string; readonly wasThere: boolean },
-): void {
+function migrate(db: Database.Database, path: string): void {
   db.transaction(() => {
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) {
@@ -118,8 +131,6 @@ function migrate(
     }
     if (version === SCHEMA_VERSION) return;
     if (version === 0) {
-      const wrong = wasThere && isEmpty(db) ? cutShort(path) : undefined;
-      if (wrong !== undefined) throw new KitError('STORE_UNUSABLE', wrong);
       db.exec(schema);
       markZeroed(db)();
     }

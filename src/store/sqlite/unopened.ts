@@ -14,8 +14,8 @@ export function cutShort(path: string): string | undefined {
   const key = `${path}.key`;
   if (!existsSync(key)) return undefined;
   return (
-    `${path} is empty, although there is a key for it (${key}), so a copy or backup was cut short: put a whole one there; ` +
-    'to begin anew instead, remove the empty file'
+    `${path} is empty, although there is a key for it (${key}), so a copy, a backup or a first start was cut short: put a whole copy there; ` +
+    'to begin anew instead, stop what uses it, and remove the empty file'
   );
 }
 

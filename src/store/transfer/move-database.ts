@@ -1,11 +1,10 @@
-import { existsSync, rmSync } from 'node:fs';
 import { sqlitePathOf } from '../../base/database-url.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { isThere } from '../is-there.ts';
 import { openSide } from '../open.ts';
 import { FORMS } from './forms.ts';
 import type { Side } from './side.ts';
-import { isUntouched, reopen, type TransferOptions, type Transferred, transfer } from './transfer.ts';
+import { refuseBeforehand, reopen, type TransferOptions, type Transferred, transfer } from './transfer.ts';
 
 export type { FollowedRound, Transferred } from './transfer.ts';
 
@@ -30,36 +29,21 @@ export function moveDatabase({ from, to, isWatched, onPage, ...options }: Moving
   return withFormer(from, async (fromSide) => {
     const total = isWatched ? await rowsOf(fromSide).catch(() => undefined) : undefined; // of a huge one it takes too long
     const share = (rows: number) => (total ? Math.min(1, rows / total) : undefined);
-    const made = newFileOf(to);
-    let isUnused = false;
-    try {
-      return await withSide(to, 'the database to move to', async (toSide) => {
-        const sides = { from: fromSide, to: toSide };
-        try {
-          return await transfer(sides, {
-            ...options,
-            waitMs: WAIT_MS,
-            onPage: (rows) => onPage(rows, share(rows)),
-          });
-        } catch (error) {
-          isUnused = await isUntouched(toSide).catch(() => false);
-          throw error;
-        }
-      });
-    } finally {
-      if (made !== undefined && isUnused) removeDatabase(made);
-    }
+    const waits = { follows: options.follows, waitMs: WAIT_MS };
+    await refuseBeforehand(fromSide, { ...waits, isNew: isNewFile(to) });
+    return withSide(to, 'the database to move to', (toSide) =>
+      transfer(
+        { from: fromSide, to: toSide },
+        { ...options, waitMs: WAIT_MS, onPage: (rows) => onPage(rows, share(rows)) },
+      ),
+    );
   });
 }
 
-/** The SQLite file that a URL names where there is none yet: a move that is refused leaves none behind. */
-function newFileOf(url: string): string | undefined {
+/** Whether a URL names a SQLite file that is not there yet: a move that is refused is not to make it. */
+function isNewFile(url: string): boolean {
   const path = sqlitePathOf(url);
-  return path === undefined || isThere(path) || existsSync(`${path}.key`) ? undefined : path;
-}
-
-function removeDatabase(path: string): void {
-  for (const kind of ['', '-wal', '-shm', '.key']) rmSync(path + kind, { force: true });
+  return path !== undefined && !isThere(path);
 }
 
 /**

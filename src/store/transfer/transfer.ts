@@ -79,6 +79,19 @@ export async function transfer(sides: Sides, options: TransferOptions): Promise<
 }
 
 /**
+ * Refuses a move that is sure to be refused, before the other side is opened.
+ * @param isNew whether the other side is not there yet
+ * @throws KitError STORE_UNUSABLE with what to do about it
+ */
+export async function refuseBeforehand(
+  from: Side,
+  { isNew, follows, waitMs }: Pick<TransferOptions, 'follows' | 'waitMs'> & { readonly isNew: boolean },
+): Promise<void> {
+  if (isNew) refuseOther(from, await from.transact(mark), undefined);
+  if (!follows && !(await from.alone(waitMs, async () => {}))) throw inUse(from);
+}
+
+/**
  * Lets programs use a database again of which everything was moved.
  * @returns whether it was marked
  */
@@ -133,7 +146,7 @@ async function begin(
 }
 
 /** @throws KitError STORE_UNUSABLE if a database cannot be moved because of what another move has done with it */
-function refuseOther({ name }: Side, found: Mark | undefined, id: string): void {
+function refuseOther({ name }: Side, found: Mark | undefined, id: string | undefined): void {
   if (found?.as === 'to')
     throw unusable(`${name} holds an unfinished move from ${found.other}: finish that move first`);
   if (found?.as === 'moved' && found.id !== id) {
@@ -157,11 +170,6 @@ async function refuseUsed(side: Side): Promise<void> {
     throw unusable(`${side.name} is a side of another move (${role} ${found.other}): name an empty database`);
   }
   if (!(await isEmpty(side))) throw unusable(`${side.name} is not empty: name an empty database`);
-}
-
-/** Whether nothing is in a database, and no move has begun with it. */
-export async function isUntouched(side: Side): Promise<boolean> {
-  return (await side.transact(mark)) === undefined && (await isEmpty(side));
 }
 
 async function isEmpty(side: Side): Promise<boolean> {

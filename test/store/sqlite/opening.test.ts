@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
@@ -296,6 +298,20 @@ describe('an empty file beside a key, as a backup that was cut short leaves it,'
       finding: { result: 'FAIL', detail: expect.stringContaining('cut short') },
       isUsable: false,
     });
+  });
+
+  test('is waited for, when another process has just made it and is about to fill it', async () => {
+    await emptied();
+    const other = new Worker(
+      `setTimeout(() => {
+         const Database = require('better-sqlite3');
+         new Database(${JSON.stringify(path)}).exec('CREATE TABLE made (by_another)');
+       }, 300)`,
+      { eval: true },
+    );
+    await once(other, 'online');
+    openWriter(path).close();
+    await other.terminate();
   });
 
   test('is taken for a new database, when the key is removed, and so is no file beside the key', async () => {
