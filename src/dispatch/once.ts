@@ -40,8 +40,10 @@ export interface Once {
   open(): readonly string[];
   /** Resolves when no step is open, however they ended. */
   ended(): Promise<void>;
-  /** From now on no step begins: the attempt has ended, as far as its handler is concerned. */
+  /** From now on no step is taken: the handler has returned. Those that are open go on, with the steps inside them. */
   close(): void;
+  /** From now on no step begins at all: the attempt has ended. */
+  end(): void;
   /** Resolves when the results of all steps that have run are stored or refused. */
   saved(): Promise<void>;
   /** The steps that wait for the store now. */
@@ -57,6 +59,7 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
   const asking = new Set<string>();
   const saving = new Map<Promise<unknown>, string>();
   let isClosed = false;
+  let isOver = false;
 
   /** The same, unless the lease is lost before: what the store says then comes too late for the handler. */
   const unlessLost = async <T>(step: string, answer: Promise<T>): Promise<T> => {
@@ -91,7 +94,7 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
       patiently(() => Promise.all([store.step(step), store.holds()])),
     ).finally(() => asking.delete(step));
     if (done) return done;
-    if (!holds || isClosed) throw new Error(`${overFor(step)}: it does not run`);
+    if (!holds || isOver) throw new Error(`${overFor(step)}: it does not run`);
     const around = [...(inside.getStore() ?? []), { of: underWay, step }];
     const result = storableOf(step, await inside.run(around, fn));
     if ('json' in result) return save(step, result.json);
@@ -106,11 +109,12 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
         throw new TypeError(
           `the step ${JSON.stringify(step)} of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
         );
-      if (inside.getStore()?.some((one) => one.of === underWay && one.step === step))
+      const around = inside.getStore()?.filter((one) => one.of === underWay) ?? [];
+      if (around.some((one) => one.step === step))
         throw new TypeError(
           `the step ${JSON.stringify(step)} of ctx.once asks for itself, and would wait for its own end: give the inner one another name`,
         );
-      if (isClosed) throw new Error(`${overFor(step)}: it does not run`);
+      if (isOver || (isClosed && around.length === 0)) throw new Error(`${overFor(step)}: it does not run`);
       // A handler that asks twice at the same moment gets one result.
       const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
       underWay.set(step, asked);
@@ -123,6 +127,9 @@ export function onceOf({ store, signal, patiently, onUnstorable }: OnceOptions):
     },
     close() {
       isClosed = true;
+    },
+    end() {
+      isOver = true;
     },
     async saved() {
       while (saving.size > 0) await Promise.allSettled(saving.keys());

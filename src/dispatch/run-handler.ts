@@ -86,6 +86,8 @@ export async function runHandler(
 
 /** What a handler stores during one run. */
 interface Memory extends Pick<Once, 'once' | 'waiting' | 'open'> {
+  /** why the run fails although its handler returned; undefined if it does not, or has not returned */
+  unawaited(): string | undefined;
   readonly state: ResourceState;
   /**
    * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
@@ -109,7 +111,16 @@ function memoryOf(
   const { isStopping = () => false, isStopOver = () => false, onLeft = () => undefined } = options;
   let isOver = false;
   let unstorable: string | undefined;
-  const { once, open, ended, saved, close, waiting } = onceOf({
+  let unawaited: string | undefined;
+  const {
+    once,
+    open,
+    ended,
+    saved,
+    close,
+    end: endSteps,
+    waiting,
+  } = onceOf({
     store,
     signal,
     patiently: patienceOf({ clock, log, event: id, isOver: () => isOver, isStopping, isStopOver, onLeft }),
@@ -122,19 +133,18 @@ function memoryOf(
     once,
     waiting,
     open,
+    unawaited: () => unawaited,
     state,
     awaited(run) {
+      close();
       const names = run.type === 'error' ? [] : open();
-      if (names.length === 0) {
-        close();
-        return run;
-      }
-      const steps = names.map((name) => `"${name}"`).join(', ');
-      const reason = `the handler returned while ${steps} of ctx.once still ran: await each ctx.once`;
+      if (names.length === 0) return run;
+      const reason = `the handler returned while ${named(names)} still ran: await each ctx.once`;
+      unawaited = reason;
       return ended().then(() => ({ type: 'error', reason }));
     },
     async end(run) {
-      close();
+      endSteps();
       const changes = end();
       await saved();
       isOver = true;
@@ -167,10 +177,14 @@ async function timedOut(
   const ended = await Promise.race([run, stop.elapsed]);
   stop.cancel();
   if (ended) return { type: 'timeout', reason };
-  const named = (steps: readonly string[]) =>
-    `${steps.map((step) => JSON.stringify(step)).join(', ')} of ctx.once`;
-  const waiting = memory.waiting().map(({ step }) => step);
   const open = memory.open();
+  const unawaited = memory.unawaited();
+  if (unawaited !== undefined)
+    return {
+      type: 'timeout',
+      reason: `${unawaited}; ${named(open)} had not ended after ${options.timeoutMs} ms`,
+    };
+  const waiting = memory.waiting().map(({ step }) => step);
   let after = 'it went on after ctx.signal was aborted';
   if (waiting.length > 0) after = `${named(waiting)} waited for the store`;
   else if (open.length > 0) after = `${after}, as ${named(open)} had not ended`;
@@ -183,6 +197,11 @@ function timer(clock: Clock, ms: number): { elapsed: Promise<void>; cancel: () =
     cancel = clock.after(ms, resolve);
   });
   return { elapsed, cancel };
+}
+
+/** Steps, for people. */
+function named(steps: readonly string[]): string {
+  return `${steps.map((step) => JSON.stringify(step)).join(', ')} of ctx.once`;
 }
 
 /** Aborts a handler's signal. Its listeners are the handler's, and so are the errors that they throw. */

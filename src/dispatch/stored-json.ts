@@ -95,16 +95,24 @@ function isPlain(value: object | null): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** The names of a longer list take long to look at, and it is too large to be stored in any case. */
+const LONGEST_LIST = 65_536;
+
 /** A member that JSON leaves out in silence: of a list one that has no number, of an object one by symbol or not enumerable. */
 function lostMemberOf(value: object): string | symbol | undefined {
+  if (Array.isArray(value) && value.length > LONGEST_LIST) return undefined;
   const all = Reflect.ownKeys(value);
   const kept = Array.isArray(value) ? value.length + 1 : Object.keys(value).length; // a list has its length, too
   if (all.length <= kept) return undefined;
   const isKeptOne = (one: string | symbol) =>
     Array.isArray(value)
-      ? one === 'length' || (typeof one === 'string' && /^(0|[1-9]\d*)$/.test(one))
+      ? one === 'length' || (typeof one === 'string' && isIndex(one, value.length))
       : Object.prototype.propertyIsEnumerable.call(value, one) && typeof one === 'string';
   return all.find((one) => !isKeptOne(one));
+}
+
+function isIndex(name: string, length: number): boolean {
+  return /^(0|[1-9]\d*)$/.test(name) && Number(name) < length;
 }
 
 function stepTo(holder: object, name: string): string {

@@ -311,6 +311,7 @@ describe('a value of ctx.state', () => {
       Object.assign([1], { index: 0 }),
       "[ 1, index: 0 ] is no JSON value: its member 'index'",
     ],
+    ['a list with a large number as name', Object.assign([1], { 4294967295: 1 }), "its member '4294967295'"],
     ['a match', present([...'abc'.matchAll(/b/g)][0]), " is no JSON value: its member 'index'"],
     [
       'a symbol as name',
