@@ -4,8 +4,8 @@ import { type SinceBoot, sinceBoot } from './since-boot.ts';
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** How long the machine has been running; a clock without it is of no machine. */
-  sinceBoot?(): SinceBoot;
+  /** How long the machine has been running; undefined where that is not known. */
+  sinceBoot?(): SinceBoot | undefined;
   /** Calls `fn` once, `ms` milliseconds from now; the function returned cancels it. */
   after(ms: number, fn: () => unknown): () => void;
 }

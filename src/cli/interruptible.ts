@@ -24,7 +24,8 @@ export async function interruptible<T>(
   try {
     return await work(controller.signal);
   } finally {
-    release();
+    // The same signal may come once more while the command ends.
+    if (!controller.signal.aborted) release();
   }
 }
 

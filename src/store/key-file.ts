@@ -4,16 +4,18 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 import { syncFile } from '../base/sync-file.ts';
 import type { KeySource } from './vault.ts';
@@ -32,9 +34,11 @@ export function keyFile(path: string): KeySource {
   };
 }
 
-/** Where a path leads; the path itself, if nothing is there. */
+/** Where a path leads, also while nothing is there. */
 function fileOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
+  if (existsSync(path)) return realpathSync(path);
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path;
 }
 
 /**
@@ -51,15 +55,16 @@ export function readOrMakeKeyFile(path: string, options: { readonly mayMake: boo
       `the database has sealed secrets but ${path} is missing: restore the key file or set SECRETS_KEY`,
     );
   }
-  const next = writeNextKey(path);
+  const file = fileOf(path);
+  const next = writeNextKey(file);
   try {
-    linkSync(next.file, path);
+    linkSync(next.file, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     unlinkSync(next.file);
   }
-  syncFile(dirname(path));
+  syncFile(dirname(file));
   return readOrMakeKeyFile(path, { mayMake: false });
 }
 

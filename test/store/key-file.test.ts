@@ -108,6 +108,14 @@ describe('readOrMakeKeyFile', () => {
 });
 
 describe('keyFile', () => {
+  test('makes a key where a symbolic link leads, when nothing is there yet', () => {
+    mkdirSync(join(directory, 'keys'));
+    symlinkSync('keys/k', path);
+    const key = keyFile(path).read({ mayMake: true });
+    expect(readlinkSync(path)).toBe('keys/k');
+    expect(readOrMakeKeyFile(join(directory, 'keys', 'k'), { mayMake: false })).toEqual(key);
+  });
+
   test('puts a new key where a symbolic link leads, and leaves the link', () => {
     const kept = join(directory, 'keys', 'k');
     mkdirSync(join(directory, 'keys'));

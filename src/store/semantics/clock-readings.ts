@@ -1,19 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Tables } from '../driver.ts';
 import type { ClockReading, ClockSet } from '../event-store.ts';
 
-/** The name under which a database has what was read of its clock. */
-const READINGS = 'readings of the clock';
-/** Further ones are forgotten: machines that are gone, or former starts of a machine. */
-const MOST_MACHINES = 16;
+/** The names under which a database has the last change of its clock, and the readings of machines. */
+const SET = 'the clock was set';
+const READING = 'reading of the clock';
+/** Machines, and their starts, share so many places: the later one of a place counts. */
+const PLACES = 64;
+
 const LONGEST_STEP_MS = 60_000;
 const NOTED_STEP_MS = 1000;
-
-interface Readings {
-  /** the newest first */
-  readonly machines: readonly ClockReading[];
-  /** the last time that the clock was seen to be set */
-  readonly set?: ClockSet;
-}
+const HOUR_MS = 3_600_000;
 
 /**
  * Compares the clock with that of the machine's running time, by the last reading of the same machine, and keeps this reading where
@@ -24,23 +21,34 @@ export async function readClock(
   tables: Pick<Tables, 'meta' | 'setMeta'>,
   reading: ClockReading,
 ): Promise<ClockSet | undefined> {
-  const { machines, set } = await readingsOf(tables);
-  const before = machines.find(({ machine }) => machine === reading.machine);
-  // A machine that runs for less time than before was started anew meanwhile, and may have stood still for any time.
-  const by =
-    before && before.sinceBootMs <= reading.sinceBootMs ? bootOf(reading) - bootOf(before) : undefined;
+  const place = `${READING} ${placeOf(reading.machine)}`;
+  const before = await kept<ClockReading>(tables, place);
+  const set = await kept<ClockSet>(tables, SET);
+  const by = before?.machine === reading.machine ? bootOf(reading) - bootOf(before) : undefined;
   if (by !== undefined && Math.abs(by) < NOTED_STEP_MS) return set;
-  const isSet = by !== undefined && Math.abs(by) > LONGEST_STEP_MS;
-  const latest = isSet ? { at: reading.now, by } : set;
-  const others = machines.filter((one) => one !== before).slice(0, MOST_MACHINES - 1);
-  const next: Readings = { machines: [reading, ...others], ...(latest && { set: latest }) };
-  await tables.setMeta(READINGS, Buffer.from(JSON.stringify(next)));
+  await keep(tables, place, reading);
+  if (by === undefined || Math.abs(by) <= LONGEST_STEP_MS || isSame(set, by, reading.now)) return set;
+  const latest = { at: reading.now, by };
+  await keep(tables, SET, latest);
   return latest;
 }
 
-async function readingsOf(tables: Pick<Tables, 'meta'>): Promise<Readings> {
-  const stored = await tables.meta(READINGS);
-  return stored ? (JSON.parse(Buffer.from(stored).toString('utf8')) as Readings) : { machines: [] };
+/** Whether another machine has seen the same change. */
+function isSame(set: ClockSet | undefined, by: number, now: number): boolean {
+  return set !== undefined && Math.abs(set.by - by) <= LONGEST_STEP_MS && Math.abs(now - set.at) < HOUR_MS;
+}
+
+function placeOf(machine: string): number {
+  return createHash('sha256').update(machine).digest().readUInt8() % PLACES;
+}
+
+async function kept<T>(tables: Pick<Tables, 'meta'>, name: string): Promise<T | undefined> {
+  const stored = await tables.meta(name);
+  return stored && (JSON.parse(Buffer.from(stored).toString('utf8')) as T);
+}
+
+async function keep(tables: Pick<Tables, 'setMeta'>, name: string, value: object): Promise<void> {
+  await tables.setMeta(name, Buffer.from(JSON.stringify(value)));
 }
 
 /** When the machine was started, by the clock of this reading. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { KitError } from '../../base/errors.ts';
 
 /** The error where a database cannot be opened. */
@@ -12,7 +12,8 @@ export function unopened(path: string, message: string): KitError {
  */
 export function cutShort(path: string): string | undefined {
   const key = `${path}.key`;
-  if (!existsSync(key)) return undefined;
+  // Also a link that leads nowhere, as while what it leads to is not mounted.
+  if (!lstatSync(key, { throwIfNoEntry: false })) return undefined;
   return (
     `${path} is empty, although there is a key for it (${key}), so a copy, a backup or a first start was cut short: put a whole copy there; ` +
     'to begin anew instead, stop what uses it, and remove the empty file'
