@@ -88,10 +88,13 @@ export function parseJsonObject(bytes: Uint8Array): { text: string; value: JsonO
   return { text, value: parseOutlined(text, bytes, outlineOf(bytes)) };
 }
 
-/** The same for a text that is already decoded. */
-export function parseJsonText(text: string): JsonObject {
+/**
+ * The same for a text that is already decoded.
+ * @param deepest how deeply values may be nested in it: only what strangers send has to be flat
+ */
+export function parseJsonText(text: string, deepest = MAX_DEPTH): JsonObject {
   const bytes = Buffer.from(text);
-  return parseOutlined(text, bytes, outlineOf(bytes));
+  return parseOutlined(text, bytes, outlineOf(bytes, deepest));
 }
 
 /**
@@ -137,9 +140,9 @@ const beyondPrecision = () => new SyntaxError('inexact: a number is beyond doubl
  * five. Nothing else is done with a large body before its signature is known to be right.
  * @throws SyntaxError if they are not one JSON object in UTF-8, nest too deep, or have a numeral too long for any double
  */
-export function outlineOf(bytes: Uint8Array): Outline {
+export function outlineOf(bytes: Uint8Array, deepest = MAX_DEPTH): Outline {
   if (!isUtf8(bytes)) throw new SyntaxError('not valid UTF-8');
-  const found = scan(bytes);
+  const found = scan(bytes, deepest);
   if (bytes[skipSpaces(bytes, 0)] !== OPEN_BRACE) throw new SyntaxError('not a JSON object');
   if (found.hasEndlessNumeral) throw beyondPrecision();
   const { members, pieces, hardNumerals, eventAt, webhookIdAt } = found;
@@ -201,7 +204,7 @@ for (const next of [VALUE, VALUE_OR_END, NAME, NAME_OR_END, COMMA_OR_END]) {
 const LONG_TEXT = 32;
 
 // One loop over the bytes with next to no calls, as strangers can make every second byte begin something else.
-function scan(bytes: Uint8Array): Scan {
+function scan(bytes: Uint8Array, deepest: number): Scan {
   const { length } = bytes;
   const found: Scan = {
     members: 0,
@@ -213,7 +216,7 @@ function scan(bytes: Uint8Array): Scan {
   };
   const words = wordsOf(bytes);
   /** the closing byte of each open bracket */
-  const closing = new Uint8Array(MAX_DEPTH + 1);
+  const closing = new Uint8Array(deepest + 1);
   let close = 0;
   let depth = 0;
   let pieces = 0;
@@ -259,7 +262,7 @@ function scan(bytes: Uint8Array): Scan {
       next = COMMA_OR_END;
       at++;
     } else if (meaning === OPENING) {
-      if (++depth > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
+      if (++depth > deepest) throw new SyntaxError(`nested deeper than ${deepest} levels`);
       close = code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
       closing[depth] = close;
       next = code === OPEN_BRACE ? NAME_OR_END : VALUE_OR_END;

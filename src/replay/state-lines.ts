@@ -111,6 +111,9 @@ export async function importStates(
   return { imported, broken };
 }
 
+/** Deeper than any value that a handler can set. */
+const DEEPEST = 10_000;
+
 const lineSchema = z.strictObject({
   v: z.literal(VERSION, { error: `"v" must be ${VERSION}: this program knows no other version` }).optional(),
   resource: z.custom<string>(isResource, { error: '"resource" must be media:ID or channel:ID' }),
@@ -131,7 +134,7 @@ function isObject(member: unknown): boolean {
 function parseLine(text: string): ReadState | { readonly problem: string } {
   let line: unknown;
   try {
-    line = parseJsonText(text);
+    line = parseJsonText(text, DEEPEST);
   } catch (error) {
     // One that could mean two things would be stored as one of them: a member twice, a number beyond double precision.
     return { problem: error instanceof SyntaxError ? error.message : 'unreadable' };

@@ -65,6 +65,7 @@ test('is the same in another database, when it is exported and imported there, a
     ...POSTS,
     { name: '__proto__', value: '{"a":1.5}' },
     { name: ' "\u2028\u{1f600}', value: 'null' },
+    { name: 'deep', value: `${'['.repeat(1500)}5e-324${']'.repeat(1500)}` },
   ]);
   const many = Array.from({ length: 450 }, (_, number) => ({ name: `n${number}`, value: String(number) }));
   await leave(many, 'many');
