@@ -26,7 +26,7 @@ export interface OpenApp {
   close(): Promise<void>;
 }
 
-/** Less than the time that everything has to close at a stop, after which the process ends. */
+/** Less than the ten seconds that everything has to close at a stop. */
 const SLOW_CLOSE_MS = 5000;
 
 /**

@@ -80,7 +80,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
     const until = clock.now() + timeoutMs;
     const ends = await awaitEnds({
       ...{ store, ids, clock, listener, report, signal, until },
-      onTimeUp: stop, // what ends meanwhile counts
+      onTimeUp: dispatcher && stop, // what ends meanwhile counts
     });
     await stop();
     return { ...reset, ends, unstored: dispatcher?.unstored || undefined };

@@ -70,7 +70,8 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     return unusable(fail(messageOf(error)));
   }
   const { uid, mode } = statSync(path);
-  if (uid === process.getuid?.() && (mode & 0o200) === 0)
+  if (uid !== 0 && uid === process.getuid?.() && (mode & 0o200) === 0)
+    // no mode binds root
     // SQLite would make files beside it of the same mode, which stay and keep the database from being opened.
     return unusable(fail(`its owner may not write ${path}: chmod u+w ${path}`));
   try {

@@ -29,7 +29,8 @@ export function keyFile(path: string): KeySource {
   return {
     isGiven: false,
     read: (options) => readOrMakeKeyFile(path, options),
-    left: () => nextKeys(fileOf(path)).map(adoptable),
+    // Former versions left theirs beside the link.
+    left: () => [...new Set([fileOf(path), path])].flatMap(nextKeys).map(adoptable),
     next: () => adoptable(writeNextKey(fileOf(path))),
   };
 }

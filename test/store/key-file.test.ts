@@ -108,6 +108,19 @@ describe('readOrMakeKeyFile', () => {
 });
 
 describe('keyFile', () => {
+  test('finds a key that a former version has left beside a symbolic link, and puts it where that leads', () => {
+    mkdirSync(join(directory, 'keys'));
+    readOrMakeKeyFile(join(directory, 'keys', 'k'), { mayMake: true });
+    symlinkSync('keys/k', path);
+    const key = Buffer.alloc(32, 5);
+    writeFileSync(`${path}.next-0123abcd`, `${key.toString('base64')}\n`);
+    const [left, ...others] = keyFile(path).left();
+    expect(others).toEqual([]);
+    left?.adopt();
+    expect(readOrMakeKeyFile(join(directory, 'keys', 'k'), { mayMake: false })).toEqual(key);
+    expect(readdirSync(directory).sort()).toEqual(['keys', 'receiver.db.key']);
+  });
+
   test('makes a key where a symbolic link leads, when nothing is there yet', () => {
     mkdirSync(join(directory, 'keys'));
     symlinkSync('keys/k', path);

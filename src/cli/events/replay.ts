@@ -235,8 +235,9 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const graceMs = config.SHUTDOWN_GRACE_MS;
   const listener = listenerOnStderr();
   // Before anything is reset. While they load, nothing looks at a signal: Ctrl-C then ends the process as ever.
-  await using here = run && (await openHere(config, store));
+  const opened = run ? await openHere(config, store) : undefined;
   await interruptible('run it again to replay the rest', async (signal) => {
+    await using here = opened;
     const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });

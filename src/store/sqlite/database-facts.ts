@@ -27,8 +27,3 @@ export function identityOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }
-
-/** Whether nothing is in a database: no table, no index. */
-export function isEmpty(db: Database): boolean {
-  return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
-}

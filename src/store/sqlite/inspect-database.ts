@@ -1,4 +1,4 @@
-import { isEmpty, versionOf } from './database-facts.ts';
+import { bytesOf, versionOf } from './database-facts.ts';
 import { openReader } from './open-sqlite.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from './schema.ts';
 export interface Inspection {
   /** of its schema; 0 if it has none yet */
   readonly version: number;
-  /** whether nothing at all is in it */
+  /** whether it has no page */
   readonly isEmpty: boolean;
   /** the newest version that this program knows */
   readonly known: number;
@@ -28,7 +28,7 @@ export function inspectDatabase(path: string): Inspection {
     const found = db.prepare<[], string>(`PRAGMA quick_check(${MOST_PROBLEMS})`).pluck().all();
     return {
       version,
-      isEmpty: isEmpty(db),
+      isEmpty: bytesOf(db) === 0,
       known: SCHEMA_VERSION,
       problems: found.filter((text) => text !== 'ok'),
     };

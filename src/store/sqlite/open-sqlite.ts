@@ -4,7 +4,7 @@ import { KitError } from '../../base/errors.ts';
 import { standStill } from '../../base/stand-still.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
-import { identityOf, isEmpty, setPageSize, versionOf } from './database-facts.ts';
+import { bytesOf, identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
 import { cutShort } from './unopened.ts';
@@ -32,8 +32,8 @@ export function openWriter(path: string): Database.Database {
   finishMove(path); // before an empty file takes its place
   closeToOthers(path);
   const db = connect(path);
-  setUp(db);
   if (wasThere) refuseCutShort(db, path);
+  setUp(db);
   migrate(db, path);
   return db;
 }
@@ -42,12 +42,18 @@ export function openWriter(path: string): Database.Database {
 const MAKING_MS = 2000;
 const LOOK_EVERY_MS = 50;
 
-/** @throws KitError STORE_UNUSABLE if a database is empty and has a key all the same */
+/**
+ * A first start that failed leaves a page at least.
+ * @throws KitError STORE_UNUSABLE if a database has no page, and a key all the same
+ */
 function refuseCutShort(db: Database.Database, path: string): void {
-  for (let waitedMs = 0; isEmpty(db); waitedMs += LOOK_EVERY_MS) {
+  for (let waitedMs = 0; bytesOf(db) === 0; waitedMs += LOOK_EVERY_MS) {
     const wrong = cutShort(path);
     if (wrong === undefined) return;
-    if (waitedMs >= MAKING_MS) throw new KitError('STORE_UNUSABLE', wrong);
+    if (waitedMs >= MAKING_MS) {
+      db.close();
+      throw new KitError('STORE_UNUSABLE', wrong);
+    }
     standStill(LOOK_EVERY_MS);
   }
 }

@@ -300,6 +300,15 @@ describe('an empty file beside a key, as a backup that was cut short leaves it,'
     });
   });
 
+  test('is filled, when it is of a first start that failed once it had begun', async () => {
+    writeFileSync(`${path}.key`, `${Buffer.alloc(32, 7).toString('base64')}\n`, { mode: 0o600 });
+    const begun = new Database(path);
+    begun.pragma('journal_mode = WAL');
+    begun.close();
+    expect(statSync(path).size).toBeGreaterThan(0);
+    await withLocalStore((store) => store.record(verified()));
+  });
+
   test('is waited for, when another process has just made it and is about to fill it', async () => {
     await emptied();
     const other = new Worker(
