@@ -53,9 +53,7 @@ withPackages(
     expect(sources.filter((path) => !/^(templates|dist\/recipes)\//.test(path))).toEqual([]);
     expect(sources.length).toBeGreaterThan(5);
     expect(
-      packed.filter((path) =>
-        /^(src|test|bench|pack|deploy|node_modules)\/|^dist\/handlers\/|images/.test(path),
-      ),
+      packed.filter((path) => /^(src|test|pack|node_modules)\/|^bench\/.*\.ts$|^dist\/handlers\//.test(path)),
     ).toEqual([]);
     expect(packed.filter((path) => /\.test\.[jt]s$/.test(path) && !path.startsWith('templates/'))).toEqual(
       [],

@@ -110,12 +110,12 @@ describe('files', () => {
   });
 });
 
-/** All that is sealed in the database now. */
+/** All that is sealed in the database now, and what a ping wrote. */
 function sealedIn(): Buffer[] {
   const db = new Database(path, { readonly: true });
   const rows = db
     .prepare<[], Buffer>(
-      'SELECT sealed FROM secrets UNION ALL SELECT value FROM meta WHERE length(value) > 0',
+      "SELECT sealed FROM secrets UNION ALL SELECT value FROM meta WHERE name IN ('ping', 'secrets key check')",
     )
     .pluck()
     .all();
@@ -170,6 +170,19 @@ describe('old sealed content', () => {
     expect(await rekey()).toEqual({ code: 0, stdout: `{"sealed":${many},"scrubbed":true}\n`, stderr: '' });
     expect(found(before)).toBe(0);
     expect(found(sealedIn())).toBe(many + 2 - 1);
+  });
+
+  test('is in none of the files, when rows beside the one that tells the key were changed before', async () => {
+    const store = await openStore();
+    await store.addSecret('hook0001', SECRET);
+    const before = sealedIn();
+    for (let number = 0; number < 200; number++) {
+      const machine = 'm'.repeat((number * 37) % 300);
+      await store.readClock({ machine, sinceBootMs: number, now: number * 1e9 });
+    }
+    await store.close();
+    expect(await rekey()).toMatchObject({ code: 0, stdout: '{"sealed":1,"scrubbed":true}\n' });
+    expect(found(before)).toBe(0);
   });
 
   test('is in none of the files, when all was sealed under a new key beside a server under traffic', async () => {

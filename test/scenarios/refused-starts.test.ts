@@ -125,7 +125,7 @@ describe('a start is refused in one line', () => {
 
   test('when it is a directory, with what to do', async () => {
     mkdirSync(path);
-    await expectRefusal(path, 'unable to open', 'allowed to write');
+    await expectRefusal(path, 'is a directory and not a file', 'set the path of a file in DATABASE_URL');
   });
 
   test('when another program holds the database, after waiting for it, with what to do', async () => {

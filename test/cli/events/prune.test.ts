@@ -16,7 +16,7 @@ async function bodies(): Promise<number> {
 
 /** Makes what has ended have ended so many hours earlier. */
 function endedEarlier(hours: number): Promise<void> {
-  const set = `SET handled_at = handled_at - ${hours} * 3600000`;
+  const set = `SET handled_at = handled_at - ${hours * HOUR_MS}`;
   return desk().database.execute({
     sqlite: `UPDATE results ${set}`,
     postgres: `UPDATE hookkit.results ${set}`,
