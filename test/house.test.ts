@@ -71,7 +71,7 @@ const STORE_DOOR = [
   'event-id.ts',
   'event-json.ts',
   'event-search.ts',
-  'times-of-filter.ts', // recordings are filtered by them too
+  'filters.ts', // recordings are filtered by them too
   'event-pages.ts', // goes through all events
   'verified.ts', // what is stored of a notification
   'owner.ts', // of leases

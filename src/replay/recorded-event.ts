@@ -1,7 +1,7 @@
 import type { JsonObject } from '../notification/json.ts';
 import { eventId } from '../store/event-id.ts';
 import type { EventFilter, VerifiedNotification } from '../store/event-store.ts';
-import { isWithin } from '../store/times-of-filter.ts';
+import { isWithin } from '../store/filters.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Recorded } from './recording-lines.ts';
 

@@ -1,6 +1,6 @@
 import { type EventId, eventId, parseEventId } from '../event-id.ts';
+import { isWithin } from '../filters.ts';
 import type { EventFilter, StoredEvent } from '../stored.ts';
-import { isWithin } from '../times-of-filter.ts';
 
 /** What a filter means: whether it takes an event. The conditions of databases mean the same. */
 export function matcher(filter: EventFilter): (event: StoredEvent) => boolean {

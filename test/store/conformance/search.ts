@@ -25,6 +25,7 @@ export function describeSearch(fixture: CurrentFixture): void {
         { status: 'pending' },
         { kind: 'media_deleted' },
         { kind: ['media_deleted', 'media_updated'] },
+        { kind: ['media_deleted'] },
         { kind: 'media_deleted', status: 'dead' },
         { site: 'site-2' },
         { webhook: 'webhook-1' },

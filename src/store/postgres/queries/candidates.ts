@@ -1,6 +1,6 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { hasTimes } from '../../times-of-filter.ts';
+import { hasTimes, onlyKind } from '../../filters.ts';
 import { toText } from '../session.ts';
 import { havingKind, havingStatus, NO_END, namedBy, type Params } from './filter.ts';
 import { resourceOrder } from './resource-order.ts';
@@ -70,8 +70,9 @@ function ofStatus({ filter: { status }, tallies }: Search): Source | undefined {
   return { arms: (params) => havingStatus(status, params), size };
 }
 
-function ofKind({ filter: { kind }, tallies }: Search): Source | undefined {
-  if (typeof kind !== 'string') return undefined;
+function ofKind({ filter, tallies }: Search): Source | undefined {
+  const kind = onlyKind(filter);
+  if (kind === undefined) return undefined;
   return {
     arms: (params) => havingKind(kind, params),
     size: sizeOf(tallies, (tally) => tally.kind === kind),

@@ -1,6 +1,6 @@
 import { parseEventId } from '../../event-id.ts';
 import type { EventFilter, Status } from '../../event-store.ts';
-import { hasTimes } from '../../times-of-filter.ts';
+import { hasTimes } from '../../filters.ts';
 import { type Session, toText } from '../session.ts';
 import { kindKey } from '../tables/rows.ts';
 

@@ -1,6 +1,6 @@
 import type { Listed, ListStep, Queries } from '../../driver-store.ts';
 import type { Attempt, EventFilter, Received } from '../../event-store.ts';
-import { hasTimes } from '../../times-of-filter.ts';
+import { hasTimes } from '../../filters.ts';
 import { fromText, fromTextOrNull, type Session } from '../session.ts';
 import { type EventRow, toEvent } from '../tables/rows.ts';
 import {

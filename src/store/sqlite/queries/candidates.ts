@@ -1,5 +1,6 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter, Status } from '../../event-store.ts';
+import { onlyKind } from '../../filters.ts';
 import { TAKEN } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
 
@@ -76,8 +77,9 @@ function byStatus({ status }: EventFilter, { seq }: Start, tallies: readonly Tal
   return { sql, params: status === 'pending' ? { seq } : { status, seq }, size };
 }
 
-function byKind({ kind }: EventFilter, { seq }: Start, tallies: readonly Tally[]): Sized | undefined {
-  if (typeof kind !== 'string') return undefined;
+function byKind(filter: EventFilter, { seq }: Start, tallies: readonly Tally[]): Sized | undefined {
+  const kind = onlyKind(filter);
+  if (kind === undefined) return undefined;
   const sql = withUntaken(
     'SELECT event AS seq FROM kinds WHERE kind = :kind AND event < :seq ORDER BY event DESC LIMIT :reach',
     'kind = :kind',
@@ -151,14 +153,15 @@ export function oldestFirst(
   tallies: readonly Tally[],
   reach: number,
 ): Candidates {
-  const { ids, resource, status, kind } = filter;
+  const { ids, resource, status } = filter;
   if (ids !== undefined) return fromIds(ids, start);
   if (resource !== undefined) return fromResource(resource, start);
   const isFew = (isMeant: (tally: Tally) => boolean) => sizeOf(tallies, isMeant) <= reach;
   if (status !== undefined && status !== 'handled' && isFew((tally) => tally.status === status)) {
     return sorted(ofStatus(status), start, status === 'pending' || status === 'running' ? {} : { status });
   }
-  if (typeof kind === 'string' && isFew((tally) => tally.kind === kind)) {
+  const kind = onlyKind(filter);
+  if (kind !== undefined && isFew((tally) => tally.kind === kind)) {
     return sorted('WHERE seq IN (SELECT event FROM kinds WHERE kind = :kind)', start, { kind });
   }
   const { since = OLDEST.time, until = Number.MAX_SAFE_INTEGER } = filter;

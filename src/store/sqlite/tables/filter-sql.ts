@@ -1,6 +1,6 @@
 import { parseEventId } from '../../event-id.ts';
 import type { EventFilter } from '../../event-store.ts';
-import { hasTimes } from '../../times-of-filter.ts';
+import { hasTimes } from '../../filters.ts';
 
 /** A condition on the view `events` and its parameters. */
 export interface Condition {

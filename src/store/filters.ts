@@ -13,3 +13,9 @@ export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: 
   const isEarly = until === undefined || eventTime < until;
   return eventTime !== 0 && isLate && isEarly;
 }
+
+/** The one kind that a filter takes, in whichever form; undefined if it takes several, or any. An index helps to find one. */
+export function onlyKind({ kind }: EventFilter): string | undefined {
+  const [first, ...others] = [kind ?? []].flat();
+  return others.length === 0 ? first : undefined;
+}
