@@ -22,8 +22,8 @@ export interface CloseOptions {
 }
 
 /**
- * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. A second signal ends it at once, unless it is the
- * first one that somebody passed on. Uncaught errors go another way: an orderly stop would answer them, perhaps with 0.
+ * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. Another signal ends it at once, unless it
+ * comes within a second, as one that npm passes on does. Uncaught errors go another way: an orderly stop would answer them, perhaps with 0.
  */
 export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: CloseOptions): void {
   let first: { readonly signal: string; readonly at: number } | undefined;
@@ -40,7 +40,7 @@ export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: Close
       process.exit(1);
     }
   };
-  // For good: while a signal has no listener, and be it between two of them, the system ends the process.
+  // They are never removed: at a moment without a listener, a signal would end the process.
   for (const signal of SIGNALS) process.on(signal, take);
 }
 

@@ -38,7 +38,7 @@ export type ErrorCode =
   | 'FILES_EXIST'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
-  /** The clock of this process and the database's are too far apart for what was asked. */
+  /** The clocks of this process and of the database are too far apart, or the database's was set within the last hour, for what was asked. */
   | 'CLOCKS_DIFFER'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'

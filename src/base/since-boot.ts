@@ -9,10 +9,10 @@ export interface SinceBoot {
   readonly ms: number;
 }
 
-/** Of the machine that this process runs on; undefined where the system does not tell, as any but Linux. */
+/** Of the machine that this process runs on; undefined on every system but Linux, and where `/proc` has tasks only (ProcSubset=pid). */
 export function sinceBoot(): SinceBoot | undefined {
   const machine = textOf('/proc/sys/kernel/random/boot_id');
-  // There each container has a time of its own, beside the id of the machine.
+  // Where something is mounted over it (lxcfs), the time is the container's own, and the id is the machine's.
   const isContainers = textOf('/proc/self/mountinfo')?.includes(' /proc/uptime ') ?? true;
   return machine === undefined || isContainers ? undefined : { machine, ms: Math.round(uptime() * 1000) };
 }

@@ -6,7 +6,7 @@ import { onInterrupt } from './terminal.ts';
 
 /**
  * Does work that may stop after any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to do
- * next. A second one ends the process at once.
+ * next. Another one, a second or more later, ends the process at once.
  * @param advice what to do after an interruption
  */
 export async function interruptible<T>(

@@ -40,9 +40,9 @@ export interface Once {
   open(): readonly string[];
   /** Resolves when no step is open, however they ended. */
   ended(): Promise<void>;
-  /** From now on no step is taken: the handler has returned. Those that are open go on, with the steps inside them. */
+  /** From now on only steps inside open ones begin: the handler has returned. */
   close(): void;
-  /** From now on no step begins at all: the attempt has ended. */
+  /** From now on no step begins: the attempt has ended. */
   end(): void;
   /** Resolves when the results of all steps that have run are stored or refused. */
   saved(): Promise<void>;

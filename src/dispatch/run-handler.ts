@@ -91,7 +91,8 @@ interface Memory extends Pick<Once, 'once' | 'waiting' | 'open'> {
   readonly state: ResourceState;
   /**
    * The same run, unless its handler returned while a step still ran: whether that step succeeds would be nobody's concern. Then
-   * it waits for the step, so that the next attempt finds its result, and the run has failed. No step begins after that.
+   * it waits for the step, so that the next attempt finds its result, and the run has failed. Once the handler
+   * has returned, no step begins but those inside steps that are open.
    */
   awaited(run: Run): Run | Promise<Run>;
   /**

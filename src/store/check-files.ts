@@ -105,7 +105,7 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     if ((error as { code?: unknown }).code === 'SQLITE_READONLY_ROLLBACK')
       return unusable(
         fail(
-          `${path}-journal is of a copy or backup that was cut short: put a whole copy there, and remove both before`,
+          `${path}-journal is of a copy or backup that was cut short: remove both, and then put a whole copy there`,
         ),
       );
     return unusable(

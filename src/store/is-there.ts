@@ -12,7 +12,7 @@ export function isThere(path: string): boolean {
   const kind = stat.isDirectory() ? 'a directory' : 'a device, a pipe or a socket';
   throw new KitError(
     'STORE_UNUSABLE',
-    `${path} is ${kind} and not a file: set the path of a file in DATABASE_URL`,
+    `${path} is ${kind} and not a file: put a file there, or set another path in DATABASE_URL`,
   );
 }
 

@@ -10,8 +10,8 @@ const MOST_APART_MS = 60_000;
  * Before which time an event must have ended to be pruned, by the clock of the store. What ended within the last hour stays,
  * also within the last hour before the newest time that is stored: where a clock was set ahead, that is what ended just now.
  * @param own the clock of this process
- * @throws KitError CLOCKS_DIFFER while it and the store's are more than a minute apart, and for an hour after the store's was set:
- *   events that ended just before have times of the old clock
+ * @throws KitError CLOCKS_DIFFER while it and the store's are more than a minute apart, and for an hour after it was seen
+ *   that the store's was set: events that ended before have times of the old clock
  */
 export async function pruningLimit(
   store: Pick<EventStore, 'clock' | 'readClock'>,
@@ -32,7 +32,7 @@ export async function pruningLimit(
     throw new KitError(
       'CLOCKS_DIFFER',
       `the database's clock was found set ${set.by > 0 ? 'ahead' : 'back'} by ${inWords(set.by)} at ${timeOf(set.at)}: events that ended ` +
-        `just before have times of the old clock, so nothing is pruned until ${timeOf(set.at + HOUR_MS)}`,
+        `before have times of the old clock, so nothing is pruned until ${timeOf(set.at + HOUR_MS)}`,
     );
   }
   return Math.min(now - Math.max(olderThanMs, HOUR_MS), newestAt - HOUR_MS);

@@ -14,7 +14,8 @@ const ROUND_MS = 600_000;
 
 /**
  * Looks every ten minutes whether the clock of the store was set, so that no pruning takes events that ended just before, and logs
- * where it was. @returns a function that stops it
+ * where it was.
+ * @returns a function that stops it
  */
 export function watchClock({ store, clock, log }: ClockWatch): () => void {
   let known: number | undefined;

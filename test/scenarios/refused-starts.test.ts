@@ -125,7 +125,7 @@ describe('a start is refused in one line', () => {
 
   test('when it is a directory, with what to do', async () => {
     mkdirSync(path);
-    await expectRefusal(path, 'is a directory and not a file', 'set the path of a file in DATABASE_URL');
+    await expectRefusal(path, 'is a directory and not a file', 'set another path in DATABASE_URL');
   });
 
   test('when another program holds the database, after waiting for it, with what to do', async () => {

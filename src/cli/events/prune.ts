@@ -22,8 +22,8 @@ const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
 still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
-does what ended within the last hour. For an hour after the clock was set, nothing is pruned: events that ended just before have
-times of the old clock.
+does what ended within the last hour. Once a server or a pruning sees that the clock was set by more than a minute,
+nothing is pruned for an hour: events that ended before have times of the old clock.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run
@@ -49,7 +49,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError(
       'INPUT_INVALID',
-      `no ${flags.status} event is ever pruned: ${PRUNABLE.join(' or ')} ones are`,
+      `${flags.status} events are never pruned: give ${PRUNABLE.join(' or ')}`,
     );
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {

@@ -13,7 +13,8 @@ interface Flags {
 }
 
 const EXAMPLES = `
-Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
+Without SECRETS_KEY, the command makes a new key and replaces the key file, or the file that it leads to as a link; a running
+server notices.
 With SECRETS_KEY, it reads the new key; start the server with that key afterwards.
 Then it removes all secrets that the old key opens from the files. If that is not possible yet, it says so: run secrets scrub later.
 

@@ -15,7 +15,8 @@ interface Flags {
 
 const EXAMPLES = `
 Each media and channel that has a line gets the state of that line in place of its own; others keep theirs. The server may run
-meanwhile. A handler that runs now still has the state as it was, and may change it again.
+meanwhile. A handler that runs now still has the state as it was, and may change it again. The import ends at
+the first line that it cannot read, names it, and exits with 1. The lines before it are imported: correct the line, and import all again.
 
 Examples:
   npx hookkit state import --from state.ndjson

@@ -15,8 +15,8 @@ export function cutShort(path: string): string | undefined {
   // Also a link that leads nowhere, as while what it leads to is not mounted.
   if (!lstatSync(key, { throwIfNoEntry: false })) return undefined;
   return (
-    `${path} is empty, although there is a key for it (${key}), so a copy, a backup or a first start was cut short: put a whole copy there; ` +
-    'to begin anew instead, stop what uses it, and remove the empty file'
+    `${path} is empty, although there is a key for it (${key}), so a copy or a backup was cut short: put a whole copy there; ` +
+    'to start with an empty database instead, stop the server, and remove the file'
   );
 }
 
@@ -24,7 +24,7 @@ export function cutShort(path: string): string | undefined {
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /^(unable to open database file|attempt to write a readonly database)/,
-    'its directory must exist, and this user must be allowed to write to the directory, the file, and those beside it whose names begin with its name',
+    'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
   ],
   [/^database (schema |table )?is locked/, 'another program locks it: wait for that program, or end it'],
   [/^database or disk is full/, 'make room on its disk'],

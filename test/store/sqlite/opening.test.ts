@@ -291,7 +291,7 @@ describe('an empty file beside a key, as a backup that was cut short leaves it,'
 
   test('is refused at each start, also by the doctor', async () => {
     await emptied();
-    const refusal = unusable(path, 'is empty, although there is a key', 'remove the empty file');
+    const refusal = unusable(path, 'is empty, although there is a key', 'remove the file');
     await expect(withStore(undefined, WITH_THREADS)).rejects.toEqual(refusal);
     await expect(withStore()).rejects.toEqual(refusal);
     expect(checkDatabase(path)).toMatchObject({
