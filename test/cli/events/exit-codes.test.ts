@@ -155,20 +155,21 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('replay', '--to', 'http://127.0.0.1:1/', ...nothing, '--dry-run')];
   },
-  'replay: interrupted by Ctrl-C or SIGTERM before all events were reset or sent': async () => {
-    const receiver = await listeningReceiver(() => ({ ms: 2000 }));
-    cleanUps.push(() => receiver.close());
-    const onSpawn: SpawnOptions['onSpawn'] = (child) => {
-      const timer = setInterval(() => {
-        if (receiver.taken.length === 0) return;
-        clearInterval(timer);
-        child.kill('SIGTERM'); // once: a second one would end the process at once
-      }, 5);
-      child.once('exit', () => clearInterval(timer));
-    };
-    const args = ['replay', '--to', receiver.url, '--from', recording(), '--timeout', '1s'];
-    return [{ args, options: { env, onSpawn } }];
-  },
+  'replay: interrupted by Ctrl-C or SIGTERM before all events were reset or sent, or while it waited for their ends; then no report is written':
+    async () => {
+      const receiver = await listeningReceiver(() => ({ ms: 2000 }));
+      cleanUps.push(() => receiver.close());
+      const onSpawn: SpawnOptions['onSpawn'] = (child) => {
+        const timer = setInterval(() => {
+          if (receiver.taken.length === 0) return;
+          clearInterval(timer);
+          child.kill('SIGTERM'); // once: a second one would end the process at once
+        }, 5);
+        child.once('exit', () => clearInterval(timer));
+      };
+      const args = ['replay', '--to', receiver.url, '--from', recording(), '--timeout', '1s'];
+      return [{ args, options: { env, onSpawn } }];
+    },
   'send: the receiver took the notification, or refused a broken one': async () => [
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen()),
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401), '--fault', 'forged'),
@@ -208,11 +209,18 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('list', ...nothing), call('prune', '--older-than', '1d', ...nothing)];
   },
+  "prune: the clocks of this machine and the database differ by over a minute, or the database's was set within the last hour":
+    async (own) => {
+      const store = await own.store();
+      await store.readClock({ machine: 'm', sinceBootMs: 1, now: Date.now() - 86_400_000 });
+      await store.readClock({ machine: 'm', sinceBootMs: 2, now: Date.now() });
+      return [call('prune', '--older-than', '1d'), call('prune', '--older-than', '1d', '--dry-run')];
+    },
   'show: there is no such event': async (own) => {
     await own.fill(1);
     return [call('show', 'abc-0123456789abcdef0123')];
   },
-  'any: there is no database': async ({ absent }) =>
+  'any that reads the database: there is none': async ({ absent }) =>
     [['list'], ['replay', '--all'], ['export']].map((args) => ({ args, options: { env: absent } })),
   'any: called wrongly: an unknown option, options that contradict each other, a file that cannot be read':
     async (own) => [
