@@ -5,6 +5,7 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
 import { backupsOf, isFormer, neededFor } from './former/move.ts';
 import { isThere } from './is-there.ts';
+import { keyPathOf } from './key-file.ts';
 import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
 import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
 import { cutShort } from './sqlite/unopened.ts';
@@ -30,7 +31,7 @@ export async function* checkSqlite(
   yield checkDisk(path);
   const { finding, isUsable } = checkDatabase(path);
   yield finding;
-  yield checkKeyFile(`${path}.key`, { SECRETS_KEY: secretsKey });
+  yield checkKeyFile(keyPathOf(path), { SECRETS_KEY: secretsKey });
   return isUsable;
 }
 

@@ -20,6 +20,11 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { syncFile } from '../base/sync-file.ts';
 import type { KeySource } from './vault.ts';
 
+/** The path of the key file of a SQLite database. */
+export function keyPathOf(path: string): string {
+  return `${path}.key`;
+}
+
 /**
  * The key in a file beside the database. Where that is a symbolic link, a new key takes the place of the file that it leads to: who
  * keeps the key elsewhere finds it there.

@@ -1,8 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
 import { pagesOf } from './event-pages.ts';
-import type { EventFilter, EventStore, StoredEvent } from './event-store.ts';
+import type { EventFilter, EventStore, Status, StoredEvent } from './event-store.ts';
 import { pruningLimit } from './pruning-limit.ts';
+
+/** The events that are pruned at all, by their status. */
+export const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 
 /** Small steps with pauses between them, so that acks do not wait. */
 const STEP = 200;
@@ -67,7 +70,5 @@ export async function pruneMatching(
 
 function isPrunable(handledBefore: number): (event: StoredEvent) => boolean {
   return ({ status, handledAt, body }) =>
-    (status === 'handled' || status === 'skipped') &&
-    body !== undefined &&
-    (handledAt ?? handledBefore) < handledBefore;
+    PRUNABLE.includes(status) && body !== undefined && (handledAt ?? handledBefore) < handledBefore;
 }

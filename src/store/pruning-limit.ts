@@ -48,9 +48,9 @@ export async function clockSetLately(
   own: Clock,
   now: number,
 ): Promise<ClockSet | undefined> {
-  const { machine, ms } = own.sinceBoot?.() ?? {};
-  if (machine === undefined || ms === undefined) return undefined;
-  const set = await store.readClock({ machine, sinceBootMs: ms, now });
+  const running = own.sinceBoot?.();
+  if (!running) return undefined;
+  const set = await store.readClock({ machine: running.machine, sinceBootMs: running.ms, now });
   return set && Math.abs(now - set.at) < HOUR_MS ? set : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Installation, install, SITE } from '../support/installation.ts';
+import { createCommand, type Installation, install } from '../support/installation.ts';
 
 const URL = 'https://your.host/webhooks/media';
 let here: Installation;
@@ -65,17 +65,7 @@ describe('where DATABASE_URL names no database', () => {
   });
 
   test('one is made by the commands that store a secret', async () => {
-    const made = await here.json([
-      'webhooks',
-      'create',
-      '--name',
-      'a',
-      '--url',
-      URL,
-      '--site',
-      SITE,
-      '--all-events',
-    ]);
+    const made = await here.json(createCommand(URL));
     expect(await here.json(['webhooks', 'list', '--stored'])).toMatchObject([
       { id: made.id, secret: 'live' },
     ]);

@@ -2,8 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import type { Status } from '../../store/event-store.ts';
-import { countPrunable, pruneMatching } from '../../store/prune-matching.ts';
+import { countPrunable, PRUNABLE, pruneMatching } from '../../store/prune-matching.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { duration } from '../option-values.ts';
@@ -16,8 +15,6 @@ interface Flags extends FilterFlags {
   readonly dryRun?: true;
   readonly json?: true;
 }
-
-const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tables } from '../driver.ts';
 import type { ClockReading, ClockSet } from '../event-store.ts';
+import { kept, toKept } from './kept.ts';
 
 /** The names under which a database has the last change of its clock, and the readings of machines. */
 const SET = 'the clock was set';
@@ -26,10 +27,10 @@ export async function readClock(
   const set = await kept<ClockSet>(tables, SET);
   const by = before?.machine === reading.machine ? bootOf(reading) - bootOf(before) : undefined;
   if (by !== undefined && Math.abs(by) < NOTED_STEP_MS) return set;
-  await keep(tables, place, reading);
+  await tables.setMeta(place, toKept(reading));
   if (by === undefined || Math.abs(by) <= LONGEST_STEP_MS || isSame(set, by, reading.now)) return set;
   const latest = { at: reading.now, by };
-  await keep(tables, SET, latest);
+  await tables.setMeta(SET, toKept(latest));
   return latest;
 }
 
@@ -40,15 +41,6 @@ function isSame(set: ClockSet | undefined, by: number, now: number): boolean {
 
 function placeOf(machine: string): number {
   return createHash('sha256').update(machine).digest().readUInt8() % PLACES;
-}
-
-async function kept<T>(tables: Pick<Tables, 'meta'>, name: string): Promise<T | undefined> {
-  const stored = await tables.meta(name);
-  return stored && (JSON.parse(Buffer.from(stored).toString('utf8')) as T);
-}
-
-async function keep(tables: Pick<Tables, 'setMeta'>, name: string, value: object): Promise<void> {
-  await tables.setMeta(name, Buffer.from(JSON.stringify(value)));
 }
 
 /** When the machine was started, by the clock of this reading. */

@@ -1,5 +1,6 @@
 import { KitError } from '../../base/errors.ts';
 import type { Tables } from '../driver.ts';
+import { kept, toKept } from './kept.ts';
 
 /** The name under which a database has its mark. */
 export const MARK = 'move of the whole database';
@@ -18,12 +19,11 @@ export interface Mark {
 
 /** The mark of a database; undefined if it has none. */
 export async function mark(tables: Pick<Tables, 'meta'>): Promise<Mark | undefined> {
-  const stored = await tables.meta(MARK);
-  return stored && (JSON.parse(Buffer.from(stored).toString('utf8')) as Mark);
+  return kept<Mark>(tables, MARK);
 }
 
 export async function setMark(tables: Pick<Tables, 'setMark'>, given: Mark | undefined): Promise<void> {
-  await tables.setMark(given && Buffer.from(JSON.stringify(given)), refusalOf(given));
+  await tables.setMark(given && toKept(given), refusalOf(given));
 }
 
 /**

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import type { Awaitable, Tables } from '../driver.ts';
+import { keyPathOf } from '../key-file.ts';
 import { columnsOf, type Form, type Row } from '../transfer/forms.ts';
 import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from '../transfer/side.ts';
 import { isBusy, lockWithin } from './lock-alone.ts';
@@ -94,7 +95,7 @@ class SqliteSide implements Side {
 
   constructor(path: string) {
     this.name = realpathSync(path);
-    this.keyFile = `${path}.key`;
+    this.keyFile = keyPathOf(path);
     this.#path = path;
     this.#db = openWriter(path);
   }

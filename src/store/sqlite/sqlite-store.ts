@@ -7,7 +7,7 @@ import { moduleUrl } from '../../base/program.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault, type Reads } from '../driver-store.ts';
 import type { Scrubbed, StoreRuns } from '../event-store.ts';
 import { backupsOf } from '../former/move.ts';
-import { keyFile } from '../key-file.ts';
+import { keyFile, keyPathOf } from '../key-file.ts';
 import type { Operations, StoreLink } from '../link.ts';
 import { LocalLink } from '../threads/local-link.ts';
 import { LazyLink } from '../threads/store-link.ts';
@@ -83,7 +83,7 @@ export class SqliteStore extends DriverStore {
         path: log,
         reset: () => write.request('resetLog', undefined),
       });
-      const vault = await openStoreVault(write, secretsKey ? givenKey(secretsKey) : keyFile(`${path}.key`));
+      const vault = await openStoreVault(write, secretsKey ? givenKey(secretsKey) : keyFile(keyPathOf(path)));
       const ofLog = () => statSync(log).mtimeMs;
       const times = { clock, timeOfCommit: timeOfCommit ?? ofLog };
       const runs = threads ? 'on a thread' : 'here';

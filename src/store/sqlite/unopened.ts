@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { KitError } from '../../base/errors.ts';
+import { keyPathOf } from '../key-file.ts';
 
 /** The error where a database cannot be opened. */
 export function unopened(path: string, message: string): KitError {
@@ -11,7 +12,7 @@ export function unopened(path: string, message: string): KitError {
  * would have lost everything in silence. Undefined if there is no key.
  */
 export function cutShort(path: string): string | undefined {
-  const key = `${path}.key`;
+  const key = keyPathOf(path);
   // Also a link that leads nowhere, as while what it leads to is not mounted.
   if (!lstatSync(key, { throwIfNoEntry: false })) return undefined;
   return (

@@ -29,8 +29,7 @@ export function moveDatabase({ from, to, isWatched, onPage, ...options }: Moving
   return withFormer(from, async (fromSide) => {
     const total = isWatched ? await rowsOf(fromSide).catch(() => undefined) : undefined; // of a huge one it takes too long
     const share = (rows: number) => (total ? Math.min(1, rows / total) : undefined);
-    const waits = { follows: options.follows, waitMs: WAIT_MS };
-    await refuseBeforehand(fromSide, { ...waits, isNew: isNewFile(to) });
+    if (isNewFile(to)) await refuseBeforehand(fromSide, { follows: options.follows, waitMs: WAIT_MS });
     return withSide(to, 'the database to move to', (toSide) =>
       transfer(
         { from: fromSide, to: toSide },

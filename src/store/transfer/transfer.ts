@@ -79,15 +79,14 @@ export async function transfer(sides: Sides, options: TransferOptions): Promise<
 }
 
 /**
- * Refuses a move that is sure to be refused, before the other side is opened.
- * @param isNew whether the other side is not there yet
+ * Refuses a move that is sure to be refused, before the other side is made.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
 export async function refuseBeforehand(
   from: Side,
-  { isNew, follows, waitMs }: Pick<TransferOptions, 'follows' | 'waitMs'> & { readonly isNew: boolean },
+  { follows, waitMs }: Pick<TransferOptions, 'follows' | 'waitMs'>,
 ): Promise<void> {
-  if (isNew) refuseOther(from, await from.transact(mark), undefined);
+  refuseOther(from, await from.transact(mark), undefined);
   if (!follows && !(await from.alone(waitMs, async () => {}))) throw inUse(from);
 }
 
