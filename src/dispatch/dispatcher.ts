@@ -60,8 +60,8 @@ const NOT_STORED = 'cannot store a result before the stop; the event runs again 
 
 /** How soon events that another process recorded or replayed are noticed. */
 const POLL_MS = 500;
-/** How long new events gather. */
-const GATHER_MS = 5;
+/** How long new events gather: they share a claim and its commits, and those of one resource that came out of order get into it. */
+export const GATHER_MS = 25;
 /**
  * One claim in so many takes what was received last of all resources that are free, and one a replay. The others take what was received
  * first: a live event passes any backlog, a backlog keeps half of its speed at least, and replays go on however much is live.

@@ -5,8 +5,8 @@ import { Watch } from './watch.ts';
 
 /** What arrivals ask of a database. */
 export interface ArrivalsDatabase {
-  /** The last place of the ledger. */
-  lastPlace(): Promise<number>;
+  /** The last place that readers of the ledger may go to: what comes later is behind it. */
+  settledPlace(): Promise<number>;
   /** Takes what is new in the ledger into work. @returns whether that is all of it */
   take(): Promise<boolean>;
 }
@@ -17,7 +17,7 @@ export class Arrivals {
   readonly #takingSoon: TakingSoon;
 
   constructor(clock: Clock, database: ArrivalsDatabase) {
-    this.#watch = new Watch(clock, () => database.lastPlace());
+    this.#watch = new Watch(clock, () => database.settledPlace());
     this.#takingSoon = new TakingSoon(clock, () => database.take());
   }
 

@@ -126,7 +126,7 @@ export abstract class DriverStore implements EventStore {
     this.#vault = vault;
     this.#timeOfCommit = timeOfCommit;
     this.#arrivals = new Arrivals(clock, {
-      lastPlace: () => write.request('lastPlace', undefined),
+      settledPlace: () => write.request('settledPlace', undefined),
       take: () => write.request('take', undefined),
     });
   }

@@ -137,6 +137,8 @@ export interface LedgerTables {
   placesOf(ids: readonly EventId[]): Awaitable<readonly (number | undefined)[]>;
   /** The last place of the ledger; 0 if it is empty. */
   lastPlace(): Awaitable<number>;
+  /** The last place that a reader may go to who must not miss what commits late under a lower one; 0 if the ledger is empty. */
+  settledPlace(): Awaitable<number>;
 }
 
 /** The working set. See `EventTables`. */

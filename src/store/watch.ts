@@ -9,14 +9,14 @@ const POLL_MS = 500;
  */
 export class Watch {
   readonly #clock: Clock;
-  readonly #lastPlace: () => Promise<number>;
+  readonly #settledPlace: () => Promise<number>;
   readonly #listeners = new Set<() => void>();
   #endPolling = () => {};
 
-  /** @param lastPlace asks for the last place of the ledger */
-  constructor(clock: Clock, lastPlace: () => Promise<number>) {
+  /** @param settledPlace asks how far readers of the ledger may go */
+  constructor(clock: Clock, settledPlace: () => Promise<number>) {
     this.#clock = clock;
-    this.#lastPlace = lastPlace;
+    this.#settledPlace = settledPlace;
   }
 
   /** @returns a function that ends the listening */
@@ -30,9 +30,17 @@ export class Watch {
     };
   }
 
-  /** This process has recorded something. */
+  /** This process has recorded something. That stays so, and others are told, if a listener throws: its error is the process's. */
   tell(): void {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }
 
   stop(): void {
@@ -45,9 +53,10 @@ export class Watch {
     let cancel = () => {};
     let known: number | undefined;
     const look = async (): Promise<void> => {
-      const last = await this.#lastPlace().catch(() => known); // a store in trouble says so where it is used
+      const last = await this.#settledPlace().catch(() => known); // a store in trouble says so where it is used
       if (isOver) return;
-      const isNew = known !== undefined && last !== known;
+      // The first time, it may have come since the listening began.
+      const isNew = last !== known;
       known = last;
       cancel = this.#clock.after(POLL_MS, look);
       if (isNew) this.tell();

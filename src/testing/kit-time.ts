@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { GATHER_MS } from '../dispatch/dispatcher.ts';
 
 /** What must be asked while time passes. */
 export interface Passage {
@@ -70,7 +71,7 @@ export class KitTime {
     const now = this.clock.now();
     const appointment = this.nextAppointment() ?? end;
     const event = (await this.#passage.nextEvent()) ?? end;
-    const to = Math.min(end, appointment, Math.max(event, now + SHORTEST_MS));
+    const to = Math.min(end, appointment, Math.max(event, now + GATHER_MS));
     if (to === appointment) {
       // What it waits for, such as a delivery that it sends, must have happened before time goes on.
       this.clock.leap(to - 1);
@@ -78,6 +79,3 @@ export class KitTime {
     } else this.clock.leap(to);
   }
 }
-
-/** New events gather for 5 ms before they are claimed. */
-const SHORTEST_MS = 5;

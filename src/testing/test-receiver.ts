@@ -8,6 +8,7 @@ import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/visible.ts';
 import type { Config } from '../config.ts';
 import { around } from '../dispatch/around.ts';
+import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import type { Handlers } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -62,8 +63,8 @@ const STILL_MS = 20;
 /** The most moments at which something happens until everything is settled. */
 const MOST_MOMENTS = 20_000;
 const SECOND_MS = 1000;
-/** How long new events gather before they are claimed, and a bit. */
-const GATHERED_MS = 10;
+/** After so long new events are claimed. */
+const GATHERED_MS = 2 * GATHER_MS;
 
 /**
  * Starts a receiver for tests of handlers: the real one, from the signed request to the stored end of an event, with the mock

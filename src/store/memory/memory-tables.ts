@@ -81,6 +81,7 @@ export function eventTables(
     },
     placesOf: (ids) => ids.map((id) => rows.placeOf(id)),
     lastPlace: () => rows.ledger.size,
+    settledPlace: () => rows.ledger.size,
 
     addWork(added) {
       for (const row of added) {

@@ -48,6 +48,7 @@ export const operations = {
   resetEvents,
   makeReady,
   lastPlace: (tables: Tables) => tables.lastPlace(),
+  settledPlace: (tables: Tables) => tables.settledPlace(),
   prune,
   addSecret,
   retireSecret,

@@ -6,16 +6,18 @@ import { verified } from '../../support/verified-notification.ts';
 export function describeWatching(fixture: CurrentFixture): void {
   describe('watch', () => {
     test('tells at once, when this process has recorded something new, and nothing of a repeat', async () => {
-      const { store } = fixture();
+      const { store, clock } = fixture();
       let told = 0;
       const end = store.watch(() => told++);
+      await eventually('it has looked once', () => clock.nextDue() !== undefined);
+      const before = told;
       await store.record(verified());
-      expect(told).toBe(1);
+      expect(told).toBe(before + 1);
       await store.record(verified());
-      expect(told).toBe(1);
+      expect(told).toBe(before + 1);
       end();
       await store.record(verified({ media_id: 'other' }));
-      expect(told).toBe(1);
+      expect(told).toBe(before + 1);
     });
 
     test('tells within a second, when another process has recorded something', async () => {
@@ -37,12 +39,14 @@ export function describeWatching(fixture: CurrentFixture): void {
     });
 
     test('tells when something is admitted from quarantine', async () => {
-      const { store } = fixture();
+      const { store, clock } = fixture();
       await store.quarantine({ ...verified(), token: 'token', source: '::1' }, 1_000_000);
       let told = 0;
       const end = store.watch(() => told++);
+      await eventually('it has looked once', () => clock.nextDue() !== undefined);
+      const before = told;
       await store.admit('token');
-      expect(told).toBe(1);
+      expect(told).toBe(before + 1);
       end();
     });
 

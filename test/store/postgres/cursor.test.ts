@@ -67,6 +67,8 @@ await describeWithPostgres('a cursor over what was received', (server) => {
     return all;
   }
 
+  const settledPlace = async () => tablesOf(database.statements).settledPlace();
+
   test.each([
     ['not taken into work yet', async () => {}],
     ['taken into work', taken],
@@ -80,15 +82,18 @@ await describeWithPostgres('a cursor over what was received', (server) => {
     'stays before a number that is not committed yet, when later ones are committed and %s',
     async (_what, go) => {
       await recorded('one');
+      let watched: number | undefined;
       await recordedLate('late', async () => {
         await recorded('two', 'three');
         await go();
         expect(await followed()).toEqual(['one']);
+        watched = await settledPlace();
         expect(await listed()).toEqual(['three', 'two', 'one']);
       });
       expect(await listed()).toEqual(['three', 'two', 'late', 'one']);
       await taken();
       expect(await followed()).toEqual(['one', 'late', 'two', 'three']);
+      expect(await settledPlace()).not.toBe(watched); // so who watches is told
       expect(await listed()).toEqual(['three', 'two', 'late', 'one']);
     },
   );

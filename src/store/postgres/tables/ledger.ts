@@ -3,6 +3,7 @@ import { parseEventId } from '../../event-id.ts';
 import { inOrder } from '../../semantics/in-order.ts';
 import { TAKE_ALONE } from '../locks.ts';
 import { TAKEN } from '../queries/filter.ts';
+import { settledAfter } from '../queries/settled.ts';
 import { columns, fromText, type Session, toText } from '../session.ts';
 import { gapsBetween, type Range, without } from './gaps.ts';
 
@@ -212,6 +213,10 @@ export function ledgerTables(session: Session): LedgerTables {
         'SELECT max(event) AS last FROM hookkit.ledger',
       );
       return row?.last ?? 0;
+    },
+    async settledPlace() {
+      const [row] = await session.rows<{ high: number }>(settledAfter(TAKEN, {}));
+      return row?.high ?? 0;
     },
   };
 }

@@ -20,6 +20,7 @@ export function ledgerTables(db: Database): LedgerTables {
   );
   const take = db.prepare("UPDATE cursors SET seq = ? WHERE name = 'taken'");
   const last = db.prepare<[], number | null>('SELECT max(seq) FROM ledger').pluck();
+  const lastPlace = () => last.get() ?? 0;
   const placeOf = placeFinder(db);
   return {
     append: (entries) =>
@@ -41,7 +42,8 @@ export function ledgerTables(db: Database): LedgerTables {
       if (row) take.run(row.event);
     },
     placesOf: (ids) => ids.map(placeOf),
-    lastPlace: () => last.get() ?? 0,
+    lastPlace,
+    settledPlace: lastPlace, // one transaction writes at a time
   };
 }
 
