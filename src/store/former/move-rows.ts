@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { MOVED_VERSION } from '../sqlite/schema.ts';
+import { HEAD_OF } from '../sqlite/tables/lanes.ts';
 
 // Copies the rows of a database of version 8, `main`, into the new file, `moved`. Each step is a commit. Tables are filled in
 // the order of their keys, so that their last row says where the next step begins.
@@ -142,7 +143,8 @@ const REST: readonly string[] = [
   `INSERT INTO moved.tallies SELECT * FROM main.tallies WHERE NOT ${UNFINISHED}`,
   `INSERT INTO moved.tallies SELECT kind, 'pending', count(*) FROM moved.work GROUP BY kind`,
   `INSERT INTO moved.lanes (resource, head)
-     SELECT resource, min(event_time) FROM moved.work WHERE next_attempt_at IS NULL GROUP BY resource`,
+     SELECT resource, (${HEAD_OF('lane.resource', '0', 'moved.')})
+     FROM (SELECT DISTINCT resource FROM moved.work WHERE next_attempt_at IS NULL) AS lane`,
   `UPDATE moved.lanes SET (event, owner, lease_until, started_at) =
      (SELECT former.event, former.owner, former.lease_until, former.started_at
       FROM main.lanes AS former JOIN main.events ON events.seq = former.event AND events.status = 'running'

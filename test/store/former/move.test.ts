@@ -13,7 +13,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
+import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { laneTables } from '../../../src/store/sqlite/tables/lanes.ts';
 import { claims, HANDLED, LEASE_MS } from '../../support/claiming.ts';
 import { bringTo, firstVersion, recordFormerly } from '../../support/first-version.ts';
 import { formerContent, storedContent } from '../../support/former-content.ts';
@@ -108,6 +110,41 @@ describe('a database of version 8', () => {
     expect(await store.count({ status: 'pending' })).toBe(0);
     expect(await store.count({ status: 'running' })).toBe(0);
     expect(await store.count({})).toBe(events);
+    await store.close();
+  });
+
+  test('has its live events before its replays, when it was moved, as a database that was never moved', async () => {
+    const { now } = unpackVersion8(path, 'whole');
+    const isReplay = new Map(formerContent(path).events.map(({ event }) => [event.id, event.replays > 0]));
+    const clock = new VirtualClock(now);
+    const store = await open(clock);
+    const places = (db: Database.Database) =>
+      db
+        .prepare<[], { resource: string; head: number }>(
+          'SELECT resource, head FROM lanes WHERE event IS NULL ORDER BY 1',
+        )
+        .all();
+    const file = new Database(path);
+    const moved = places(file);
+    expect(moved.some(({ head }) => head >= REPLAYS_FROM)).toBe(true);
+    // Each lane is made again, as the store itself makes it.
+    const { openLanes } = laneTables(file);
+    file.exec('DELETE FROM lanes WHERE event IS NULL');
+    const ready = file
+      .prepare<
+        [],
+        { event: number; resource: string; eventTime: number; receivedAt: number; replays: number }
+      >(
+        `SELECT event, work.resource, work.event_time AS eventTime, received_at AS receivedAt, replays
+         FROM work JOIN ledger ON seq = work.event WHERE next_attempt_at IS NULL
+           AND work.resource NOT IN (SELECT resource FROM lanes)`,
+      )
+      .all();
+    openLanes(ready);
+    expect(places(file)).toEqual(moved);
+    file.close();
+    const claimed = await claims(store, { limit: 16, newest: 4, replayed: 4 });
+    expect(claimed.filter(({ id }) => isReplay.get(id))).toHaveLength(4);
     await store.close();
   });
 

@@ -14,16 +14,17 @@ interface Asked {
 /**
  * The head of a lane; see semantics/lane-order.ts.
  * @param lowest the least head that the lane can have, or had: where that is a replay's, none of its events is looked for that is none
+ * @param of what stands before the names of the tables
  */
-const HEAD_OF = (resource: string, lowest: string) =>
+export const HEAD_OF = (resource: string, lowest: string, of = '') =>
   `SELECT iif(work.replays = 0, ifnull(received_at, work.event_time),
-     ifnull(iif(${lowest} < ${REPLAYS_FROM}, (${LIVE_OF(resource)}), NULL), ${REPLAYS_FROM} + work.event_time))
-   FROM work INDEXED BY work_ready LEFT JOIN ledger ON ledger.seq = work.event
+     ifnull(iif(${lowest} < ${REPLAYS_FROM}, (${LIVE_OF(resource, of)}), NULL), ${REPLAYS_FROM} + work.event_time))
+   FROM ${of}work AS work INDEXED BY work_ready LEFT JOIN ${of}ledger AS ledger ON ledger.seq = work.event
    WHERE work.resource = ${resource} AND next_attempt_at IS NULL ORDER BY work.event_time, work.event LIMIT 1`;
 
-const LIVE_OF = (resource: string) =>
-  `SELECT ifnull((SELECT received_at FROM ledger WHERE ledger.seq = last.event), last.event_time)
-   FROM (SELECT event, event_time, replays FROM work INDEXED BY work_ready
+const LIVE_OF = (resource: string, of: string) =>
+  `SELECT ifnull((SELECT received_at FROM ${of}ledger AS ledger WHERE ledger.seq = last.event), last.event_time)
+   FROM (SELECT event, event_time, replays FROM ${of}work AS work INDEXED BY work_ready
      WHERE work.resource = ${resource} AND next_attempt_at IS NULL
      ORDER BY event_time DESC, event DESC LIMIT ${LOOKED_AT}) AS last
    WHERE last.replays = 0 ORDER BY last.event_time, last.event LIMIT 1`;
