@@ -351,6 +351,7 @@ export class Dispatcher {
         this.#ahead.got(claimed.claims.length, this.#isBacklog);
         this.#takeover.reached(askedAt);
         dueInMs = claimed.dueInMs;
+        if (claimed.isBehind) this.#wokenMeanwhile = true;
         for (const claim of claimed.claims) this.#ahead.add(claim, askedAt);
         if (this.#stopped) this.#giveBack(this.#ahead.clear());
         else this.#startNext();

@@ -63,6 +63,8 @@ export interface Claimed {
   readonly claims: readonly Claim[];
   /** how long until the next retry or lease falls due, milliseconds */
   readonly dueInMs: number | undefined;
+  /** more was received than one claim takes in: the next one may find more that is ready */
+  readonly isBehind?: true | undefined;
 }
 
 /** The result of a claimed event. */

@@ -24,9 +24,12 @@ export class TakingSoon {
     this.#cancel ??= this.#clock.after(WITHIN_MS, async () => {
       this.#cancel = undefined; // what is recorded from now on may come too late for this one
       const began = this.#clock.now();
-      const isAll = await this.#take().catch(() => false);
-      if (!isAll) return this.recorded();
-      this.#behindSince = this.#cancel && began;
+      try {
+        while (!(await this.#take())) if (this.#isStopped) return; // acks come through between two of them
+        this.#behindSince = this.#cancel && began;
+      } catch {
+        this.recorded();
+      }
     });
   }
 

@@ -58,6 +58,22 @@ describe('claims', () => {
     expect(await store.count({ status: 'handled' })).toBe(5);
   });
 
+  test('are made at once, when more was received than one of them takes in', async () => {
+    const { record, quiet, start } = stage();
+    const hot = new HeldHandler();
+    const handled: string[] = [];
+    const { dispatcher } = await start({
+      media_available: (event, ctx) =>
+        event.media_id === 'hot' ? hot.handle(event, ctx) : void handled.push(event.media_id),
+    });
+    await Promise.all(Array.from({ length: 2100 }, (_, number) => record({ media_id: 'hot', number })));
+    await record({ media_id: 'free' });
+    dispatcher.wake();
+    await quiet();
+    expect(handled).toEqual(['free']);
+    hot.last.end();
+  });
+
   test('find the next event of a resource, when it came while the one before ran', async () => {
     const { record, pass, quiet, start, store } = stage();
     const first = Promise.withResolvers<void>();

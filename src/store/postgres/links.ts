@@ -51,9 +51,6 @@ const FREQUENT: ReadonlySet<string> = new Set([
 /** How many batches of notifications are under way at once: the next one is sent while the disk writes the one before. */
 const ACKS_UNDER_WAY = 2;
 
-/** How much of what is new a claim waits for: the next one takes the rest, while handlers run. */
-const STEPS_FOR_CLAIM = 4;
-
 /** By which share of a lease the time of a request may differ from that of the server, and by what in any case: it may have waited. */
 const DIFFERS_BY = 1 / 4;
 const DIFFERS_BY_MS = 500;
@@ -141,11 +138,11 @@ export class WriteLink implements StoreLink<TableOperations> {
       return this.#atItsTime('claim', request, (tables, now) => claimTaken(tables, { ...request, now }));
     }
     return this.#settles.with(async (settlings) => {
-      await this.#take();
+      const isBehind = (await this.#take()) ? undefined : true;
       return this.#atItsTime('claim', request, async (tables, now) => {
         const { isHeld, ends } = await endsOf(tables, settlings);
         const [, done] = await inOrder(endStarts(tables, ends), claimTaken(tables, { ...request, now }));
-        return { outputs: isHeld, done };
+        return { outputs: isHeld, done: { ...done, isBehind } };
       });
     });
   }
@@ -189,11 +186,11 @@ export class WriteLink implements StoreLink<TableOperations> {
   }
 
   /** Taking holds up other processes that take, and leasing waits for nobody: so they are apart. */
-  async #take(): Promise<void> {
+  async #take(): Promise<boolean> {
     this.#isTaking = true;
     try {
-      if (await hasUntaken(this.#database.frequent))
-        await this.#transaction('take', (tables) => take(tables, STEPS_FOR_CLAIM));
+      if (!(await hasUntaken(this.#database.frequent))) return true;
+      return await this.#transaction('take', (tables) => take(tables));
     } finally {
       this.#isTaking = false;
     }

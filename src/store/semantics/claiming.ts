@@ -11,8 +11,8 @@ const WAVE = 1000;
 
 /** Takes in what is new in the ledger, and leases ready events to an owner. */
 export async function claim(tables: EventTables, request: Request): Promise<Claimed> {
-  await take(tables);
-  return claimTaken(tables, request);
+  const isBehind = (await take(tables)) ? undefined : true;
+  return { ...(await claimTaken(tables, request)), isBehind };
 }
 
 /**

@@ -6,8 +6,8 @@ import { tally } from './tallying.ts';
 
 /** How many events of the ledger one step takes. */
 const STEP = 512;
-/** How many steps one transaction has at most: acks come through between two transactions. */
-const MOST_STEPS = 20;
+/** How many steps one transaction has at most: an ack that shares it waits for all of them. */
+const MOST_STEPS = 4;
 
 /**
  * Records notifications. A repeat counts as a delivery of the event that is there. Nothing but the ledger is touched: `take`
@@ -37,9 +37,9 @@ export async function recordAgain(
   return recorded;
 }
 
-/** Takes what is new in the ledger into the working set. @returns whether that is all of it */
-export async function take(tables: EventTables, mostSteps = MOST_STEPS): Promise<boolean> {
-  for (let steps = 0; steps < mostSteps; steps++) {
+/** Takes what is new in the ledger into the working set, so much at most that acks come through. @returns whether that is all of it */
+export async function take(tables: EventTables): Promise<boolean> {
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
     const rows = await tables.untaken(STEP);
     if (rows.length > 0) await takeIn(tables, rows);
     if (rows.length < STEP) return true;

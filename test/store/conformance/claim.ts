@@ -23,6 +23,19 @@ export function describeClaiming(fixture: CurrentFixture): void {
       expect(await fixture().store.claim(request())).toEqual({ claims: [], dueInMs: undefined });
     });
 
+    test('takes in no more than acks can wait for, when very much was received, and says so', async () => {
+      const { store } = fixture();
+      await Promise.all(
+        Array.from({ length: 2100 }, (_, number) => store.record(verified({ media_id: `${number}` }))),
+      );
+      const [first, second] = [
+        await store.claim(request({ limit: 1 })),
+        await store.claim(request({ limit: 1 })),
+      ];
+      expect([first.isBehind, second.isBehind]).toEqual([true, undefined]);
+      expect(await claims(store, { limit: 3000 })).toHaveLength(2098);
+    });
+
     test('leases an event, when it is ready, as running in its first attempt', async () => {
       const { store, clock } = fixture();
       const notification = verified();
