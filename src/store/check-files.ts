@@ -92,7 +92,7 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     if (wrong !== undefined) return unusable(fail(wrong));
     if (version < known) {
       const said = `${path} has schema version ${version}: the next start`;
-      const needed = inMib(neededFor(statSync(path).size + logBytes));
+      const needed = inMib(neededFor(statSync(path).size + logBytes, version));
       return unusable(
         warn(
           isFormer(version)

@@ -210,7 +210,7 @@ describe('old sealed content', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test('is in none of the files but the former database, which is named, when a former version had left copies all over a database', async () => {
+  test('is in none of the files but the former databases, which are named, when a former version had left copies all over a database', async () => {
     const secrets = Array.from({ length: many }, (_, number) => ({
       webhookId: `hook${number % 7}`,
       secret: secretOf(number),
@@ -228,10 +228,10 @@ describe('old sealed content', () => {
       scrubbed: false,
     });
     expect(stderr).toContain(
-      `${path}.version-8 is the database of an earlier version, with all that it held: delete it`,
+      `${path}.version-1, ${path}.version-8 are databases of an earlier version, with all that they held: delete them`,
     );
     expect(found(before)).toBeGreaterThan(0);
-    rmSync(`${path}.version-8`);
+    for (const version of [1, 8]) rmSync(`${path}.version-${version}`);
     expect(found(before)).toBe(0);
     expect(await runCli(['secrets', 'scrub', '--json'], { env: env() })).toMatchObject({
       code: 0,

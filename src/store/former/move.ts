@@ -32,6 +32,8 @@ import { copyRows, isCopied, problemsOf } from './move-rows.ts';
 /** What the new file takes of the disk at most, for each byte of the former one, and beside that. */
 const NEW_FOR_FORMER = 1.2;
 const EXTRA_BYTES = 16 * MIB;
+/** How much longer a database of an earlier version becomes before it is moved, at most. */
+const GROWS_TO = 2;
 const CACHE_KIB = 64 * 1024;
 const SAY_EVERY_MS = 3000;
 
@@ -44,22 +46,24 @@ export function isFormer(version: number): boolean {
 }
 
 /** The name of a former database once it was moved; a later one gets a number, too. */
-function backupOf(file: string): string {
-  return `${file}.version-${migrations.length}`;
+function backupOf(file: string, version = migrations.length): string {
+  return `${file}.version-${version}`;
 }
 
 /** The former databases that stand beside a database. */
 export function backupsOf(path: string): string[] {
   const file = existsSync(path) ? realpathSync(path) : path;
-  const first = basename(backupOf(file));
-  const isBackup = (name: string) => name.startsWith(first) && /^(\.\d+)?$/.test(name.slice(first.length));
+  const firsts = migrations.map((_, index) => basename(backupOf(file, index + 1)));
+  const isBackup = (name: string) =>
+    firsts.some((first) => name.startsWith(first) && /^(\.\d+)?$/.test(name.slice(first.length)));
   const names = existsSync(dirname(file)) ? readdirSync(dirname(file)) : [];
   return names.filter(isBackup).map((name) => join(dirname(file), name));
 }
 
-/** How much of the disk a move of so many bytes takes. */
-export function neededFor(bytes: number): number {
-  return bytes * NEW_FOR_FORMER + EXTRA_BYTES;
+/** How much of the disk a move of so many bytes takes. One of an earlier version is kept, and grows, with a journal of what it was. */
+export function neededFor(bytes: number, version: number): number {
+  const needed = (size: number) => size * NEW_FOR_FORMER + EXTRA_BYTES;
+  return version === migrations.length ? needed(bytes) : needed(bytes * GROWS_TO) + bytes * (1 + GROWS_TO);
 }
 
 /**
@@ -82,13 +86,15 @@ export function moveFormer(path: string): void {
 /** @param db the former database; only this connection can read or write it until it is closed */
 function move(db: Database.Database, file: string): void {
   const moving = movingOf(file);
-  const bytes = bytesOf(db);
-  const needed = checkRoom(file, moving, bytes);
+  checkRoom(file, roomFor(moving, neededFor(bytesOf(db), versionOf(db))));
   makeFile(moving, file);
-  bringToLast(db);
   // The whole database is in its one file then. A former program that opens it later has to write to it first, which SQLite
   // refuses once the file has another name.
   db.pragma('journal_mode = DELETE');
+  const earlier = versionOf(db) < migrations.length ? keepEarlier(db, file) : undefined;
+  bringToLast(db);
+  const bytes = bytesOf(db);
+  const needed = roomFor(moving, neededFor(bytes, migrations.length));
   rmSync(`${file}-shm`, { force: true }); // a killed process left it
   const source = sourceOf(file);
   const isResumed = isFilledFrom(moving, source);
@@ -104,18 +110,42 @@ function move(db: Database.Database, file: string): void {
   keep(file, backup);
   place(moving, file);
   syncFile(dirname(file));
-  say(
-    `moved ${file}: delete the former database ${backup} (${inMib(bytes)}) once npx hookkit doctor finds nothing wrong`,
-  );
+  const kept = [earlier, `${backup} (${inMib(bytes)})`].filter((one) => one !== undefined).join(' and ');
+  say(`moved ${file}: delete the former database ${kept} once npx hookkit doctor finds nothing wrong`);
 }
 
-/** @returns how many bytes the new file takes beyond what it has, at most */
-function checkRoom(file: string, moving: string, bytes: number): number {
+/**
+ * Copies a database of an earlier version, which is changed in place before it is moved, so that the program of that version can go on
+ * with it. A copy through SQLite: to open the file by itself would end the locks that this process has on it.
+ * @returns its name and size
+ */
+function keepEarlier(db: Database.Database, file: string): string {
+  const version = versionOf(db);
+  const copy = freeName(backupOf(file, version), file);
+  const size = inMib(bytesOf(db));
+  say(
+    `keeping ${file} as ${copy} (${size}), as it has version ${version}: it is brought to version ${migrations.length} before it is moved, in one step; if that is interrupted, it is as before`,
+  );
+  const unfinished = `${copy}.unfinished`;
+  remove(unfinished);
+  makeFile(unfinished, file);
+  db.prepare('VACUUM INTO ?').run(unfinished);
+  syncFile(unfinished);
+  renameSync(unfinished, copy);
+  syncFile(dirname(file));
+  return `${copy} (${size})`;
+}
+
+/** Of the bytes that a move takes, at most, those that the new file does not have yet. */
+function roomFor(moving: string, most: number): number {
   const written = statSync(moving, { throwIfNoEntry: false })?.size ?? 0;
-  const needed = Math.max(EXTRA_BYTES, neededFor(bytes) - written);
+  return Math.max(EXTRA_BYTES, most - written);
+}
+
+function checkRoom(file: string, needed: number): void {
   const { bavail, bsize } = statfsSync(dirname(file));
   const free = bavail * bsize;
-  if (free >= needed) return needed;
+  if (free >= needed) return;
   throw new KitError(
     'STORE_UNUSABLE',
     `moving it into the schema of version ${SCHEMA_VERSION} needs ${inMib(needed)} in ${dirname(file)}, where ${inMib(free)} are free: make room there, and start again; nothing was changed`,

@@ -47,6 +47,7 @@ async function startsOf(store: SqliteStore, media: string) {
 test('an event that a former version released keeps the record of that start, and the next one gets a number of its own', async () => {
   const released = recordMedia('released');
   recordAttempt(released, 1, 'interrupted');
+  await clock.advance(1);
   const again = recordMedia('failed-and-released', EVENT_TIME + 1);
   recordAttempt(again, 1, 'error');
   recordAttempt(again, 2, 'interrupted');

@@ -88,7 +88,7 @@ test('a move says before it copies anything how much of the disk it needs, when 
   );
   const [events, size, needed] = (said ?? []).slice(1).map(Number);
   expect({ events, size }).toEqual({ events: 10_000, size: Math.ceil(bytes / MIB) });
-  expect(needed).toBe(Math.ceil(neededFor(bytes) / MIB));
+  expect(needed).toBe(Math.ceil(neededFor(bytes, 8) / MIB));
   await (await open()).close();
   expect(statSync(path).size).toBeLessThan((needed ?? 0) * MIB);
 });

@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
+import { backupsOf } from '../../../src/store/former/move.ts';
 import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { laneTables } from '../../../src/store/sqlite/tables/lanes.ts';
@@ -276,6 +277,35 @@ describe('a database of an earlier version', () => {
       await store.close();
     },
   );
+
+  test('stays as its program left it, when it was moved, and the doctor names it', async () => {
+    const { db } = firstVersion(path, Buffer.alloc(32, 1), [{ webhookId: 'hook0001', secret: 'geheim' }]);
+    bringTo(db, 3);
+    recordFormerly(db, verified(), 1000);
+    db.close();
+    chmodSync(path, 0o640);
+    const contentOf = (file: string) => {
+      const opened = new Database(file, { readonly: true });
+      const tables = opened
+        .prepare<[], { name: string; sql: string }>(
+          "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+        )
+        .all();
+      const rows = tables.map(({ name }) => opened.prepare(`SELECT * FROM ${name}`).all());
+      const version = opened.pragma('user_version', { simple: true });
+      opened.close();
+      return { tables, rows, version };
+    };
+    const before = contentOf(path);
+    expect(before.version).toBe(3);
+    const store = await open();
+    expect(await store.count({})).toBe(1);
+    await store.close();
+    const earlier = `${path}.version-3`;
+    expect(contentOf(earlier)).toEqual(before);
+    expect(statSync(earlier).mode & 0o777).toBe(0o640);
+    expect(backupsOf(path).toSorted()).toEqual([earlier, backup]);
+  });
 
   test('is moved, when it has no events', async () => {
     firstVersion(path, Buffer.alloc(32, 1), []).db.close();

@@ -90,6 +90,6 @@ test(`what ${PROCESSES} programs that start at once with a former database recor
     const events = await store.events({}, { limit: 10 });
     await store.close();
     expect(events.map(({ resource }) => resource).toSorted()).toEqual(media.map((name) => `media:${name}`));
-    expect(backupsOf(file)).toEqual([`${file}.version-8`]);
+    expect(backupsOf(file)).toEqual([`${file}.version-1`, `${file}.version-8`]);
   }
 });
