@@ -7,6 +7,8 @@ const QUICK_MS = 50;
 /** How many times as many events as there are handlers wait here at most, and how many in all: a claim must not take long. */
 const MOST_AHEAD = 4;
 const MOST_IN_ALL = 256;
+/** Where very many come, so many of them do: handlers keep a third of what is written, however hard acks press. */
+const OF_WHAT_CAME = 1 / 2;
 /** The same in a backlog. A claim costs a server, and the way there, little more if it has many events. */
 const MOST_IN_BACKLOG = 512;
 /** From a server events are claimed as in a backlog as long as at most one comes for so many that are handled. */
@@ -106,7 +108,10 @@ export class ClaimsAhead {
     const { concurrency } = this.#options;
     const ended = this.#endedQuickly;
     const fitting = Math.floor(MOST_CHARACTERS / Math.max(1, this.#length));
-    if (!this.#isBacklog) return Math.min(ended, concurrency * MOST_AHEAD, MOST_IN_ALL, fitting);
+    if (!this.#isBacklog) {
+      const most = Math.max(concurrency * MOST_AHEAD, Math.ceil(this.#came * OF_WHAT_CAME));
+      return Math.min(this.#came > ended ? 2 * ended : ended, most, MOST_IN_ALL, fitting);
+    }
     const isQuick = this.#last > 0 && 2 * ended >= this.#last;
     const inTime = (ended * PATIENCE_MS) / 2 / Math.max(1, this.#clock.now() - this.#askedAt);
     const wanted = isQuick ? 2 * Math.max(ended, this.#last) : ended;

@@ -176,6 +176,22 @@ describe('claims ahead of free handlers', () => {
     expect(await store.count({ status: 'handled' })).toBe(10 * EVENTS);
   });
 
+  test('are half as many as have come, where acks press, and else four a handler', () => {
+    const reachAfter = (came: number, ended: number) => {
+      const options = { concurrency: 16, leaseMs: LEASE_MS, storeRuns: 'on a thread' } as const;
+      const ahead = new ClaimsAhead(new VirtualClock(), options);
+      for (let events = 0; events < came; events++) ahead.came();
+      for (let handlers = 0; handlers < ended; handlers++) ahead.ended(1);
+      return ahead.reach;
+    };
+    expect(reachAfter(10, 8)).toBe(16);
+    expect(reachAfter(8, 10)).toBe(10);
+    expect(reachAfter(100, 80)).toBe(64);
+    expect(reachAfter(400, 80)).toBe(160);
+    expect(reachAfter(400, 200)).toBe(200);
+    expect(reachAfter(4000, 2000)).toBe(256);
+  });
+
   test('have bodies of 16 MiB at most, about, however many handlers end at once', () => {
     const ahead = new ClaimsAhead(new VirtualClock(), {
       concurrency: 16,

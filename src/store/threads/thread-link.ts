@@ -21,6 +21,8 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   /** the replies so far that the thread gives again, one by one; undefined while they come together */
   #again: Replies[number][] | undefined;
   #isSendingSoon = false;
+  /** whether a batch was posted on the replies to the one before in this turn of the event loop */
+  #isSentOnReplies = false;
   #sentAt = 0;
   #failure: Error | undefined;
   #idle = () => {};
@@ -95,6 +97,22 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     });
   }
 
+  /**
+   * The thread works on the next batch while these replies are passed on. Once in a turn of the event loop: Node goes on to the next message
+   * of a port without one, and a thread that is the quicker one would keep everything else waiting for as long as requests come.
+   */
+  #sendOnReplies(): void {
+    if (this.#isSentOnReplies) {
+      this.#sendSoon();
+      return;
+    }
+    this.#isSentOnReplies = true;
+    setImmediate(() => {
+      this.#isSentOnReplies = false;
+    });
+    this.#send();
+  }
+
   #send(): void {
     if (this.#underWay || this.#failure) return;
     while (!this.#underWay && this.pending > 0) this.#post(this.#next());
@@ -154,7 +172,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
     // A lock refuses the waiting requests too: tried batch after batch, the last would wait for minutes.
     const isLocked = replies.some((reply) => 'error' in reply && reply.error.code?.startsWith('SQLITE_BUSY'));
     const refused = isLocked ? this.#clear() : [];
-    if (this.pending > 0) this.#send();
+    if (this.pending > 0) this.#sendOnReplies();
     answerAll(requests, replies);
     for (const request of refused) request.reject(unavailable('the database is locked'));
     if (this.pending === 0) this.#idle();
