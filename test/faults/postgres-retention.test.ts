@@ -49,7 +49,8 @@ await describeWithPostgres('a month of events that retention removes', () => {
       EVENTS,
     );
     await database.statements.script(
-      `INSERT INTO hookkit.attempts SELECT event, 0, 1, received_at, 5, 'handled', NULL FROM hookkit.ledger`,
+      `SET LOCAL statement_timeout = 0;
+       INSERT INTO hookkit.attempts SELECT event, 0, 1, received_at, 5, 'handled', NULL FROM hookkit.ledger`,
     );
     if (dead > 0)
       await database.statements.script("UPDATE hookkit.results SET handled_at = NULL WHERE status = 'dead'");

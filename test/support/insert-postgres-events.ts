@@ -36,5 +36,6 @@ export async function insertPostgresEvents(session: Session, select: string, tak
     DROP TABLE given;
   `;
   // One by one: the answer to all of them together may take longer than is waited for one.
-  for (const statement of statements.split(';')) await session.script(statement);
+  for (const statement of statements.split(';'))
+    await session.script(`SET LOCAL statement_timeout = 0; ${statement}`);
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from './limits.ts';
 import { connected, poolOf, seenOf, streamOf } from './pool.ts';
 import { codeOf, NO_ANSWER } from './reasons.ts';
 import { literalOf, type Session } from './session.ts';
@@ -31,13 +32,6 @@ export const DEFAULT_CONNECTIONS = 10;
 const ANSWER_MS = 30_000;
 /** Whatever the database has for a default. */
 const ISOLATION = 'ISOLATION LEVEL READ COMMITTED';
-/**
- * Set within each transaction: behind PgBouncer a connection is only lent for one. Statements are not compiled: a query that
- * the planner thinks expensive, as many look-ups by keys are, took up to 4 s for that and 5 ms to run. A
- * process that stands still within a transaction gives up what it has locked after three seconds, so that the others go on.
- */
-const LIMITS = `SET LOCAL jit = off; SET LOCAL statement_timeout = '15s'; SET LOCAL lock_timeout = '5s';
-  SET LOCAL idle_in_transaction_session_timeout = '3s'`;
 /**
  * Rows are looked up by their keys. To read all of a table looks cheapest where the planner believes it to be empty, so it may
  * not: a plan that is kept may have been made when it was, and so may the statistics, from which each statement is planned
@@ -79,8 +73,11 @@ export class Database {
   /** Single statements, each committed at once. */
   readonly statements: Session = {
     rows: <R>(sql: string, params: readonly unknown[] = []) =>
-      this.#again(() => this.#lent((client) => sessionOf(client).rows<R>(sql, params))),
-    script: (sql) => this.#lent((client) => sessionOf(client).script(sql)),
+      this.#again(() =>
+        this.#lent((client) => alone(client, begin(client), () => sessionOf(client).rows<R>(sql, params))),
+      ),
+    script: (sql) =>
+      this.#lent((client) => alone(client, begin(client), () => sessionOf(client).script(sql))),
   };
 
   /**
@@ -90,16 +87,11 @@ export class Database {
   readonly frequent: Session = {
     rows: <R>(sql: string, params: readonly unknown[] = []) =>
       this.#again(() =>
-        this.#lent(async (client) => {
-          const isPrepared = this.#isPrepared(client);
-          const begin = `BEGIN TRANSACTION ${ISOLATION}; ${limitsOf(client)}; ${onDisk(client)}`;
-          // Of what fails, COMMIT commits nothing.
-          const [, rows] = await Promise.all([
-            query(client, `${begin}; ${WRITING}`),
-            (isPrepared ? preparedSessionOf : sessionOf)(client).rows<R>(sql, params),
-            query(client, 'COMMIT'),
-          ]);
-          return rows;
+        this.#lent((client) => {
+          const session = this.#isPrepared(client) ? preparedSessionOf(client) : sessionOf(client);
+          return alone(client, `${begin(client)}; ${onDisk(client)}; ${WRITING}`, () =>
+            session.rows<R>(sql, params),
+          );
         }),
       ),
     script: this.statements.script,
@@ -115,15 +107,15 @@ export class Database {
   ): Promise<T> {
     return this.#again(() =>
       this.#lent(async (client) => {
-        const begin = `BEGIN ${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}; ${limitsOf(client)};
-          ${isDurable ? onDisk(client) : 'SET LOCAL synchronous_commit = off'}`;
+        const mode = `${ISOLATION} ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}`;
+        const beginning = `${begin(client, mode)}; ${isDurable ? onDisk(client) : 'SET LOCAL synchronous_commit = off'}`;
         const isPrepared = isFrequent && this.#isPrepared(client);
         const { session, end, causeOf } = untilEnd(
           isPrepared ? preparedSessionOf(client) : sessionOf(client),
         );
         try {
           const [, done] = await Promise.all([
-            query(client, isByKeys ? `${begin}; ${isReadOnly ? READING : WRITING}` : begin),
+            query(client, isByKeys ? `${beginning}; ${isReadOnly ? READING : WRITING}` : beginning),
             work(session),
           ]);
           end();
@@ -225,9 +217,11 @@ function isOutdated(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.routine === OUTDATED;
 }
 
-/** A role may have a limit for transactions in general. Ours have one for each statement. */
-const limitsOf = (client: pg.PoolClient) =>
-  seenOf(client)?.hasTransactionTimeout ? `${LIMITS}; SET LOCAL transaction_timeout = 0` : LIMITS;
+/** What begins a transaction. A role may have a limit for those in general. Ours have one for each statement. */
+function begin(client: pg.PoolClient, mode = `TRANSACTION ${ISOLATION}`): string {
+  const limits = `BEGIN ${mode}; ${LIMITS}`;
+  return seenOf(client)?.hasTransactionTimeout ? `${limits}; SET LOCAL transaction_timeout = 0` : limits;
+}
 
 /**
  * For a commit that must outlast a crash of the server: it waits as it did when the connection was made, and for the disk at least. A reload of the
@@ -260,6 +254,13 @@ function query(client: pg.PoolClient, statement: string | pg.QueryConfig): Promi
     });
   }
   return client.query(statement);
+}
+
+/** Executes one statement in a transaction. All three are sent together: the server is asked once. */
+async function alone<T>(client: pg.PoolClient, beginning: string, statement: () => Promise<T>): Promise<T> {
+  // Of what fails, COMMIT commits nothing.
+  const [, done] = await Promise.all([query(client, beginning), statement(), query(client, 'COMMIT')]);
+  return done;
 }
 
 function sessionOf(client: pg.PoolClient): Session {

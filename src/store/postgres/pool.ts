@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { systemClock } from '../../base/clock.ts';
+import { LIMITS } from './limits.ts';
 import { codeOf, NONE_LEFT } from './reasons.ts';
 import type { Server } from './url.ts';
 
@@ -106,20 +107,24 @@ export const seenOf = (client: pg.PoolClient): Seen | undefined => seen.get(clie
 
 /** Looks at a new connection, and refuses that to a standby where another server takes writes. */
 function verify(client: pg.PoolClient, isOneOfMany: boolean, done: (error?: Error) => void): void {
-  client
-    .query<Omit<Seen, 'isDirect'> & { standby: boolean; pid: number }>(
+  const asked = [
+    client.query(`BEGIN TRANSACTION; ${LIMITS}`),
+    client.query<Omit<Seen, 'isDirect'> & { standby: boolean; pid: number }>(
       `SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid, current_setting('synchronous_commit') AS commit,
          current_setting('transaction_timeout', true) IS NOT NULL AS "hasTransactionTimeout"`,
-    )
-    .then(({ rows: [facts] }) => {
-      if (!facts) return done(new Error('the server gave no answer'));
-      if (isOneOfMany && facts.standby)
-        return done(new Error('the server is a standby, which takes no writes'));
-      // PgBouncer and its like make up a number of their own for each client.
-      const isDirect = facts.pid === (client as unknown as { readonly processID: number }).processID;
-      seen.set(client, { ...facts, isDirect });
-      done();
-    }, done);
+    ),
+    client.query('COMMIT'),
+  ] as const;
+  Promise.all(asked).then(([, { rows }]) => {
+    const [facts] = rows;
+    if (!facts) return done(new Error('the server gave no answer'));
+    if (isOneOfMany && facts.standby)
+      return done(new Error('the server is a standby, which takes no writes'));
+    // PgBouncer and its like make up a number of their own for each client.
+    const isDirect = facts.pid === (client as unknown as { readonly processID: number }).processID;
+    seen.set(client, { ...facts, isDirect });
+    done();
+  }, done);
 }
 
 const INT8 = 20;

@@ -30,6 +30,9 @@ const OTHERS_IN_USE = `${OTHERS} AND NOT EXISTS (
 /** How often it is asked whether they have ended: a connection ends after its program. */
 const PAUSE_MS = 100;
 
+/** For a statement that reads a part of each partition. An answer that takes longer is not waited for. */
+const LONG = "SET LOCAL statement_timeout = '30s'";
+
 /** How PostgreSQL keeps a table, where that is not as its form says. */
 interface Kept {
   readonly rows?: string;
@@ -182,7 +185,12 @@ class PostgresSide implements Side {
       await giveOutAfter(session, 'quarantine_id_seq', Math.max(entry, given.entry));
     });
     // Before it has seen the tables, the planner would read whole ones where an index would do.
-    for (const table of ALL_BUT_META) await this.#database.statements.rows(`ANALYZE ${table}`);
+    for (const table of ALL_BUT_META) {
+      await this.#database.transaction(async (session) => {
+        await session.rows(LONG);
+        await session.rows(`ANALYZE ${table}`);
+      });
+    }
   }
 
   close(): Promise<void> {

@@ -8,7 +8,7 @@ import { Database, DEFAULT_CONNECTIONS } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
-import { MAY_USE, reasonOf } from './reasons.ts';
+import { codeOf, MAY_USE, NO_RIGHT, reasonOf } from './reasons.ts';
 import type { Session } from './session.ts';
 import { dropIdleTriggers } from './tables/refused-writes.ts';
 import { Tidying } from './tidying.ts';
@@ -119,7 +119,7 @@ export class PostgresStore extends DriverStore {
    * @throws KitError STORE_UNAVAILABLE if the role may not rewrite the tables
    */
   async scrub(): Promise<Scrubbed> {
-    for (const table of ['hookkit.secrets', 'hookkit.meta']) await rewrite(this.#writer.statements, table);
+    for (const table of ['secrets', 'meta']) await rewrite(this.#writer.statements, table);
     return { toRewrite: 0, isLogInUse: false, backups: [] };
   }
 
@@ -130,16 +130,20 @@ export class PostgresStore extends DriverStore {
   }
 }
 
-/** Gives a table a new file. Of a table that the role may not rewrite, VACUUM only warns. */
+/**
+ * Gives a table a new file. VACUUM FULL does so too, but not in a transaction, and so without limits: while it waits for a table, whoever
+ * reads the secrets waits behind it.
+ */
 async function rewrite(session: Session, table: string): Promise<void> {
-  const file = async () =>
-    (await session.rows<{ file: number }>(`SELECT pg_relation_filenode('${table}') AS file`))[0]?.file;
-  const before = await file();
-  await session.rows(`VACUUM FULL ${table}`);
-  if ((await file()) === before)
-    throw unavailable(
-      `only the owner of ${table} can rewrite it, and until then its file has what was deleted: ${MAY_USE}`,
-    );
+  try {
+    await session.rows(`CLUSTER hookkit.${table} USING ${table}_pkey`);
+  } catch (error) {
+    if (codeOf(error) === NO_RIGHT)
+      throw unavailable(
+        `only the owner of hookkit.${table} can rewrite it, and until then its file has what was deleted: ${MAY_USE}`,
+      );
+    throw unavailable(`hookkit.${table} keeps what was deleted in its file: ${reasonOf(error)}`);
+  }
 }
 
 /** @param threads false: for a command */

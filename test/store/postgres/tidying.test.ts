@@ -147,6 +147,26 @@ await describeWithPostgres('what only an administrator of PostgreSQL can mend', 
     });
   });
 
+  test('is not needed to give the tables of secrets new files, when they are of the own role', async () => {
+    await workAsGuest(server, { isEmpty: true }, async (guest) => {
+      const database = new URL(guest.url).pathname.slice(1);
+      await guest.admin.query(`GRANT CREATE ON DATABASE ${database} TO ${guest.role}`);
+      const store = await open(guest.url, []);
+      const files = async () =>
+        (
+          await guest.admin.query<{ secrets: string; meta: string }>(
+            "SELECT pg_relation_filenode('hookkit.secrets') AS secrets, pg_relation_filenode('hookkit.meta') AS meta",
+          )
+        ).rows[0];
+      const before = await files();
+      await store.scrub();
+      const after = await files();
+      expect(after?.secrets).not.toBe(before?.secrets);
+      expect(after?.meta).not.toBe(before?.meta);
+      await store.close();
+    });
+  });
+
   test('is what keeps old secrets in their file, when the tables are of another role', async () => {
     await workAsGuest(server, { isEmpty: false }, async (guest) => {
       await letUse(guest);
