@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { Database, type Purpose } from '../../../src/store/postgres/database.ts';
+import { Database } from '../../../src/store/postgres/database.ts';
 import { WriteLink } from '../../../src/store/postgres/links.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { Session } from '../../../src/store/postgres/session.ts';
 import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
 import { claimOne, claims, HANDLED, request, settleAll } from '../../support/claiming.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -31,49 +30,59 @@ const openAt = (url: string, clock: VirtualClock) =>
     ...{ url, clock, timeOfDatabase: clock, secretsKey: SECRETS_KEY, connections: 2, tidies: false },
   });
 
-/** A database of which a claim can be held up just before it locks lanes. */
-class HeldDatabase extends Database {
-  beforeLock = async () => {};
+/** The name of the connections of which a claim is held up. */
+const HELD = 'held up';
+/** Of the advisory locks of the database, the one for which it waits. */
+const GATE = 1;
 
-  override transaction<T>(work: (session: Session) => Promise<T>, purpose?: Purpose): Promise<T> {
-    return super.transaction((session) => {
-      const rows: Session['rows'] = async (sql, params) => {
-        if (/FROM hookkit\.lanes WHERE event IS NULL .* FOR UPDATE SKIP LOCKED/s.test(sql))
-          await this.beforeLock();
-        return session.rows(sql, params);
-      };
-      return work({ ...session, rows });
-    }, purpose);
-  }
-}
+/**
+ * Has a claim of those connections wait where it looks at a free lane: within its statement, which has its snapshot by then, and before
+ * it locks the lane. A policy is executed for each row that is read.
+ */
+const HOLD_UP = `
+  CREATE FUNCTION wait_at_gate() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+    IF current_setting('application_name') = '${HELD}' THEN PERFORM pg_advisory_xact_lock_shared(${GATE}); END IF;
+    RETURN true;
+  END $$;
+  CREATE POLICY waits ON hookkit.lanes USING (wait_at_gate()) WITH CHECK (true);
+  ALTER TABLE hookkit.lanes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`;
 
 await describeWithPostgres('events of one resource that two processes claim', (server) => {
   test.each([true, false])(
-    'are not claimed after their end, when another one has settled them just before the lane was locked, with isAhead: %s',
+    'are not claimed after their end, when another one settles them while the claim goes through the lanes, with isAhead: %s',
     async (isAhead) => {
       const name = await createDatabase(server);
       const clock = new VirtualClock();
       const url = server.url(name);
       const other = await openAt(url, clock);
-      const held = new HeldDatabase({ url, connections: 2, name: 'test' });
+      const held = new Database({ url, connections: 2, name: HELD });
+      const write = new WriteLink(held, clock, (work) => work());
       try {
         const [first, second] = [
           await other.record(verified({ media_id: 'media', at: EVENT_TIME })),
           await other.record(verified({ media_id: 'media', at: EVENT_TIME + 1000 })),
         ];
         await other.claim(request({ limit: 0 })); // takes them into work
-        held.beforeLock = async () => {
-          held.beforeLock = async () => {};
+        await connected(server.adminUrl(name), async (admin) => {
+          await admin.query(HOLD_UP);
+          await admin.query(`SELECT pg_advisory_lock(${GATE})`);
+          // Without those that look for leases that were lost: they go through the lanes before.
+          const asked = { ...request({ owner: 'one', has: [], isAhead, spareLost: true }), now: clock.now() };
+          const claimed = write.request('claim', asked);
+          await eventually('the claim waits', async () => {
+            const { rowCount } = await admin.query(
+              "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            );
+            return rowCount === 1;
+          });
           const claim = await claimOne(other, { owner: 'other' });
           expect(claim.id).toBe(first.id);
           expect(await other.settle(claim, 'other', HANDLED)).toBe(true);
-        };
-        const write = new WriteLink(held, clock, (work) => work());
-        const asked = { ...request({ owner: 'one', has: [], isAhead }), now: clock.now() };
-        const { claims: got } = await write.request('claim', asked);
-        expect(got.map(({ id }) => id)).toEqual([second.id]);
-        await write.close();
+          await admin.query(`SELECT pg_advisory_unlock(${GATE})`);
+          expect((await claimed).claims.map(({ id }) => id)).toEqual([second.id]);
+        });
       } finally {
+        await write.close();
         await held.close();
         await other.close();
         await dropDatabase(server, name);
