@@ -29,6 +29,10 @@ const LONG_SNAPSHOT_S = 300;
 /** Of what a standby holds, the server knows no time: five minutes of a busy one have about so many transactions. */
 const LONG_SNAPSHOT_AGE = 200_000;
 const MANY_DEAD = 100_000;
+/** Seven times as many dead rows of lanes had this room, with their entries in indexes: 175 bytes each. */
+const MUCH_ROOM_BYTES = 128 * 1024 * 1024;
+/** No row takes more, with its entries in the indexes: the server keeps longer texts elsewhere, and fills a part of each page. */
+const ROOM_OF_ROW_BYTES = 4096;
 const LONG_LAG_S = 10;
 const LARGE_LAG_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
@@ -84,7 +88,16 @@ export interface ServerFacts {
   readonly strays: readonly string[];
   /** the transaction that keeps vacuum from removing most */
   readonly oldest: Oldest | undefined;
-  readonly hotTables: readonly { readonly name: string; readonly dead: number; readonly live: number }[];
+  readonly hotTables: readonly HotTable[];
+}
+
+/** A table of which rows come and go all the time. */
+interface HotTable {
+  readonly name: string;
+  readonly dead: number;
+  readonly live: number;
+  readonly tableBytes: number;
+  readonly indexBytes: number;
 }
 
 interface Standby {
@@ -326,13 +339,33 @@ function lengthOf({ seconds, age }: Oldest): string {
 function bloat({ hotTables, schemaVersion }: ServerFacts): Finding {
   const { ok, warn, skipped } = findingsOf('bloat');
   if (schemaVersion === 0) return skipped(NO_TABLES);
-  const text = hotTables.map(({ name, dead, live }) => `${name} ${live} rows and ${dead} dead`).join(', ');
+  const text = hotTables.map(roomOf).join(', ');
   if (hotTables.some(({ dead }) => dead > MANY_DEAD)) {
     return warn(
-      `${text}: autovacuum does not keep up; end long transactions (see snapshots), and then: VACUUM hookkit.work, hookkit.lanes`,
+      `${text}: autovacuum does not keep up; end long transactions (see snapshots), and then: VACUUM hookkit.work, hookkit.lanes, hookkit.tallies`,
     );
   }
+  const large = hotTables.filter(isLarge).map(giveRoomBack);
+  if (large.length > 0)
+    return warn(
+      `${text}: a backlog or a long transaction left it so; once that has ended: ${large.join(', ')}`,
+    );
   return ok(text);
+}
+
+function roomOf({ name, live, dead, tableBytes, indexBytes }: HotTable): string {
+  return `${name} ${live} rows and ${dead} dead in ${Math.round((tableBytes + indexBytes) / MIB)} MiB`;
+}
+
+function isLarge({ live, dead, tableBytes, indexBytes }: HotTable): boolean {
+  return tableBytes + indexBytes > MUCH_ROOM_BYTES + (live + dead) * ROOM_OF_ROW_BYTES;
+}
+
+/** VACUUM makes room for other rows, and gives back only what is at the end of a table. */
+function giveRoomBack(table: HotTable): string {
+  return isLarge({ ...table, indexBytes: 0 })
+    ? `VACUUM FULL hookkit.${table.name} (handling and pages wait for it, acks do not)`
+    : `REINDEX TABLE CONCURRENTLY hookkit.${table.name} (nothing waits for it)`;
 }
 
 /** Reads all facts, and the time here before and after the server's was asked for. */
@@ -478,6 +511,9 @@ const OLDEST = `
   WHERE age IS NOT NULL
   ORDER BY coalesce(seconds > ${LONG_SNAPSHOT_S}, age > ${LONG_SNAPSHOT_AGE}) DESC, age DESC, seconds DESC LIMIT 1`;
 
+/** After a crash the server has counted nothing, and knows what the last vacuum found. */
 const HOT_TABLES = `
-  SELECT relname AS name, n_dead_tup AS dead, n_live_tup AS live FROM pg_stat_user_tables
-  WHERE schemaname = 'hookkit' AND relname IN ('lanes', 'work') ORDER BY relname`;
+  SELECT tables.relname AS name, n_dead_tup AS dead, greatest(n_live_tup, reltuples::bigint) AS live,
+    pg_relation_size(relid) AS "tableBytes", pg_indexes_size(relid) AS "indexBytes"
+  FROM pg_stat_user_tables AS tables JOIN pg_class ON pg_class.oid = relid
+  WHERE schemaname = 'hookkit' AND tables.relname IN ('lanes', 'tallies', 'work') ORDER BY tables.relname`;

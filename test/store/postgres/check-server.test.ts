@@ -18,6 +18,8 @@ import { runCli, spawnCli } from '../../support/run-cli.ts';
 import { describeWithPostgres } from '../../support/shared-postgres.ts';
 import { atFullSize } from '../../support/sizes.ts';
 
+const MIB = 2 ** 20;
+
 /** A server of which nothing is to be said. */
 const WELL: ServerFacts = {
   version: '18.1',
@@ -47,8 +49,16 @@ const WELL: ServerFacts = {
   ),
   strays: [],
   oldest: undefined,
-  hotTables: [{ name: 'work', dead: 100_000, live: 3 }],
+  hotTables: [
+    { name: 'work', dead: 100_000, live: 3, tableBytes: 28 * MIB, indexBytes: 100 * MIB },
+    // A backlog, each event with an error as long as a row may be.
+    { name: 'lanes', dead: 0, live: 1_000_000, tableBytes: 3000 * MIB, indexBytes: 500 * MIB },
+  ],
 };
+const hot = (changed: Partial<ServerFacts['hotTables'][number]>) => ({
+  ...{ name: 'work', dead: 0, live: 3, tableBytes: MIB, indexBytes: MIB },
+  ...changed,
+});
 const HERE: Here = { now: WELL.now, uncertainty: 0, connections: 10 };
 const STANDBY = { name: 'two', state: 'streaming', sync: 'sync', lagSeconds: null, lagBytes: 0 };
 const LONG = {
@@ -122,7 +132,19 @@ test.each<[string, string, string, Partial<ServerFacts>, Partial<Here>?]>([
   ['this machine is behind', 'warn', '1.1 s behind', {}, { now: WELL.now - 1100 }],
   ['this machine is ahead', 'warn', '2.0 s ahead', {}, { now: WELL.now + 2000 }],
   ['a transaction stays open', 'warn', 'SELECT pg_terminate_backend(7)', { oldest: LONG }],
-  ['dead rows gather', 'warn', 'VACUUM', { hotTables: [{ name: 'work', dead: 100_001, live: 3 }] }],
+  ['dead rows gather', 'warn', ': VACUUM hookkit.work', { hotTables: [hot({ dead: 100_001 })] }],
+  [
+    'a table keeps the room of rows that are gone',
+    'warn',
+    'work 3 rows and 0 dead in 149 MiB: a backlog or a long transaction left it so; once that has ended: VACUUM FULL hookkit.work',
+    { hotTables: [hot({ tableBytes: 129 * MIB, indexBytes: 20 * MIB })] },
+  ],
+  [
+    'the indexes of a table do',
+    'warn',
+    'REINDEX TABLE CONCURRENTLY hookkit.work',
+    { hotTables: [hot({ tableBytes: 28 * MIB, indexBytes: 101 * MIB })] },
+  ],
 ])('says what to do, when %s', (...[, result, advice, facts, here]) => {
   expect(only(problems(facts, here))).toMatchObject({ result, detail: expect.stringContaining(advice) });
 });
@@ -165,11 +187,56 @@ await describeWithPostgres('the checks of a PostgreSQL server', (server) => {
       standbys: [],
       notVacuumed: [],
       strays: [],
+      // An empty index has one page, and lanes and work have three and four of them.
       hotTables: [
-        { name: 'lanes', dead: 0, live: 0 },
-        { name: 'work', dead: 0, live: 0 },
+        { name: 'lanes', dead: 0, live: 0, tableBytes: 0, indexBytes: 3 * 8192 },
+        { name: 'tallies', dead: 0, live: 0, tableBytes: 0, indexBytes: 0 },
+        { name: 'work', dead: 0, live: 0, tableBytes: 0, indexBytes: 4 * 8192 },
       ],
     });
+  });
+
+  atFullSize(test)(
+    'say what gives room back, when a table has kept that of rows that are gone, until it was done',
+    async () => {
+      const bloat = async () =>
+        only(
+          judge(await facts(), { now: systemClock.now(), uncertainty: 0, connections: 1 }).filter(
+            ({ check }) => check === 'bloat',
+          ),
+        );
+      for (const [kept, command] of [
+        [700_000, 'VACUUM FULL hookkit.lanes'],
+        [1, 'REINDEX TABLE CONCURRENTLY hookkit.lanes'],
+      ] as const) {
+        await admin.query(
+          `INSERT INTO hookkit.lanes (resource, head) SELECT 'media:' || n || repeat('x', 100), n FROM generate_series(1, 700000) AS n`,
+        );
+        // What is at the end of a table keeps all before it.
+        await admin.query(`DELETE FROM hookkit.lanes WHERE head <> ${kept}`);
+        await admin.query('VACUUM ANALYZE hookkit.lanes');
+        const { result, detail } = await bloat();
+        expect(result).toBe('warn');
+        expect(detail).toMatch(/lanes 1 rows and 0 dead in \d{3} MiB/);
+        expect(detail).toContain(command);
+        await admin.query(command);
+        expect(await bloat()).toMatchObject({ result: 'ok' });
+        await admin.query('DELETE FROM hookkit.lanes');
+      }
+    },
+    60_000,
+  );
+
+  test('count the rows of a table, when the server has lost its statistics in a crash', async () => {
+    await admin.query(
+      "INSERT INTO hookkit.work SELECT n, 'kind', 'media:1', n, 0, 0, 0 FROM generate_series(1, 100) AS n",
+    );
+    await admin.query('VACUUM ANALYZE hookkit.work');
+    await admin.query("SELECT pg_stat_reset_single_table_counters('hookkit.work'::regclass)");
+    const { hotTables } = await facts();
+    expect(hotTables).toContainEqual(expect.objectContaining({ name: 'work', live: 100, dead: 0 }));
+    await admin.query('TRUNCATE hookkit.work');
+    await admin.query('VACUUM ANALYZE hookkit.work');
   });
 
   test('see limits of the database and tables without autovacuum, when there are some', async () => {
