@@ -165,6 +165,9 @@ export const statsAnswer = z.object({
     ),
   quarantined: count,
   can_record: z.boolean().describe('whether the store could commit just now'),
+  can_read_secrets: z
+    .boolean()
+    .describe('false: the stored secrets were sealed under another key than this process has'),
   last_10_minutes: z.object({
     accepted: count,
     duplicate: count,

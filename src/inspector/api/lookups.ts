@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { cut } from '../../base/cut.ts';
+import { isUnavailable } from '../../base/errors.ts';
 import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
@@ -110,12 +111,14 @@ export async function stats({
   config,
 }: Inspected): Promise<z.input<typeof statsAnswer>> {
   const now = clock.now();
-  const [overview, lastRecordedAt, refusedWebhooks, canRecord] = await Promise.all([
+  const [overview, lastRecordedAt, withSecret, canRecord] = await Promise.all([
     store.overview(),
     newestReceipt(store, { reach: 1 }),
-    webhooksLeftOut({ store, watch }, now),
+    webhooksWithSecret(store),
     watch.probe.canRecord(store),
   ]);
+  const known = new Set(withSecret ?? (await store.webhooksWithOwnSecret()));
+  const refusedWebhooks = await webhooksLeftOut({ store, watch }, known, now);
   const { rates } = watch;
   const kinds = Map.groupBy(overview.tallies, ({ kind }) => kind);
   const sums = statuses.map((status) => [status, countOf(overview, status)] as const);
@@ -133,6 +136,7 @@ export async function stats({
     lag: overview.lag.ms > LAG_MS ? overview.lag : null,
     quarantined: overview.quarantined,
     can_record: canRecord,
+    can_read_secrets: withSecret !== undefined,
     last_10_minutes: {
       accepted: recent('accepted'),
       duplicate: recent('duplicate'),
@@ -155,6 +159,16 @@ export async function stats({
   };
 }
 
+/** Undefined where the secrets cannot be read, as they were sealed under another key: the service goes on with those that it holds. */
+async function webhooksWithSecret(store: Inspected['store']): Promise<readonly string[] | undefined> {
+  try {
+    return (await store.secrets()).map(({ webhookId }) => webhookId);
+  } catch (error) {
+    if (isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
 /** How many of the newest events are looked at for one of a webhook. */
 const NEAR = 1000;
 
@@ -170,13 +184,13 @@ async function newestReceipt(
 /** Webhooks of which this process refuses everything, while no other process and no admission has brought an event of theirs. */
 async function webhooksLeftOut(
   { store, watch }: Pick<Inspected, 'store' | 'watch'>,
+  known: ReadonlySet<string>,
   now: number,
 ): Promise<readonly RefusedWebhook[]> {
-  const stored = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
   const refused = watch.refusedWebhooks
     .list(RECENT_MS, now)
     // Strangers can name any webhook; only known ones are listed.
-    .filter(({ webhookId, lastAcceptedAt }) => stored.has(webhookId) || lastAcceptedAt !== undefined);
+    .filter(({ webhookId, lastAcceptedAt }) => known.has(webhookId) || lastAcceptedAt !== undefined);
   const receipts = await Promise.all(
     refused.map(({ webhookId }) => newestReceipt(store, { webhook: webhookId, reach: NEAR })),
   );

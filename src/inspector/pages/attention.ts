@@ -24,6 +24,14 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
   const concerns: (Concern | false)[] = [
     ...recordingConcerns(stats, now),
     ...refusalConcerns(stats, now),
+    !stats.can_read_secrets && {
+      grave: true,
+      text: 'The stored secrets cannot be read',
+      advice:
+        'This process goes on with those that it holds, and answers 503 where it would have to look for another. If they were sealed ' +
+        'under another key, start it again with that one.',
+      path: '/webhooks',
+    },
     events.dead > 0 && {
       grave: true,
       text: `${plural(events.dead, 'event is', 'events are')} dead`,

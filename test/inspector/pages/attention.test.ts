@@ -33,6 +33,7 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
     lag: null,
     quarantined: 0,
     can_record: true,
+    can_read_secrets: true,
     last_10_minutes: {
       ...{ accepted: 0, duplicate: 0, rejected: 0, not_recorded: 0, handled: 0, failed: 0 },
       refusals_are_over: false,
