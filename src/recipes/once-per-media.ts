@@ -3,13 +3,17 @@ import { type HandlerContext, type Handlers, type Outcome, skip } from '../index
 // Something happens once for a media, an e-mail to its owner, say, however many events of that media come; and again when it was
 // uploaded again. ctx.once would do it once for each event; what lasts from one event to the next stands in ctx.state. It stays
 // there when the media is deleted: a late notification must not bring it about again.
+//
+// A reupload may come late, between two that are known, so that an upload has no number that lasts. What was done is kept with the
+// time of the media_available that it was done for: whatever reuploads come, that time lies within one upload, and that one is done.
+// The key counts how often it was done. So all attempts until one is stored have one key, even if a reupload comes between them.
 
 /** One time that it happens. */
 export interface Occasion {
   readonly mediaId: string;
-  /** 0 for the first upload, 1 for the first reupload, and so on */
+  /** 0 for the upload that it is done for first, 1 for the next one, and so on */
   readonly upload: number;
-  /** the same whenever it is tried for this upload: give it to whom you call, so that a crash in this moment does no harm */
+  /** the same at every attempt until it is done: give it to whom you call, so that a crash in this moment does no harm */
   readonly idempotencyKey: string;
 }
 
@@ -26,11 +30,28 @@ interface Known {
   readonly available: readonly number[];
   /** when a reupload began */
   readonly reuploads: readonly number[];
-  /** for which uploads it was done */
+  /** for which times in `available` it was done */
+  readonly doneFor: readonly number[];
+  /** how often it was done */
+  readonly count: number;
+}
+
+/** What the first version of this recipe left: times more than once, and the numbers of uploads that were done. */
+interface Former extends Pick<Known, 'available' | 'reuploads'> {
   readonly done: readonly number[];
 }
 
-const NOTHING: Known = { available: [], reuploads: [], done: [] };
+/** An upload that became available. */
+interface Upload {
+  /** when its reupload began; -Infinity for the first upload */
+  readonly begin: number;
+  /** when the next reupload began; Infinity for the last one */
+  readonly end: number;
+  /** when it first became available */
+  readonly available: number;
+}
+
+const NOTHING: Known = { available: [], reuploads: [], doneFor: [], count: 0 };
 /** More of one media would be no upload by people. */
 const MOST = 200;
 
@@ -44,18 +65,21 @@ export function oncePerMedia({
     ctx: HandlerContext,
     what: 'available' | 'reuploads',
   ): Promise<Outcome | undefined> => {
-    const known: Known = ctx.state.get<Known>(name) ?? NOTHING;
-    const times = [...known[what], Date.parse(event.event_time)]
-      .toSorted((one, other) => one - other)
-      .slice(-MOST);
-    const now: Known = { ...known, [what]: times };
-    const due = uploadsOf(now).difference(new Set(now.done));
-    for (const upload of due) {
-      const idempotencyKey = `${name} ${event.media_id} ${upload}`;
-      await act({ mediaId: event.media_id, upload, idempotencyKey }, ctx);
+    const known = knownOf(ctx.state.get<Known | Former>(name) ?? NOTHING);
+    const now: Known = { ...known, [what]: timesOf([...known[what], Date.parse(event.event_time)]) };
+    // One at most: an event adds one upload, or cuts one in two, of which one is done.
+    const due = uploadsOf(now).find((upload) => !now.doneFor.some((time) => isWithin(upload, time)));
+    if (!due) {
+      ctx.state.set(name, now);
+      return skip('there is nothing to do for it');
     }
-    ctx.state.set(name, { ...now, done: [...now.done, ...due] });
-    return due.size === 0 ? skip('there is nothing to do for it') : undefined;
+    const upload = now.count;
+    await act(
+      { mediaId: event.media_id, upload, idempotencyKey: `${name} ${event.media_id} ${upload}` },
+      ctx,
+    );
+    ctx.state.set(name, { ...now, doneFor: timesOf([...now.doneFor, due.available]), count: upload + 1 });
+    return undefined;
   };
   return {
     media_available: (event, ctx) => learn(event, ctx, 'available'),
@@ -63,7 +87,28 @@ export function oncePerMedia({
   };
 }
 
-/** The uploads that became available: each time belongs to the last reupload before it. */
-function uploadsOf({ available, reuploads }: Known): Set<number> {
-  return new Set(available.map((time) => reuploads.filter((reupload) => reupload <= time).length));
+function knownOf(stored: Known | Former): Known {
+  const known = { available: timesOf(stored.available), reuploads: timesOf(stored.reuploads) };
+  if (!('done' in stored)) return { ...stored, ...known };
+  // That version did it for each upload that was available, and for some under several numbers: no key of it may come again.
+  const doneFor = uploadsOf(known).map(({ available }) => available);
+  return { ...known, doneFor, count: 1 + Math.max(-1, ...stored.done) };
+}
+
+/** Times in their order, each once: a replay says again what is known. */
+function timesOf(times: readonly number[]): readonly number[] {
+  return [...new Set(times)].toSorted((one, other) => one - other).slice(-MOST);
+}
+
+/** The uploads that became available: each lasts until the next reupload. */
+function uploadsOf({ available, reuploads }: Pick<Known, 'available' | 'reuploads'>): Upload[] {
+  return [-Infinity, ...reuploads].flatMap((begin, index) => {
+    const end = reuploads[index] ?? Infinity;
+    const first = available.find((time) => isWithin({ begin, end }, time));
+    return first === undefined ? [] : [{ begin, end, available: first }];
+  });
+}
+
+function isWithin({ begin, end }: Pick<Upload, 'begin' | 'end'>, time: number): boolean {
+  return begin <= time && time < end;
 }
