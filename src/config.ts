@@ -8,6 +8,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { DATABASE_URL, databaseUrlFrom, SQLITE_URL } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
+import { isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 import { similarTo } from './base/similar.ts';
@@ -35,7 +36,20 @@ function whole(min: number, max: number, what: string) {
 const ms = (min: number, max: number, what: string) => whole(min, max, `${what} in milliseconds`);
 const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid });
 const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
-const url = z.url({ protocol: /^https?$/ }).meta({ valid: 'an http or https URL' });
+/** The base URL of an API. It is not shown, as it may have a password. @param api where the paths of the API begin */
+const baseUrl = (api: string) =>
+  z
+    .string()
+    .check(({ value, issues }) => {
+      if (isBaseUrl(value) && !value.replace(/\/+$/, '').endsWith(api)) return;
+      issues.push({ code: 'invalid_format', format: 'url', input: value });
+    })
+    .meta({
+      valid: `an http or https URL without a user name, password or query, and without ${api}`,
+      secret: true,
+    });
+/** What fetch can send as a credential. */
+const CREDENTIAL = /^[\x21-\x7e]+$/;
 const database = secret(
   DATABASE_URL,
   'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
@@ -96,10 +110,10 @@ const variables = {
     .optional(),
   ADMIN_TRUST_PROXY: whole(0, 16, 'how many proxies stand before the admin listener').default(0),
 
-  PROVIDER_BASE_URL: url.default('https://api.jwplayer.com'),
-  PROVIDER_API_SECRET: secret(/^\S+$/, 'an API secret of the provider').optional(),
-  STATUSES_BASE_URL: url.optional(),
-  STATUSES_TOKEN: secret(/^\S+$/, 'a user token').optional(),
+  PROVIDER_BASE_URL: baseUrl('/v2').default('https://api.jwplayer.com'),
+  PROVIDER_API_SECRET: secret(CREDENTIAL, 'an API secret of the provider, ASCII without spaces').optional(),
+  STATUSES_BASE_URL: baseUrl('/api/v1').optional(),
+  STATUSES_TOKEN: secret(CREDENTIAL, 'a user token, ASCII without spaces').optional(),
 
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
   DEV_DATABASE_URL: file.default('sqlite:./data/dev.db'),

@@ -71,11 +71,30 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
     PROVIDER_BASE_URL: {
       valid: 'http://127.0.0.1:4010',
-      invalid: ['api.example.com', 'ftp://example.com', 'file:///etc'],
+      invalid: [
+        'api.example.com',
+        'ftp://example.com',
+        'file:///etc',
+        'https://user:hunter2@example.com',
+        'https://user@example.com',
+        'https://example.com/?key=hunter2',
+        'https://example.com/#v2',
+        'https://example.com/v2/',
+        ' https://example.com',
+      ],
     },
-    PROVIDER_API_SECRET: { valid: 'api-secret', invalid: ['with a space'] },
-    STATUSES_BASE_URL: { valid: 'https://example.social', invalid: ['example.social'] },
-    STATUSES_TOKEN: { valid: 'user-token', invalid: ['with a space'] },
+    PROVIDER_API_SECRET: { valid: 'api-secret', invalid: ['with a space', 'geheimnisträger'] },
+    STATUSES_BASE_URL: {
+      valid: 'https://example.social/below/',
+      invalid: [
+        'example.social',
+        'https://user:hunter2@example.social',
+        'https://example.social?key=hunter2',
+        'https://example.social/api/v1',
+        'https://example.social/api/v1/',
+      ],
+    },
+    STATUSES_TOKEN: { valid: 'user-token', invalid: ['with a space', 'geheimnisträger'] },
     MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     DEV_DATABASE_URL: {
       valid: 'sqlite:./x.db',
@@ -90,7 +109,9 @@ const SECRET_VARIABLES = [
   'DEV_DATABASE_URL',
   'SECRETS_KEY',
   'ADMIN_TOKEN',
+  'PROVIDER_BASE_URL',
   'PROVIDER_API_SECRET',
+  'STATUSES_BASE_URL',
   'STATUSES_TOKEN',
 ];
 

@@ -9,6 +9,8 @@ export interface Api {
   /** The value of the Authorization header. */
   readonly authorization: string;
   readonly advice: Advice;
+  /** The paths of its lists. A 404 of another path says that a resource is missing. */
+  readonly collections: readonly string[];
   /** How long to wait over the limit of requests, if the answer does not say for how long. */
   readonly limitRenewalMs: number;
   /** Finds the provider's code and words in the body of a refusal. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AnswerTooLong, jsonOf } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { isBaseUrl } from '../base/http-url.ts';
 import { pause } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
@@ -23,9 +24,10 @@ export class HttpClient {
 
   /** @throws TypeError on a base URL or credential that cannot be used; it shows neither */
   constructor(api: Api, options: ClientOptions) {
-    const url = URL.parse(api.baseUrl);
-    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-      throw new TypeError('the base URL of a provider must be an http or https URL without a user name');
+    if (!isBaseUrl(api.baseUrl)) {
+      throw new TypeError(
+        'the base URL of a provider must be an http or https URL without a user name, password or query',
+      );
     }
     if (!/^[\x21-\x7e]+$/.test(api.credential)) {
       throw new TypeError('a credential of a provider must be printable ASCII without spaces');
@@ -136,7 +138,12 @@ export class HttpClient {
     const { status, text } = reply;
     if (status >= 200 && status < 300) return;
     const noReason = text === undefined ? TOO_LONG : 'it gave no reason';
-    const { code = codeOfStatus(status), reason = noReason } = this.#api.readRefusal(jsonOf(text ?? ''));
+    const refusal = this.#api.readRefusal(jsonOf(text ?? ''));
+    const { reason = noReason } = refusal;
+    // A list is always there, however short: another service answers. What is created may name something that is missing.
+    const isList = request.method === 'GET' && this.#api.collections.includes(request.path);
+    const isElsewhere = status === 404 && isList;
+    const code = isElsewhere ? 'unexpected_answer' : (refusal.code ?? codeOfStatus(status));
     const retryAfterMs = askedToWait(reply, this.#clock.now());
     const failure = { code, operation: operationOf(request), reason, status, retryAfterMs };
     throw this.error(failure, undefined, adviceIfDone(reply, request));

@@ -1,6 +1,8 @@
+export { httpUrlOf } from '../base/http-url.ts';
 export type { CallOptions, ClientOptions, Retry } from './client-options.ts';
 export { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
 export { allWebhooks, findWebhook, isNotFound, sentBack } from './registered-webhooks.ts';
+export { retryAfterOf } from './retry.ts';
 export type {
   MediaAttachment,
   NewPoll,

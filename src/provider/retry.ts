@@ -36,11 +36,25 @@ export function askedToWait(outcome: Outcome, now: number): number | undefined {
   if (outcome.kind === 'no answer') return undefined;
   const { headers, status } = outcome;
   const sent = timeOf(headers.get('date')) ?? now;
-  const retryAfter = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const reset = headers.get('x-ratelimit-reset') ?? '';
-  const until = timeOf(retryAfter) ?? (status === 429 ? timeOf(reset) : undefined);
+  const asked = retryAfterOf(headers.get('retry-after'), sent);
+  if (asked !== undefined) return asked;
+  const until = status === 429 ? timeOf(headers.get('x-ratelimit-reset')) : undefined;
   return until === undefined ? undefined : Math.max(0, until - sent);
+}
+
+/** All three forms of a date (RFC 9110, 5.6.7) begin with the day. Date.parse makes a date of `1.5` and of `-1`, too. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
+/**
+ * How long a `Retry-After` asks to wait, in milliseconds: seconds or a date (RFC 9110, 10.2.3).
+ * @param from what a date counts from, milliseconds since the epoch
+ * @returns undefined without the header, and if it is neither
+ */
+export function retryAfterOf(header: string | null, from: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const until = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(until) ? undefined : Math.max(0, until - from);
 }
 
 function timeOf(text: string | null): number | undefined {

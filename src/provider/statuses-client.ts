@@ -68,6 +68,8 @@ const advice: Advice = {
   forbidden: 'Use a token with the scopes read:statuses and write:statuses',
   not_found: 'It may be published or cancelled already, or belong to another user',
   unprocessable: 'Correct the values that the provider names; a time must lie more than 5 minutes ahead',
+  unexpected_answer:
+    'Check that the base URL is that of the provider’s API, without /api/v1, and without a redirect',
   published_at_once: 'Schedule more than 5 minutes ahead; delete the status if it must not be out yet',
 };
 
@@ -87,6 +89,7 @@ export class StatusesClient {
       credential: token,
       authorization: `Bearer ${token}`,
       advice,
+      collections: [STATUSES, SCHEDULED],
       limitRenewalMs: 0,
       readRefusal: readStatusesRefusal,
     };

@@ -41,6 +41,8 @@ const advice: Advice = {
   unauthorized: 'Check the API secret: it must be that of a v2 API credential',
   forbidden: 'Use an API credential whose permission level lets it manage webhooks',
   not_found: 'Check the id against the list of webhooks; a webhook may have been deleted meanwhile',
+  unexpected_answer:
+    'Check that the base URL is that of the provider’s API, without /v2, and without a redirect',
   invalid_body: 'Check the name, the URL (HTTPS), the events and the site ids',
 };
 
@@ -60,6 +62,7 @@ export class WebhooksClient {
       credential: apiSecret,
       authorization: apiSecret,
       advice,
+      collections: [PATH],
       limitRenewalMs: LIMIT_RENEWAL_MS,
       readRefusal: readWebhooksRefusal,
     };

@@ -2,7 +2,7 @@ import { fail, type HandlerContext, type Handlers, type Outcome, retry, skip } f
 import { ProviderError, type ScheduledStatus, type StatusesClient } from '../provider/index.ts';
 
 // Somebody has scheduled a status about a media, far ahead, as nobody knows when the media will be ready. Once it is, the status
-// comes forward; if the media is deleted, the status is cancelled. Needs STATUSES_BASE_URL and STATUSES_TOKEN, of the user who
+// comes forward, or each of them; if the media is deleted, the status is cancelled. Needs STATUSES_BASE_URL and STATUSES_TOKEN, of the user who
 // has scheduled it: the API shows and changes that user's statuses only.
 
 export interface AnnounceOptions {
@@ -15,46 +15,72 @@ export interface AnnounceOptions {
 /** The API refuses what is less than five minutes ahead. One more, as clocks differ and a request takes time. */
 const LEAD_MS = 6 * 60_000;
 
+/** Longer than a handler may ask for is no help: the event would fail instead. */
+const LONGEST_AFTER_MS = 86_400_000;
+
 /**
- * Handlers that bring the scheduled status of a media forward when the media becomes available, and cancel it when the media is
- * deleted. They may run any number of times, in any order, and end in the same way.
+ * Handlers that bring the scheduled statuses about a media forward when the media becomes available, and cancel them when the media
+ * is deleted. They may run any number of times, in any order, and end in the same way.
  */
 export function announce({
   isAbout = names,
   now = Date.now,
 }: AnnounceOptions = {}): Required<Pick<Handlers, 'media_available' | 'media_deleted'>> {
-  const withStatus = async (
+  /** @param change gives a reason if there is nothing to change */
+  const changeEach = async (
     mediaId: string,
     ctx: HandlerContext,
-    change: (statuses: StatusesClient, status: ScheduledStatus) => Promise<Outcome | undefined>,
+    change: (statuses: StatusesClient, status: ScheduledStatus) => Promise<string | undefined>,
   ): Promise<Outcome | undefined> => {
     const { statuses, signal } = ctx;
     if (!statuses) return fail('set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event');
+    const unchanged: string[] = [];
+    let changes = 0;
     try {
       for await (const status of statuses.list({}, { signal })) {
-        if (isAbout(status, mediaId)) return await change(statuses, status);
+        if (!isAbout(status, mediaId)) continue;
+        const reason = await unlessGone(status, () => change(statuses, status));
+        if (reason === undefined) changes++;
+        else unchanged.push(reason);
       }
-      return skip('no scheduled status is about it: there was none, it is out, or it was cancelled');
     } catch (error) {
       return outcomeOf(error);
     }
+    if (changes > 0) return undefined;
+    return skip(
+      unchanged.join('; ') ||
+        'no scheduled status is about it: there was none, it is out, or it was cancelled',
+    );
   };
   return {
     media_available: ({ media_id }, ctx) =>
-      withStatus(media_id, ctx, async (statuses, { id, scheduled_at }) => {
+      changeEach(media_id, ctx, async (statuses, { id, scheduled_at }) => {
         const at = now() + LEAD_MS;
-        if (Date.parse(scheduled_at ?? '') <= at) return skip(`status ${id} is out by then anyway`);
+        if (Date.parse(scheduled_at ?? '') <= at) return `status ${id} is out by then anyway`;
         await statuses.reschedule(id, new Date(at), { signal: ctx.signal });
         ctx.log.info({ media: media_id, status: id }, 'the status comes forward');
         return undefined;
       }),
     media_deleted: ({ media_id }, ctx) =>
-      withStatus(media_id, ctx, async (statuses, { id }) => {
+      changeEach(media_id, ctx, async (statuses, { id }) => {
         await statuses.cancel(id, { signal: ctx.signal });
         ctx.log.info({ media: media_id, status: id }, 'the status is cancelled');
         return undefined;
       }),
   };
+}
+
+/** The same, with a reason if the status is not there any more. */
+async function unlessGone(
+  { id }: ScheduledStatus,
+  change: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.code !== 'not_found') throw error;
+    return `status ${id} went out, or was cancelled, in this moment`;
+  }
 }
 
 function names({ params: { text } }: ScheduledStatus, mediaId: string): boolean {
@@ -65,8 +91,8 @@ function names({ params: { text } }: ScheduledStatus, mediaId: string): boolean 
 function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof ProviderError)) throw error;
   const { code, message, retryAfterMs } = error;
-  if (code === 'not_found') return skip('the status went out, or was cancelled, in this moment');
   if (code === 'unauthorized' || code === 'forbidden') return fail(message);
-  if (retryAfterMs !== undefined) return retry({ after: retryAfterMs, reason: message });
+  // Without any wait all attempts would be used up in this moment: then as for any other error.
+  if (retryAfterMs) return retry({ after: Math.min(retryAfterMs, LONGEST_AFTER_MS), reason: message });
   throw error;
 }

@@ -8,6 +8,7 @@ import {
   type Outcome,
   retry,
 } from '../index.ts';
+import { httpUrlOf, retryAfterOf } from '../provider/index.ts';
 
 // Every notification goes on to another system of yours, signed by Standard Webhooks (https://www.standardwebhooks.com), which has
 // libraries that verify it in most languages. `webhook-id` is the event's id: the same at every attempt and replay, so that the
@@ -27,13 +28,13 @@ const LONGEST_AFTER_MS = 86_400_000;
 
 /**
  * Handlers that post each notification to a URL. 2xx is an end; 408, 429 and 5xx are tried again, after what Retry-After says;
- * any other answer is a mistake that no retry mends.
+ * any other answer, a redirect too, is a mistake that no retry mends.
  * @throws TypeError on a URL or secret that cannot be used; it shows neither
  */
 export function forward({ url, secret, now = Date.now }: ForwardOptions): Handlers {
   const key = keyOf(secret);
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new TypeError('url must be an http or https URL');
+  if (!httpUrlOf(url))
+    throw new TypeError('url must be an http or https URL without a user name and password');
   const send = async (event: object, ctx: HandlerContext): Promise<Outcome | undefined> => {
     const body = JSON.stringify(event);
     const timestamp = String(Math.floor(now() / 1000));
@@ -46,7 +47,8 @@ export function forward({ url, secret, now = Date.now }: ForwardOptions): Handle
         'webhook-signature': `v1,${signatureOf(`${ctx.id}.${timestamp}.${body}`, key)}`,
       },
       body,
-      redirect: 'error',
+      // Only `url` may have what is signed; and where a redirect leads to may be a secret, too.
+      redirect: 'manual',
       signal: ctx.signal,
     });
     await answer.body?.cancel();
@@ -54,8 +56,9 @@ export function forward({ url, secret, now = Date.now }: ForwardOptions): Handle
     if (answer.ok) return undefined;
     const reason = `the other system answered ${status}`;
     if (status !== 408 && status !== 429 && status < 500) return fail(reason);
-    const after = waitOf(answer.headers.get('retry-after'), now());
-    return retry(after === undefined ? { reason } : { reason, after });
+    const after = Math.min(retryAfterOf(answer.headers.get('retry-after'), now()) ?? 0, LONGEST_AFTER_MS);
+    // Without any wait all attempts would be used up in this moment.
+    return retry(after === 0 ? { reason } : { reason, after });
   };
   return defineHandlers({ ...Object.fromEntries(kindNames.map((kind) => [kind, send])), unknown: send });
 }
@@ -71,11 +74,4 @@ export function keyOf(secret: string): Buffer {
   if (key.length < 24 || key.length > 64)
     throw new TypeError('secret must be whsec_ and 24 to 64 bytes in base64');
   return key;
-}
-
-/** How long to wait, in milliseconds, by a Retry-After in seconds or as a date (RFC 9110, 10.2.3). */
-function waitOf(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^\d+$/.test(header) ? 1000 * Number(header) : Date.parse(header) - now;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), LONGEST_AFTER_MS);
 }

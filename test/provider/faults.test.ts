@@ -103,6 +103,25 @@ describe('an answer that is none of the API', () => {
     expect(error.message).toContain('Check that the base URL');
     expect(got).toHaveLength(1);
   });
+  test('is refused, when a list is not found, with what to check, as it cannot be missing', async () => {
+    const { url } = await scripted(
+      ...Array.from({ length: 5 }, () => [404, { error: 'Not Found' }] as const),
+    );
+    const { statuses, webhooks } = clientsOf(url);
+    for (const [work, without] of [
+      [statuses.page(), '/api/v1'],
+      [webhooks.page(1), '/v2'],
+    ] as const) {
+      const error = await (work as Promise<unknown>).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'unexpected_answer', status: 404 });
+      expect(String(error)).toContain(
+        `Check that the base URL is that of the provider’s API, without ${without},`,
+      );
+    }
+    await expect(statuses.get('1')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(statuses.publish({ status: 'x' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(webhooks.get('1')).rejects.toMatchObject({ code: 'not_found' });
+  });
   test('ends a removal, when it is another service, all the same', async () => {
     const { url } = await scripted([302, {}, { Location: 'https://elsewhere.example/' }]);
     await expect(clientsOf(url).webhooks.delete('1')).rejects.toMatchObject({ code: 'unexpected_answer' });

@@ -103,12 +103,15 @@ describe('a client', () => {
       }
     },
   );
-  test.each(['', 'x.example', 'ftp://x.example', 'https://user:pass@x.example'])(
-    'refuses a base URL, when it is "%s", without showing it',
-    (baseUrl) => {
-      expect(() => new StatusesClient({ baseUrl, token: 'x' })).toThrow(
-        /^the base URL of a provider must be/,
-      );
-    },
-  );
+  test.each([
+    '',
+    'x.example',
+    'ftp://x.example',
+    'https://user:pass@x.example',
+    'https://x.example/?key=1',
+    'https://x.example/#',
+    'https://x.example /',
+  ])('refuses a base URL, when it is "%s", without showing it', (baseUrl) => {
+    expect(() => new StatusesClient({ baseUrl, token: 'x' })).toThrow(/^the base URL of a provider must be/);
+  });
 });

@@ -27,6 +27,12 @@ describe('waits', () => {
     ['X-RateLimit-Reset', 429, { ...date, 'X-RateLimit-Reset': '2026-01-01T00:00:31.500000Z' }, [31_500]],
     ['X-RateLimit-Reset in epoch seconds', 429, { ...date, 'X-RateLimit-Reset': '1767225605' }, [5000]],
     ['a reset that is over', 429, { ...date, 'X-RateLimit-Reset': '2025-01-01T00:00:00.000000Z' }, [250]],
+    [
+      'Retry-After that Date.parse takes for a date',
+      429,
+      { ...date, 'Retry-After': '1.5', 'X-RateLimit-Reset': '1767225609' },
+      [9000],
+    ],
     ['a reset that is no time', 429, { 'X-RateLimit-Reset': 'later', 'Retry-After': 'soon' }, [250]],
     ['a reset with another fault', 500, { ...date, 'X-RateLimit-Reset': '2026-01-01T00:00:31Z' }, [250]],
     ['as much as may be asked for', 429, { 'Retry-After': '60' }, [60_000]],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { expect, test } from '@jest/globals';
+import { StatusesClient } from '../../src/provider/index.ts';
 import { announce } from '../../src/recipes/announce.ts';
 import {
   everyCrash,
@@ -81,6 +82,63 @@ test('it is cancelled, when the media is deleted, wherever the process dies and 
   await everyCrash(scheduling(happened), none);
   await matrix(happened, scheduling([]), none, HISTORIES);
 });
+
+test('each of several is cancelled, when the media is deleted, wherever the process dies and at a replay', async () => {
+  const three: Scenario<undefined> = async (start) => {
+    const kit = await start({ handlers: announce() });
+    for (const text of ['UUhbHm6C', 'about another', 'soon: UUhbHm6C', 'UUhbHm6C!'])
+      await kit.statuses.schedule({ status: text }, FAR);
+    await kit.deliver('media_deleted', M);
+    await kit.deliver('media_deleted', { ...M, site_id: 'again' });
+    return undefined;
+  };
+  await everyCrash(three, async (kit) =>
+    assert.deepEqual(
+      (await scheduled(kit)).map(([text]) => text),
+      ['about another'],
+    ),
+  );
+});
+
+test('each of several comes forward, when the media is available, and none that is out is missed', async () => {
+  await using kit = await begin();
+  await kit.statuses.schedule({ status: 'UUhbHm6C' }, new Date(kit.now() + LEAD_MS - 30_000));
+  for (const text of ['UUhbHm6C again', 'UUhbHm6C once more'])
+    await kit.statuses.schedule({ status: text }, FAR);
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({ status: 'handled' });
+  for (const [, ahead] of await scheduled(kit)) expect(Number(ahead)).toBeLessThanOrEqual(LEAD_MS);
+});
+
+test.each(['not_found', 'too many'] as const)(
+  'an event is tried again after a backoff, when the list is refused with %s',
+  async (refusal) => {
+    let lists = 0;
+    const answer =
+      refusal === 'not_found'
+        ? () => new Response('{"error":"Not Found"}', { status: 404 })
+        : () =>
+            new Response('{"error":"Too many requests"}', { status: 429, headers: { 'Retry-After': '0' } });
+    const statuses = new StatusesClient({
+      baseUrl: 'https://social.test/api/v1',
+      token: 'x',
+      maxAttempts: 1,
+      fetch: async () => (++lists < 4 ? answer() : new Response('[]')),
+    });
+    const { media_available } = announce();
+    await using kit = await testReceiver({
+      handlers: { media_available: (event, ctx) => media_available(event, { ...ctx, statuses }) },
+    });
+    await kit.deliver('media_available', M);
+    await kit.settled();
+    const attempts = await kit.attempts();
+    const starts = attempts.map(({ startedAt }) => startedAt);
+    const waits = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    expect(waits.map((wait) => Math.round(wait / 500))).toEqual([1, 2, 4]);
+    expect(attempts[0]?.error).not.toMatch(/published or cancelled/);
+  },
+);
 
 test('it comes forward once, wherever the process dies', async () => {
   await everyCrash(scheduling([['media_available', M]]), async (kit) => {
