@@ -11,6 +11,7 @@ test('the door for handlers loads its few files and no package, so no Express an
     'src/base/thrown.ts',
     'src/dispatch/app.ts',
     'src/dispatch/handler.ts',
+    'src/dispatch/mistake-in-handlers.ts',
     'src/dispatch/outcome.ts',
     'src/index.ts',
     'src/notification/kinds.ts',

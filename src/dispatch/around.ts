@@ -5,8 +5,8 @@ export interface WrappedRun {
   readonly kind: string;
   readonly event: Readonly<Record<string, unknown>>;
   readonly ctx: HandlerContext;
-  /** runs the handler */
-  run(): unknown;
+  /** runs the handler, with another context if one is given */
+  run(ctx?: HandlerContext): unknown;
 }
 
 /** The same handlers, with something done around each run. @param wrap its result is that of the handler */
@@ -15,7 +15,8 @@ export function around(handlers: Handlers, wrap: (run: WrappedRun) => Promise<un
     .filter(([, handler]) => handler !== undefined)
     .map(([kind, handler]: [string, Handler<never>]) => [
       kind,
-      (event: never, ctx: HandlerContext) => wrap({ kind, event, ctx, run: () => handler(event, ctx) }),
+      (event: never, ctx: HandlerContext) =>
+        wrap({ kind, event, ctx, run: (own = ctx) => handler(event, own) }),
     ]);
   return Object.fromEntries(wrapped);
 }

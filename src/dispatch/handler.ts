@@ -3,6 +3,7 @@ import type { Kind } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { AsJson } from './as-json.ts';
+import { isPromise } from './mistake-in-handlers.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResourceState } from './resource-state.ts';
 
@@ -112,11 +113,13 @@ export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers
 
 /**
  * Combines handlers of several files.
- * @throws TypeError if two of them take the same kind: one of them would silently never run
+ * @throws TypeError if two of them take the same kind, or if one is a promise: handlers would silently never run
  */
 export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App> {
+  if (parts.some(isPromise)) throw new TypeError('handlers to combine are a promise: await it');
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
+    if (handler === undefined) continue; // as where one is mounted only if it is configured
     if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: combine them`);
     combined[kind] = handler;
   }

@@ -7,10 +7,10 @@ import { KitError } from '../base/errors.ts';
 import { isPackage } from '../base/program.ts';
 import { stackTextOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
-import { isKind, kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
+import { isPromise, mistakeInHandlers } from './mistake-in-handlers.ts';
 import type { ReadyApp } from './open-app.ts';
 import { tellingIfSlow } from './slow-start.ts';
 
@@ -114,6 +114,7 @@ const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
 function mistakeInApp(app: unknown): string | undefined {
   if (typeof app !== 'object' || app === null)
     return 'exports an `app` that is no object: make it with defineApp';
+  if (isPromise(app)) return 'exports a promise as `app`: write export const app = await ...';
   const odd = Object.keys(app).find((name) => !MEMBERS.includes(name));
   if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
   const { settings, start, routes } = app as Readonly<Record<string, unknown>>;
@@ -135,13 +136,12 @@ function isObjectSchema(schema: unknown): boolean {
 function mistakeIn(handlers: unknown, isOfApp: boolean): string | undefined {
   if (typeof handlers !== 'object' || handlers === null)
     return isOfApp ? 'has an app without an object `handlers`' : 'exports no object `handlers`, and no `app`';
-  for (const [kind, handler] of Object.entries(handlers)) {
-    if (!isKind(kind) && kind !== 'unknown')
-      return `has a handler for ${kind}, but the kinds are ${kindNames.join(', ')} and unknown`;
-    if (handler !== undefined && typeof handler !== 'function')
-      return `has a handler for ${kind} that is no function`;
-  }
-  return undefined;
+  if (isPromise(handlers))
+    return isOfApp
+      ? 'has an app whose `handlers` are a promise: await it'
+      : 'exports a promise as `handlers`: write export const handlers = await ...';
+  const mistake = mistakeInHandlers(handlers);
+  return mistake && `has ${mistake}`;
 }
 
 /** `src/handlers/` for the index of that folder. */

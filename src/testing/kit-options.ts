@@ -1,6 +1,7 @@
 import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
 import type { DefinedApp } from '../dispatch/app.ts';
 import type { Handlers } from '../dispatch/handler.ts';
+import { isPromise, mistakeInHandlers } from '../dispatch/mistake-in-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
@@ -61,19 +62,22 @@ export function appOf(options: KitOptions): ReadyApp {
 function definitionOf({ handlers, app }: KitOptions): Omit<DefinedApp, 'handlers'> & { handlers: Handlers } {
   if (app === undefined)
     return { handlers: (typeof handlers === 'function' ? handlers() : handlers) as Handlers };
+  const made: unknown = typeof app === 'function' ? app() : app;
+  if (isPromise(made))
+    throw new TypeError('app is a promise: await it, and give testReceiver what it resolves to');
   // What `start` gives goes to its handlers as it is.
-  return (typeof app === 'function' ? app() : app) as ReturnType<typeof definitionOf>;
+  return made as ReturnType<typeof definitionOf>;
 }
 
 function checkHandlers(made: unknown): void {
-  const isObject = typeof made === 'object' && made !== null;
-  if (!isObject)
+  if (isPromise(made))
+    throw new TypeError('handlers are a promise: await it, and give testReceiver what it resolves to');
+  if (typeof made !== 'object' || made === null)
     throw new TypeError(
       'handlers must be an object, as defineHandlers makes it, or a function that gives one',
     );
-  const [odd] =
-    Object.entries(made).find(([, handler]) => handler !== undefined && typeof handler !== 'function') ?? [];
-  if (odd !== undefined) throw new TypeError(`the handler for ${odd} is not a function`);
+  const mistake = mistakeInHandlers(made);
+  if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
 }
 
 /** @throws KitError CONFIG_INVALID on a value that is not valid */

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { around } from '../dispatch/around.ts';
 import { configuredDispatcher } from '../dispatch/configured.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { Handlers } from '../dispatch/handler.ts';
+import type { HandlerContext, Handlers } from '../dispatch/handler.ts';
 import { appPages, type OpenApp, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { configuredReceiver } from '../receiver/configured.ts';
@@ -128,13 +128,13 @@ export class Life {
     return this.#isOver || this.#underWay === 0;
   }
 
-  /** How many handlers are at work. */
+  /** How many handlers and steps of `ctx.once` are at work. */
   get atWork(): number {
     return this.#isOver ? 0 : this.#atWork;
   }
 
-  /** Resolves when the next handler has ended. */
-  get handlerEnded(): Promise<void> {
+  /** Resolves when the next handler or step has ended. */
+  get workEnded(): Promise<void> {
     return this.#ended.promise;
   }
 
@@ -222,15 +222,28 @@ export class Life {
   }
 
   #handlers(): Handlers {
-    return around(this.#options.app.handlers, async ({ run }) => {
-      this.#atWork++;
-      try {
-        return await run();
-      } finally {
-        this.#atWork--;
-        this.#ended.resolve();
-        this.#ended = Promise.withResolvers();
-      }
-    });
+    return around(this.#options.app.handlers, ({ ctx, run }) =>
+      this.#working(() => run(this.#withCountedSteps(ctx))),
+    );
+  }
+
+  /** The same context, whose steps count as work: a handler may return while one still runs. */
+  #withCountedSteps(ctx: HandlerContext): HandlerContext {
+    const once: HandlerContext['once'] = (step, fn) =>
+      ctx.once(step, typeof fn === 'function' ? () => this.#working(fn) : fn);
+    // Not a copy: a logger is made when a handler first asks for it.
+    const members = { ...Object.getOwnPropertyDescriptors(ctx), once: { value: once, enumerable: true } };
+    return Object.defineProperties({}, members) as HandlerContext;
+  }
+
+  async #working<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#atWork++;
+    try {
+      return await work();
+    } finally {
+      this.#atWork--;
+      this.#ended.resolve();
+      this.#ended = Promise.withResolvers();
+    }
   }
 }

@@ -113,9 +113,10 @@ async function library(): Promise<Library> {
 }
 
 /** With its event time, so that any order of arrival means the same. */
-function atItsTime([kind, members]: Happening, index: number): Happening {
-  const event_time = `${new Date(START + 1000 * index).toISOString().slice(0, 19)}+00:00`;
-  return [kind, { event_time, ...members }] as Happening;
+function atItsTime([kind, members = {}]: Happening, index: number): Happening {
+  const usual = `${new Date(START + 1000 * index).toISOString().slice(0, 19)}+00:00`;
+  const { event_time = usual, ...others } = members;
+  return [kind, { event_time, ...others }] as Happening;
 }
 
 async function act(kit: TestReceiver, action: Action, timed: readonly Happening[]): Promise<void> {

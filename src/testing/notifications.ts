@@ -30,5 +30,6 @@ export function notificationOf(
   const names = isKind(kind) ? KINDS[kind].ids : [];
   const ids = Object.fromEntries(names.map((name) => [name, IDS[name]]));
   const common = { webhook_id: webhookId, site_id: SITE, event_time: wholeSeconds(at) };
-  return { event: kind, ...ids, ...common, ...members };
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return { event: kind, ...ids, ...common, ...Object.fromEntries(given) };
 }

@@ -98,13 +98,14 @@ export class TestReceiver {
   readonly #lines: string[] = [];
   readonly #log: Logger;
   readonly #calls: StatusesCall[] = [];
-  readonly #sent: string[] = [];
+  /** the notification that was delivered last, by whomever */
+  #last: string | undefined;
   /** looks on, and has no part in what happens */
   #store: EventStore | undefined;
   #life: Promise<Life> | undefined;
   #current: Life | undefined;
   readonly #former: Life[] = [];
-  #armed: CrashPoint | undefined;
+  readonly #armed: CrashPoint[] = [];
   readonly #stepsSeen = new Set<string>();
   #failures = 0;
   #isStopped = false;
@@ -172,13 +173,13 @@ export class TestReceiver {
   /** Delivers any notification as it is, such as one of a kind that nobody knows yet. @throws as `deliver` */
   async deliverBody(notification: Readonly<Record<string, unknown>> | string): Promise<Taken> {
     const body = typeof notification === 'string' ? notification : JSON.stringify(notification);
-    this.#sent.push(body);
+    this.#last = body;
     return this.#deliver(body);
   }
 
   /** Delivers the last notification again, or that of an event. @throws as `deliver` */
   async duplicate(id?: string): Promise<Taken> {
-    const body = id === undefined ? this.#sent.at(-1) : (await this.event(id)).body;
+    const body = id === undefined ? this.#last : (await this.event(id)).body;
     if (body === undefined) throw new Error('there is nothing to deliver again: deliver something first');
     return this.#deliver(body);
   }
@@ -330,14 +331,14 @@ export class TestReceiver {
   }
 
   /**
-   * Kills the process when a handler next comes to a step of `ctx.once`.
+   * Kills the process when a handler next comes to a step of `ctx.once`. Each call kills it once more.
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
   crashAt(step: string, where: 'before' | 'between' | 'after'): void {
     if (!['before', 'between', 'after'].includes(where)) {
       throw new TypeError(`a process dies before, between or after a step, not ${where}`);
     }
-    this.#armed = { place: `${where} step`, what: step };
+    this.#armed.push({ place: `${where} step`, what: step });
   }
 
   /** Starts the receiver again on the same database, after a crash or, as a deployment does, after a stop in order. */
@@ -404,10 +405,10 @@ export class TestReceiver {
   #checkTried(): void {
     if (this.#plan) return;
     const seen = this.#stepsSeen.size > 0 ? [...this.#stepsSeen].join(', ') : 'none';
-    if (this.#armed)
-      throw new Error(
-        `crashAt: no handler came to the step "${this.#armed.what}"; the steps that came: ${seen}`,
-      );
+    if (this.#armed.length > 0) {
+      const missed = this.#armed.map(({ what, place }) => `"${what}" (${place.split(' ')[0]})`).join(', ');
+      throw new Error(`crashAt: no handler came to the step ${missed}; the steps that came: ${seen}`);
+    }
     if (this.#failures > 0) throw new Error('failNext: no handler has run since');
   }
 
@@ -466,10 +467,10 @@ export class TestReceiver {
   }
 
   #onPoint(point: CrashPoint): void {
-    const { place, what } = this.#armed ?? {};
     if (point.place === 'before step') this.#stepsSeen.add(point.what);
-    const isArmed = point.place === place && point.what === what;
-    if (isArmed) this.#armed = undefined;
+    const armed = this.#armed.findIndex(({ place, what }) => point.place === place && point.what === what);
+    const isArmed = armed !== -1;
+    if (isArmed) this.#armed.splice(armed, 1);
     const isPlanned = this.#plan?.(point) === true;
     if (!isArmed && !isPlanned) return;
     const dead = this.#current;
@@ -512,6 +513,7 @@ export class TestReceiver {
   async #post({ headers, body }: Post): Promise<PostResult> {
     const answer = await this.#send(String(body), headers.Authorization ?? '');
     if (!answer) return { type: 'unanswered', error: 'ECONNREFUSED' };
+    if (answer.status === 200) this.#last = String(body);
     return { type: 'answered', status: answer.status, body: answer.body };
   }
 
@@ -570,9 +572,9 @@ export class TestReceiver {
     }
   }
 
-  /** Whether a handler ended within so many milliseconds of real time. */
+  /** Whether a handler or a step ended within so many milliseconds of real time. */
   async #endedWithin(ms: number): Promise<boolean> {
-    return (await within(ms, this.#current?.handlerEnded)) !== 'late';
+    return (await within(ms, this.#current?.workEnded)) !== 'late';
   }
 
   /** When the next event falls due, or the lease of one whose process died runs out. */

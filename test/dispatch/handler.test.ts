@@ -14,6 +14,19 @@ describe('combineHandlers', () => {
     expect(combineHandlers()).toEqual({});
   });
 
+  test('has the one that there is, when another object has nothing for its kind', () => {
+    const none = { media_created: undefined } as object;
+    const one = { media_created: nothing };
+    expect(combineHandlers(none, one)).toEqual(one);
+    expect(combineHandlers(one, none)).toEqual(one);
+  });
+
+  test('throws, when handlers are a promise, which has none', () => {
+    expect(() => combineHandlers(Promise.resolve({ media_created: nothing }) as object)).toThrow(
+      new TypeError('handlers to combine are a promise: await it'),
+    );
+  });
+
   test.each(['media_created', 'unknown'] as const)(
     'throws, when two files handle %s, and names it',
     (kind) => {

@@ -67,6 +67,18 @@ test.each([
     'export const handlers = new Proxy({}, { ownKeys() { throw new Error("trap"); } });',
     'does not load:\nError: trap',
   ],
+  [
+    'export const handlers = Promise.resolve({});',
+    'exports a promise as `handlers`: write export const handlers = await ...',
+  ],
+  [
+    'export const app = (async () => ({ handlers: {} }))();',
+    'exports a promise as `app`: write export const app = await ...',
+  ],
+  [
+    'export const app = { handlers: Promise.resolve({}) };',
+    'has an app whose `handlers` are a promise: await it',
+  ],
   ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
   [
     'export const app = { route() {}, handlers: {} };',

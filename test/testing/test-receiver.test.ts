@@ -208,6 +208,27 @@ test('what handlers return and throw is told by their events', async () => {
   ]);
 });
 
+test('a step that a handler does not await is waited for in real time, and runs once', async () => {
+  let runs = 0;
+  const kit = await begin({
+    async media_created(_event, ctx) {
+      const step = ctx.once('step', async () => {
+        runs++;
+        await new Promise((resolve) => setTimeout(resolve, 60));
+      });
+      step.catch(() => {});
+    },
+  });
+  await kit.deliver('media_created');
+  await kit.settled();
+  expect(runs).toBe(1);
+  const attempts = await kit.attempts();
+  // As in production, each attempt returns before it knows that the step is done.
+  expect(new Set(attempts.map(({ outcome }) => outcome))).toEqual(new Set(['error']));
+  expect(attempts[0]?.error).toContain('await each ctx.once');
+  expect(attempts[0]?.durationMs).toBeLessThan(1000);
+});
+
 test('a handler that waits for real things is waited for, and one that hangs has its time-out', async () => {
   let aborted: unknown;
   const handlers: Handlers = {
@@ -407,18 +428,64 @@ test('a crash or failure that was to come, and did not, fails at the stop', asyn
   await step.deliver('media_created');
   await step.settled();
   await expect(step.stop()).rejects.toThrow(
-    'crashAt: no handler came to the step "chrage"; the steps that came: charge',
+    'crashAt: no handler came to the step "chrage" (before); the steps that came: charge',
   );
   const failure = await testReceiver({ handlers: {} });
   failure.failNext();
   await expect(failure.stop()).rejects.toThrow('failNext: no handler has run since');
 });
 
+test('each crash that was to come does, and the stop tells of each that did not', async () => {
+  const kit = await testReceiver({
+    handlers: { media_created: async (_event, ctx) => void (await ctx.once('charge', () => null)) },
+  });
+  kit.crashAt('never', 'after');
+  kit.crashAt('charge', 'before');
+  kit.crashAt('charge', 'before');
+  kit.crashAt('elsewhere', 'between');
+  await kit.deliver('media_created');
+  for (const starts of [1, 2]) {
+    await kit.settled();
+    expect(await kit.event()).toMatchObject({ status: 'running', starts });
+    await kit.restart();
+  }
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3 });
+  await expect(kit.stop()).rejects.toThrow(
+    'crashAt: no handler came to the step "never" (after), "elsewhere" (between); the steps that came: charge',
+  );
+});
+
+test('what comes again is the last notification, whoever delivered it', async () => {
+  const { handlers } = noting();
+  const kit = await begin(handlers);
+  await kit.deliver('media_deleted', { media_id: 'other' });
+  kit.provider.createMedia({ site_id: kit.site });
+  await kit.settled();
+  const last = (await kit.events()).at(-1);
+  expect(last?.kind).not.toBe('media_deleted');
+  expect(await kit.duplicate()).toEqual({ status: 'duplicate', id: last?.id });
+});
+
+test('a member that is undefined is filled in, as one that is not given', async () => {
+  const kit = await begin({});
+  await kit.deliver('media_available', { media_id: undefined, event_time: undefined } as object);
+  expect((await kit.event()).notification).toMatchObject({
+    media_id: 'media001',
+    event_time: expect.any(String),
+  });
+});
+
 test.each([
   [undefined, 'testReceiver takes { handlers }'],
   [{}, 'handlers must be an object'],
   [{ handlers: () => undefined }, 'handlers must be an object'],
-  [{ handlers: { media_created: 'log' } }, 'the handler for media_created is not a function'],
+  [{ handlers: { media_created: 'log' } }, 'there is a handler for media_created that is no function'],
+  [{ handlers: { media_avaliable() {} } }, 'there is a handler for media_avaliable, but the kinds are'],
+  [{ handlers: Promise.resolve({}) }, 'handlers are a promise: await it'],
+  [{ handlers: async () => ({}) }, 'handlers are a promise: await it'],
+  [{ app: Promise.resolve({ handlers: {} }) }, 'app is a promise: await it'],
+  [{ app: { handlers: Promise.resolve({}) } }, 'handlers are a promise: await it'],
   [{ handlers: {}, store: 'postgres' }, 'store is memory or sqlite, not postgres'],
   [
     { handlers: {}, store: 'sqlite', settings: { RETRY_MAX_ATTEMPT: '1' } },
