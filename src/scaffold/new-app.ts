@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { KitError, messageOf } from '../base/errors.ts';
+import { makeWithParents } from '../base/make-with-parents.ts';
 import { appFiles } from './app-files.ts';
 import { isOfNpm, manifestIn, specFor, specOfKit, withKit } from './app-manifest.ts';
 
@@ -21,7 +23,7 @@ export interface NewApp {
   readonly inTheWay: readonly string[];
   /** what its package.json says of the kit */
   readonly spec: string;
-  /** Writes all of it, over what is in the way. */
+  /** Writes all of it, over what is in the way. @throws KitError OUTPUT_FAILED if the system refuses it */
   write(): void;
 }
 
@@ -49,7 +51,11 @@ export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
 }
 
 function write(path: string, text: string, isNew: boolean): void {
-  mkdirSync(dirname(path), { recursive: true });
-  // What has come there in this moment is not overwritten either.
-  writeFileSync(path, text, { flag: isNew ? 'wx' : 'w' });
+  try {
+    makeWithParents(dirname(path));
+    // What has come there in this moment is not overwritten either.
+    writeFileSync(path, text, { flag: isNew ? 'wx' : 'w' });
+  } catch (cause) {
+    throw new KitError('OUTPUT_FAILED', `cannot write ${path}: ${messageOf(cause)}`, { cause });
+  }
 }

@@ -13,8 +13,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { variableNames } from '../../src/config.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, spawnCli } from '../support/run-cli.ts';
 import { atFullSize, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -69,6 +70,23 @@ test('init writes an app and says what comes next, when the folder is empty or n
   expect(filesIn(join(folder, 'my receiver/of Mine'))).toEqual(FILES);
   expect(JSON.parse(read('my receiver/of Mine/package.json')).name).toBe('of-mine');
 });
+
+test.each(['/proc/nothing/below', '/dev/null/below', '/proc'])(
+  'init ends with what the system said, when nothing can be written to %s',
+  async (directory) => {
+    // In a process of its own, as one that tried for ever could not be stopped.
+    const { code, stderr } = await spawnCli(['init', directory, '--kit', '1.2.3'], {
+      onSpawn: (child) =>
+        child.once(
+          'exit',
+          systemClock.after(20_000, () => child.kill('SIGKILL')),
+        ),
+    });
+    expect(stderr).toMatch(/^hookkit: cannot write \/[^\n]+: E\w+: [^\n]+\n$/);
+    expect(code).toBe(1);
+  },
+  30_000,
+);
 
 test('the packages of an app are those that the kit is tested with, and no script is run but that of node', async () => {
   await init();

@@ -1,8 +1,9 @@
-import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { makeWithParents } from '../../base/make-with-parents.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault, type Reads } from '../driver-store.ts';
 import type { Scrubbed, StoreRuns } from '../event-store.ts';
@@ -151,21 +152,8 @@ function afterOthers<T>(open: () => Promise<T>): Promise<T> {
 
 export function makeDirectory(path: string): void {
   try {
-    makeWithParents(path);
+    makeWithParents(path, 0o700);
   } catch (cause) {
     throw new KitError('STORE_UNUSABLE', `cannot make the directory ${path}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** Node's own `recursive` tries for ever where a parent is there and takes no entries, as in /proc. */
-function makeWithParents(path: string): void {
-  const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isThere()) return;
-  const parent = dirname(path);
-  if (parent !== path) makeWithParents(parent);
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (!isThere()) throw error; // else another process has just made it
   }
 }
