@@ -236,7 +236,8 @@ export class MockProvider {
 
   async #listen(port: number, host: string): Promise<void> {
     const server = http.createServer(this.app(host));
-    this.#listener = await Listener.start(server, { host, port, settings: 'MOCK_PORT' });
+    const settings = host === mockDefaults.host ? 'MOCK_PORT' : '--host and MOCK_PORT';
+    this.#listener = await Listener.start(server, { host, port, settings });
     this.#url = this.#listener.url;
   }
 

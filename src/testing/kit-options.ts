@@ -48,9 +48,14 @@ export function appOf(options: KitOptions): ReadyApp {
   const { settings: schema, handlers, start, routes } = definitionOf(options);
   checkHandlers(handlers);
   const { settings: given = {} } = options;
-  const names: readonly string[] = [...variableNames, ...Object.keys(schema?.shape ?? {})];
+  const own = Object.keys(schema?.shape ?? {});
+  const names: readonly string[] = [...variableNames, ...own];
   const odd = Object.keys(given).filter((name) => !names.includes(name));
-  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: .env.example lists them`);
+  const listed =
+    own.length > 0
+      ? `the app has ${own.join(', ')}, and .env.example lists the others`
+      : '.env.example lists them';
+  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: ${listed}`);
   return {
     handlers,
     routes,

@@ -53,6 +53,9 @@ export async function matrix<W>(
   { most = MOST, random = RANDOM, mayDie = false, seed }: MatrixOptions = {},
 ): Promise<number> {
   if (happened.length === 0) throw new RangeError('a matrix needs one notification at least');
+  for (const [name, count] of Object.entries({ most, random }))
+    if (!(Number.isInteger(count) || count === Infinity) || count < 0)
+      throw new RangeError(`${name} is a number of histories, 0 or more, and not ${count}`);
   if (most + random < 1) throw new RangeError('most and random are both 0: there is no history to play');
   const timed = happened.map(atItsTime);
   const checked = mayDie ? check : unlessDead(check);

@@ -203,6 +203,7 @@ export class TestReceiver {
 
   /** Lets the next run of a handler fail once it has done its work, as by a connection that is lost at its end. */
   failNext(): void {
+    this.#checkGoing();
     this.#failures++;
   }
 
@@ -335,6 +336,7 @@ export class TestReceiver {
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
   crashAt(step: string, where: 'before' | 'between' | 'after'): void {
+    this.#checkGoing();
     if (!['before', 'between', 'after'].includes(where)) {
       throw new TypeError(`a process dies before, between or after a step, not ${where}`);
     }
@@ -413,6 +415,7 @@ export class TestReceiver {
   }
 
   get #observed(): EventStore {
+    this.#checkGoing();
     if (!this.#store) throw new Error('the receiver was not started');
     return this.#store;
   }

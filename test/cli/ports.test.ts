@@ -65,3 +65,9 @@ test('the demo takes PORT, ADMIN_PORT and MOCK_PORT, when they are set, in the e
   expect(stdout).toContain(`inspector      http://127.0.0.1:${admin}\n`);
   expect(code).toBe(0);
 });
+
+test('hookkit mock names --host, when no address has the host that it was given', async () => {
+  const { code, stderr } = await spawnCli(['mock', '--host', '192.0.2.1', '--port', '0'], { cwd: directory });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/cannot listen on 192\.0\.2\.1:0: .*; set --host and MOCK_PORT\n$/);
+});

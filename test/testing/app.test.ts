@@ -146,7 +146,10 @@ test('an app is played with every crash, as handlers are', async () => {
 test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { SHOP_URL: 'none' } }, 'SHOP_URL: the given value (not shown) is not valid'],
-  [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
+  [
+    { settings: { ...settings, SHOP_SITE: '1' } },
+    'there is no setting SHOP_SITE: the app has SHOP_URL, SHOP_SIZE, and .env.example lists the others',
+  ],
   [{ handlers: {} }, 'testReceiver takes either { handlers } or { app }'],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },

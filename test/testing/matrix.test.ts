@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { expect, test } from '@jest/globals';
 import { defineHandlers, type HandlerContext } from '../../src/index.ts';
-import { type Happening, matrix, type Scenario } from '../../src/testing/index.ts';
+import { type Happening, type MatrixOptions, matrix, type Scenario } from '../../src/testing/index.ts';
 import { size } from '../support/sizes.ts';
 
 type Board = Map<string, string>;
@@ -165,6 +165,10 @@ test('a matrix says what it cannot do, and plays no more than it is told to', as
   ).rejects.toThrow('no history to play');
   const four: Happening[] = [['media_created'], ['media_updated'], ['media_available'], ['media_deleted']];
   const nothing: Scenario<undefined> = async (start) => void (await start({ handlers: {} }));
+  for (const odd of [{ random: -1 }, { most: -1 }, { most: 1.5 }, { most: 'x' }])
+    await expect(matrix(four, nothing, () => {}, odd as MatrixOptions)).rejects.toThrow(
+      /^(most|random) is a number of histories, 0 or more, and not /,
+    );
   expect(await matrix(four, nothing, () => {}, { most: 10, random: 5 })).toBe(15);
 });
 

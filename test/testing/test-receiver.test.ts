@@ -415,6 +415,10 @@ test('what was under way when it is stopped fails, and nothing goes on after tha
     () => kit.settled(),
     () => kit.advance(1),
     () => kit.restart(),
+    () => kit.events(),
+    () => kit.state('media:a'),
+    async () => kit.failNext(),
+    async () => kit.crashAt('step', 'after'),
   ])
     await expect(use()).rejects.toThrow('the receiver was stopped: start another one');
   await kit.stop();
