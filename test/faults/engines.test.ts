@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../..');
 /** Pages are the same in a browser, whatever the engine. */
 const isInBrowser = (path: string) => path.includes('/test/browser/');
 
-await describeWithPostgres('the tests of commands, API, pages and metrics', () => {
+await describeWithPostgres('the tests of scenarios, commands, API, pages and metrics', () => {
   test('pass on PostgreSQL, when they are those that npm test runs on SQLite', async () => {
     const suites = suitesImporting('support/engine.ts').filter((path) => !isInBrowser(path));
     expect(suites.length).toBeGreaterThan(30);

@@ -1,10 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
+import { expect, test } from '@jest/globals';
 import type { StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { databaseForEachTest, ENGINE } from '../support/engine.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size, some } from '../support/sizes.ts';
@@ -13,26 +9,24 @@ import { size, some } from '../support/sizes.ts';
 const MAX_ATTEMPTS = size({ small: 2, full: 3 });
 /**
  * What was lost twice runs one after the other, over the length of a lease. On a busy machine with a real disk a small part of it may be
- * too short to store a result in, and the next crash would take that event along.
+ * too short to store a result in, and the next crash would take that event along. A process that has just started connects to
+ * PostgreSQL meanwhile.
  */
-const LEASE_MS = size({ small: 200, full: 2000 });
+const LEASE_MS = ENGINE === 'postgres' ? 2000 : size({ small: 200, full: 2000 });
 /** The media whose handler ends the process. */
 const CRASHING = some(1, [2, 1]);
 
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-crash-'));
-const path = join(directory, 'receiver.db');
-const env = {
-  DATABASE_URL: `sqlite:${path}`,
-  WEBHOOK_SECRET: SECRET,
-  LEASE_MS: String(LEASE_MS),
-  RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
-};
+const database = databaseForEachTest();
 const crashing = new URL('../support/crashing-handlers.ts', import.meta.url);
 
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
 test('gives an event up, when its handler ends the process at every attempt, as dead after the last', async () => {
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await database().open();
+  const env = {
+    ...database().env,
+    WEBHOOK_SECRET: SECRET,
+    LEASE_MS: String(LEASE_MS),
+    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+  };
   let service = await startProcess(env, crashing);
   for (const number of [0, ...CRASHING, 3]) {
     // The first crash may come before the last is sent: a sender that gets no answer tries again.

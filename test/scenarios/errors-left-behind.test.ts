@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { spawnCli } from '../support/run-cli.ts';
@@ -19,8 +16,8 @@ const CRASHED = 'crashed; all acknowledged notifications are on disk';
 /** Each ends a process. */
 const MAX_ATTEMPTS = size({ small: 1, full: 2 });
 
-let directory: string;
-let store: SqliteStore;
+const database = databaseForEachTest();
+let store: EventStore;
 let env: Readonly<Record<string, string>>;
 let running: ServiceProcess | undefined;
 
@@ -29,11 +26,9 @@ const handlers = fileURLToPath(new URL('../support/leaving-handlers.ts', import.
 const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'hookkit-left-'));
-  const path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  store = await database().open();
   env = {
-    DATABASE_URL: `sqlite:${path}`,
+    ...database().env,
     HANDLERS: handlers,
     LEASE_MS: '500',
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
@@ -47,12 +42,10 @@ afterEach(async () => {
   running?.child.kill('SIGKILL');
   await running?.exited;
   running = undefined;
-  await store.close();
-  rmSync(directory, { recursive: true });
 });
 
 const serve = async (more: Readonly<Record<string, string>> = {}) => {
-  running = await startProcess({ ...env, ...more }, undefined, directory);
+  running = await startProcess({ ...env, ...more }, undefined, database().directory);
   return running;
 };
 const record = async (media_id: string, at = EVENT_TIME) =>

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
+import { expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { serve } from '../support/served.ts';
@@ -14,11 +12,7 @@ const ROUNDS = size({ small: 2, full: 20 });
 const CLIENTS = 16;
 const SEED = 20_261_120;
 
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-kill-'));
-const path = join(directory, 'receiver.db');
-const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, LEASE_MS: '300', LOG_LEVEL: 'info' };
-
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const database = databaseForEachTest();
 
 let sent = 0;
 
@@ -35,29 +29,18 @@ async function sendUntilGone(url: string, acknowledged: Set<string>): Promise<vo
   }
 }
 
-function statuses(): Map<string, number> {
-  const db = new Database(path, { readonly: true });
-  const rows = db
-    .prepare<[], { status: string; count: number }>(
-      'SELECT status, count(*) AS count FROM events GROUP BY status',
-    )
-    .all();
-  db.close();
-  return new Map(rows.map(({ status, count }) => [status, count]));
-}
-
-function recordedIds(): Set<string> {
-  const db = new Database(path, { readonly: true });
-  const rows = db
-    .prepare<[], { event_time: number; digest: Buffer }>('SELECT event_time, digest FROM events')
-    .all();
-  db.close();
-  return new Set(
-    rows.map((row) => `${row.event_time.toString(36)}-${row.digest.subarray(0, 10).toString('hex')}`),
-  );
+async function recordedIds(store: EventStore): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let last: string | undefined; ; ) {
+    const page = await store.eventsAfter({}, last, 1000);
+    for (const { id } of page) ids.add(id);
+    last = page.at(-1)?.id;
+    if (last === undefined) return ids;
+  }
 }
 
 test(`keeps and handles what it acknowledged, when it is killed ${ROUNDS} times under load, without exception`, async () => {
+  const env = { ...database().env, WEBHOOK_SECRET: SECRET, LEASE_MS: '300', LOG_LEVEL: 'info' };
   const random = new Random(SEED);
   const acknowledged = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {
@@ -70,14 +53,16 @@ test(`keeps and handles what it acknowledged, when it is killed ${ROUNDS} times 
     service.child.kill('SIGKILL');
     await Promise.all([...clients, service.exited]);
   }
-  const recorded = recordedIds();
+  const store = await database().open();
+  const recorded = await recordedIds(store);
   expect(acknowledged.size).toBeGreaterThan(ROUNDS);
   expect([...acknowledged].filter((id) => !recorded.has(id))).toEqual([]);
 
   const service = await serve({ env });
-  await eventually('all is handled', () => [...statuses().keys()].every((status) => status === 'handled'));
+  const isHandled = async () => (await store.count({ status: 'handled' })) === recorded.size;
+  await eventually('all is handled', isHandled);
   await service.stop();
-  expect(statuses()).toEqual(new Map([['handled', recorded.size]]));
+  expect([await isHandled(), await store.count({})]).toEqual([true, recorded.size]);
   process.stdout.write(
     `killed ${ROUNDS} times: ${sent} sent, ${acknowledged.size} acknowledged, ${recorded.size} recorded and handled\n`,
   );

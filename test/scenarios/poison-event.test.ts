@@ -1,42 +1,35 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { databaseForEachTest, ENGINE } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { atFullSize } from '../support/sizes.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const MAX_ATTEMPTS = 5;
 const NEIGHBOURS = 60;
 const handlers = new URL('./handlers/poison.ts', import.meta.url);
 
-let directory: string;
-let store: SqliteStore;
+const database = databaseForEachTest();
+let store: EventStore;
 let env: Readonly<Record<string, string>>;
 
 beforeEach(async () => {
-  directory = await temporaryDirectory();
-  const path = join(directory, 'receiver.db');
-  store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  store = await database().open();
   env = {
-    DATABASE_URL: `sqlite:${path}`,
+    ...database().env,
     LEASE_MS: '600',
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
     RETRY_BASE_MS: '10',
   };
 });
 
-afterEach(async () => {
-  await store.close();
-  await rm(directory, { recursive: true });
-});
-
 const unfinished = async () =>
   (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
+
+/** On PostgreSQL tests run at their small size only. */
+const testOnce = ENGINE === 'postgres' ? test : atFullSize(test);
 
 /** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
 async function supervise(): Promise<number> {
@@ -57,7 +50,7 @@ async function supervise(): Promise<number> {
   }
 }
 
-atFullSize(test)(
+testOnce(
   'an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along',
   async () => {
     const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));

@@ -1,34 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
+import { afterEach, expect, test } from '@jest/globals';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { databaseForEachTest, ENGINE, testOfFiles } from '../support/engine.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
 import { type Served, serve, serveApart } from '../support/served.ts';
 import { size } from '../support/sizes.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ROUNDS = size({ small: 2, full: 3 });
-const KEY = randomBytes(32);
-let directory: string;
-let path: string;
+/** A database on PostgreSQL has a key from the first. */
+const KEY = ENGINE === 'postgres' ? SECRETS_KEY : randomBytes(32);
+const database = databaseForEachTest();
 let server: Served | undefined;
 
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  path = join(directory, 'receiver.db');
-});
-
-afterEach(async () => {
-  await server?.discard();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => server?.discard());
 
 async function start(secretsKey: Buffer | undefined, serving = serve): Promise<Served> {
-  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey, threads: false });
+  const store = await database().open(secretsKey);
   await store.addSecret('hook0001', SECRET);
   await store.close();
   server = await serving({ env: envOf(secretsKey) });
@@ -37,7 +26,7 @@ async function start(secretsKey: Buffer | undefined, serving = serve): Promise<S
 
 function envOf(secretsKey: Buffer | undefined) {
   const key = secretsKey && { SECRETS_KEY: secretsKey.toString('base64') };
-  return { DATABASE_URL: `sqlite:${path}`, ...key };
+  return { ...database().env, ...key };
 }
 
 async function statusOf(sent: Promise<Response>): Promise<number> {
@@ -67,22 +56,27 @@ function traffic(url: string) {
   };
 }
 
-test('a running server loses no key, when the secrets are sealed again several times under traffic, and learns new secrets', async () => {
-  const { url } = await start(undefined, serveApart);
-  const sending = traffic(url);
-  for (let round = 0; round < ROUNDS; round++) {
-    expect((await runCli(['secrets', 'rekey'], { env: envOf(undefined) })).code).toBe(0);
-    const imported = ['webhooks', 'import', '--id', `new${round}`];
-    expect(
-      (await runCli(imported, { env: envOf(undefined), stdin: `secret ${round}`.replace(' ', '-') })).code,
-    ).toBe(0);
-    expect(await statusOf(deliverAs(url, `new${round}`, `secret-${round}`))).toBe(200);
-    expect(await statusOf(deliverAs(url, `new${round}`, 'a wrong secret'))).toBe(401);
-  }
-  const statuses = await sending.stop();
-  expect(statuses.length).toBeGreaterThan(10);
-  expect(new Set(statuses)).toEqual(new Set([200]));
-}, 60_000);
+// On PostgreSQL no server can learn the new key: there is no key file.
+testOfFiles(
+  'a running server loses no key, when the secrets are sealed again several times under traffic, and learns new secrets',
+  async () => {
+    const { url } = await start(undefined, serveApart);
+    const sending = traffic(url);
+    for (let round = 0; round < ROUNDS; round++) {
+      expect((await runCli(['secrets', 'rekey'], { env: envOf(undefined) })).code).toBe(0);
+      const imported = ['webhooks', 'import', '--id', `new${round}`];
+      expect(
+        (await runCli(imported, { env: envOf(undefined), stdin: `secret ${round}`.replace(' ', '-') })).code,
+      ).toBe(0);
+      expect(await statusOf(deliverAs(url, `new${round}`, `secret-${round}`))).toBe(200);
+      expect(await statusOf(deliverAs(url, `new${round}`, 'a wrong secret'))).toBe(401);
+    }
+    const statuses = await sending.stop();
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  },
+  60_000,
+);
 
 test('a server that runs with the old SECRETS_KEY takes what it can verify, when the key was changed, and says 503 to what it cannot', async () => {
   const { url, stop } = await start(KEY);

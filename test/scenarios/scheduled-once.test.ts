@@ -1,9 +1,12 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { MockProvider } from '../../src/mock/index.ts';
 import { StatusesClient } from '../../src/provider/index.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
+
+const database = databaseForEachTest();
 
 let mock: MockProvider;
 let service: RunningService;
@@ -29,7 +32,7 @@ test('schedules a status from a handler, when it is retried and replayed, exactl
         if (ctx.attempt === 1) throw new Error(`failed after scheduling ${id}`);
       },
     },
-    { STATUSES_BASE_URL: mock.url, STATUSES_TOKEN: 'alice-rw', RETRY_BASE_MS: '1' },
+    { ...database().env, STATUSES_BASE_URL: mock.url, STATUSES_TOKEN: 'alice-rw', RETRY_BASE_MS: '1' },
   );
   await deliver(service.url, bodyOf(1));
   await isHandled();
@@ -42,11 +45,14 @@ test('schedules a status from a handler, when it is retried and replayed, exactl
 test('gives handlers no statuses client, when none is configured', async () => {
   mock = await MockProvider.start({ port: 0 });
   let given: unknown = 'nothing yet';
-  service = await runService({
-    media_available(_event, ctx) {
-      given = ctx.statuses;
+  service = await runService(
+    {
+      media_available(_event, ctx) {
+        given = ctx.statuses;
+      },
     },
-  });
+    database().env,
+  );
   await deliver(service.url, bodyOf(1));
   await isHandled();
   expect(given).toBeUndefined();

@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { ndjson } from '../support/event-desk.ts';
@@ -7,13 +5,10 @@ import { eventually } from '../support/eventually.ts';
 import { notification, SECRET } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { runCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const inspect = inspectedForEachTest();
 
 test('a new event is in lists, searches, counts, metrics and the states of channels within a second of its ack, when handlers are busy', async () => {
-  const directory = await temporaryDirectory();
-  const DATABASE_URL = `sqlite:${join(directory, 'receiver.db')}`;
   const clock = new VirtualClock();
   const busy = Promise.withResolvers<void>();
   let isBusy = false;
@@ -25,7 +20,7 @@ test('a new event is in lists, searches, counts, metrics and the states of chann
       },
       channel_active() {},
     },
-    { DATABASE_URL, WEBHOOK_SECRET: SECRET, DISPATCH_CONCURRENCY: '1' },
+    { WEBHOOK_SECRET: SECRET, DISPATCH_CONCURRENCY: '1' },
     { clock },
   );
   try {
@@ -45,7 +40,7 @@ test('a new event is in lists, searches, counts, metrics and the states of chann
     await clock.advance(1000);
     // Everything is asked once, and at this time: nothing else happens until the clock goes on.
     const list = await runCli(['events', 'list', '--json', '--kind', 'channel_active'], {
-      env: { DATABASE_URL },
+      env: inspected.env,
     });
     expect(ndjson(list.stdout)).toMatchObject([{ id, status: 'pending' }]);
     expect((await inspected.api('/events?status=pending')).events).toMatchObject([{ id }]);
@@ -59,6 +54,4 @@ test('a new event is in lists, searches, counts, metrics and the states of chann
   } finally {
     busy.resolve(); // a stop waits for it
   }
-  await inspected.dispose();
-  rmSync(directory, { recursive: true });
 });

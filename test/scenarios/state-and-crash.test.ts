@@ -1,32 +1,25 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+const database = databaseForEachTest();
 const handlers = new URL('../support/state-handlers.ts', import.meta.url);
 
 test('nothing of ctx.state is stored, when the process crashes behind the change, and the next attempt begins as before', async () => {
-  const directory = await temporaryDirectory();
-  const path = join(directory, 'receiver.db');
-  const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, LEASE_MS: '200' };
+  const env = { ...database().env, WEBHOOK_SECRET: SECRET, LEASE_MS: '200' };
   const first = await startProcess(env, handlers);
   await deliver(first.url, bodyOf(1)).catch(() => undefined); // the crash may come before the answer
   await first.exited;
 
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await database().open();
   expect(await store.events({}, { limit: 2 })).toMatchObject([{ resource: 'media:media1', attempts: 1 }]);
   expect(await store.state('media:media1')).toEqual([]);
 
   const second = await startProcess(env, handlers);
   await eventually('it is handled', async () => (await store.count({ status: 'handled' })) === 1);
   expect(await store.state('media:media1')).toEqual([{ name: 'runs', value: '1' }]);
-  await store.close();
   second.child.kill('SIGTERM');
   expect(await second.exited).toBe(0);
-  rmSync(directory, { recursive: true });
 });

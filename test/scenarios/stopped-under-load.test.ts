@@ -1,23 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { expect, test } from '@jest/globals';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-shutdown-'));
-const path = join(directory, 'receiver.db');
-const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' };
+const database = databaseForEachTest();
+const start = () =>
+  startProcess({ ...database().env, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' }, slow);
 const slow = new URL('../support/slow-handlers.ts', import.meta.url);
 const ACKNOWLEDGED = size({ small: 100, full: 500 });
 let sent = 0;
-
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Sends one after the other, until it is told that the service is going away. */
 async function sendUntilRefused(url: string, acknowledged: string[]): Promise<number> {
@@ -30,7 +24,7 @@ async function sendUntilRefused(url: string, acknowledged: string[]): Promise<nu
 }
 
 test('ends with 0, when SIGTERM comes under load, with every request answered and nothing acknowledged lost', async () => {
-  const service = await startProcess(env, slow);
+  const service = await start();
   const acknowledged: string[] = [];
   const clients = Array.from({ length: 16 }, () => sendUntilRefused(service.url, acknowledged));
   await eventually('enough is acknowledged', () => acknowledged.length >= ACKNOWLEDGED);
@@ -38,17 +32,16 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   expect(await Promise.all(clients)).toEqual(Array(16).fill(503));
   expect(await service.exited).toBe(0);
 
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await database().open();
   const found = await Promise.all(acknowledged.map((id) => store.event(id)));
   expect(found.filter((event) => event === undefined)).toEqual([]);
   expect(await store.count({ status: 'running' })).toBe(0);
   const [interrupted] = await store.events({ resource: 'media:media0' }, { limit: 1 });
   expect(interrupted).toMatchObject({ status: 'pending', attempts: 0 });
-  await store.close();
 });
 
 test('answers a request that is under way, when SIGTERM comes in the middle of its body, with 200', async () => {
-  const service = await startProcess(env, slow);
+  const service = await start();
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   const body = bodyOf(1_000_000);
   const { signNotification, keyOf } = await import('../../src/notification/token.ts');

@@ -1,12 +1,8 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { expect, jest, test } from '@jest/globals';
+import { databaseForEachTest } from '../support/engine.ts';
 import { present } from '../support/only.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
 jest.setTimeout(120_000); // processes on a busy machine
@@ -14,27 +10,13 @@ jest.setTimeout(120_000); // processes on a busy machine
 const MAX_ATTEMPTS = size({ small: 1, full: 2 });
 const stopping = new URL('../support/stopping-handlers.ts', import.meta.url);
 
-let directory: string;
-let store: SqliteStore;
-
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  store = await SqliteStore.open({
-    path: join(directory, 'receiver.db'),
-    clock: systemClock,
-    threads: false,
-  });
-});
-
-afterEach(async () => {
-  await store.close();
-  rmSync(directory, { recursive: true });
-});
+const database = databaseForEachTest();
 
 test('an event whose handler stops its process in order, at every start, ends as dead with a record of each start', async () => {
+  const store = await database().open();
   const { id } = await store.record(verified());
   const env = {
-    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
+    ...database().env,
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
     SHUTDOWN_GRACE_MS: '0',
   };

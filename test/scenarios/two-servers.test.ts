@@ -1,13 +1,13 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const database = databaseForEachTest();
 
 const EVENTS = size({ small: 60, full: 600 });
 const MEDIA = 10;
@@ -35,13 +35,11 @@ function overlaps(lines: readonly string[]): string[] {
 }
 
 test('two servers on one database handle each event once, when both take notifications, and never two of one media at once', async () => {
-  const directory = await temporaryDirectory();
-  const path = join(directory, 'receiver.db');
-  const diary = join(directory, 'diary');
+  const diary = join(database().directory, 'diary');
   const handlers = new URL(`./handlers/diary.ts?diary=${encodeURIComponent(diary)}`, import.meta.url);
-  const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET };
+  const env = { ...database().env, WEBHOOK_SECRET: SECRET };
   const servers = [await startProcess(env, handlers), await startProcess(env, handlers)];
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await database().open();
 
   const bodies = Array.from({ length: EVENTS }, (_, number) => bodyOf(number));
   // Each notification goes to both, as if the provider had sent it twice.
@@ -60,12 +58,10 @@ test('two servers on one database handle each event once, when both take notific
   await eventually('all are handled', async () => (await store.count({ status: 'handled' })) === EVENTS);
   for (const { child } of servers) child.kill('SIGTERM');
   expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
-  await store.close();
 
   const lines = readFileSync(diary, 'utf8').trimEnd().split('\n');
   expect(overlaps(lines)).toEqual([]);
   const begun = lines.filter((line) => line.startsWith('begins'));
   expect(begun).toHaveLength(EVENTS);
   expect(new Set(begun).size).toBe(EVENTS);
-  rmSync(directory, { recursive: true });
 }, 60_000);

@@ -1,20 +1,28 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from '@jest/globals';
+import { afterAll, beforeEach, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
+import { TABLES } from '../../src/store/postgres/migrations.ts';
+import { present } from './only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from './postgres-databases.ts';
 import { postgresServer } from './shared-postgres.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /**
- * The engine of the databases that tests of commands and pages work with: SQLite, or PostgreSQL with TEST_ENGINE=postgres. What they
- * show must not depend on it; `test/faults/engines.test.ts` runs them again on PostgreSQL.
+ * The engine of the databases that tests of scenarios, commands and pages work with: SQLite, or PostgreSQL with TEST_ENGINE=postgres. What
+ * they show must not depend on it; `test/faults/engines.test.ts` runs them again on PostgreSQL.
  */
 export const ENGINE: 'sqlite' | 'postgres' = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 
 /** `test` of what only a database in a file has. */
 export const testOfFiles = ENGINE === 'sqlite' ? test : test.skip;
+
+/** `test` of what only a database on a server has. */
+export const testOfServers = ENGINE === 'postgres' ? test : test.skip;
 
 /** Settings of a database that is not there, and whose file would lie in a directory. */
 export const absentIn = (directory: string) => ({ DATABASE_URL: `sqlite:${join(directory, 'absent.db')}` });
@@ -25,8 +33,12 @@ export interface TestDatabase {
   readonly env: Readonly<Record<string, string>>;
   /** Runs a statement on it, by the engine. */
   execute(sql: Readonly<Record<typeof ENGINE, string>>): Promise<void>;
-  /** Opens a store on it, as another process has. */
-  open(): Promise<EventStore>;
+  /** Asks it for one number, by the engine. */
+  numberOf(sql: Readonly<Record<typeof ENGINE, string>>): Promise<number>;
+  /** Keeps everybody from writing to it, not from reading. @returns how to end that */
+  stall(): Promise<() => Promise<void>>;
+  /** Opens a store on it, as another process has, with the key that `env` gives or another one. */
+  open(secretsKey?: Buffer): Promise<EventStore>;
   remove(): Promise<void>;
 }
 
@@ -42,7 +54,18 @@ export async function testDatabase(directory: string): Promise<TestDatabase> {
         db.exec(sqlite);
         db.close();
       },
-      open: () => opened(url),
+      async numberOf({ sqlite }) {
+        const db = new Database(path, { readonly: true });
+        const number = db.prepare<[], number>(sqlite).pluck().get();
+        db.close();
+        return present(number);
+      },
+      async stall() {
+        const db = new Database(path);
+        db.exec('BEGIN IMMEDIATE');
+        return async () => void db.close();
+      },
+      open: (secretsKey) => opened(url, secretsKey),
       async remove() {},
     };
   }
@@ -53,9 +76,51 @@ export async function testDatabase(directory: string): Promise<TestDatabase> {
     env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') },
     execute: ({ postgres }) =>
       connected(server.adminUrl(name), async (client) => void (await client.query(postgres))),
-    open: () => opened(url, SECRETS_KEY),
+    numberOf: ({ postgres }) =>
+      connected(server.adminUrl(name), async (client) => {
+        const { rows } = await client.query({ text: postgres, rowMode: 'array' });
+        return Number(rows[0]?.[0]);
+      }),
+    async stall() {
+      const client = new pg.Client(server.adminUrl(name));
+      await client.connect();
+      await client.query(`BEGIN; LOCK TABLE ${TABLES.map((table) => `hookkit.${table}`)} IN EXCLUSIVE MODE`);
+      return () => client.end();
+    },
+    open: (secretsKey = SECRETS_KEY) => opened(url, secretsKey),
     remove: () => dropDatabase(server, name),
   };
+}
+
+/** An empty database of one test. */
+export interface DatabaseOfTest extends Omit<TestDatabase, 'remove'> {
+  /** has its file, where it has one, and is removed with it */
+  readonly directory: string;
+}
+
+/**
+ * Gives each test of a suite an empty database. They are removed after the suite, and stores on them that are still open are closed:
+ * what a suite does after each of its tests ends servers that use them.
+ */
+export function databaseForEachTest(): () => DatabaseOfTest {
+  let database: DatabaseOfTest | undefined;
+  const cleanUps: (() => unknown)[] = [];
+  beforeEach(async () => {
+    const directory = await temporaryDirectory();
+    cleanUps.push(() => rmSync(directory, { recursive: true }));
+    const made = await testDatabase(directory);
+    cleanUps.push(() => made.remove());
+    const open: TestDatabase['open'] = async (secretsKey) => {
+      const store = await made.open(secretsKey);
+      cleanUps.push(() => store.close());
+      return store;
+    };
+    database = { ...made, directory, open };
+  });
+  afterAll(async () => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  });
+  return () => present(database);
 }
 
 const opened = (url: string, secretsKey?: Buffer) =>
