@@ -1,28 +1,24 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
+import { hookOf, SITE } from '../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import { size } from '../support/sizes.ts';
 import { refusals } from '../support/traffic.ts';
 
-let here: Installation;
+let here: InstallationOnEngine;
+let store: EventStore;
 beforeEach(async () => {
-  here = await install();
+  here = await installOnEngine();
+  store = await here.openStore();
 });
-afterEach(() => here.dispose());
+afterEach(async () => {
+  await store.close();
+  await here.dispose();
+});
 
 const COUNT = size({ small: 12, full: 50 });
 const WRONG = 'the-secret-of-quite-another-webhook-0123';
-
-function countOf(status: string): number {
-  const db = new Database(here.path, { readonly: true });
-  const count = db
-    .prepare<[string], number>('SELECT count(*) FROM events WHERE status = ?')
-    .pluck()
-    .get(status);
-  db.close();
-  return count ?? 0;
-}
 
 /** `count` things happen at the provider. */
 async function happen(count: number): Promise<void> {
@@ -31,11 +27,8 @@ async function happen(count: number): Promise<void> {
 }
 
 /** Refused notifications are kept behind their answers. */
-function kept(count: number): Promise<void> {
-  const db = new Database(here.path, { readonly: true });
-  const entries = db.prepare<[], number>('SELECT count(*) FROM quarantine').pluck();
-  return eventually(`${count} are kept`, () => entries.get() === count).finally(() => db.close());
-}
+const kept = (count: number) =>
+  eventually(`${count} are kept`, async () => (await store.quarantineSize()) === count);
 
 test('admits and handles everything that came meanwhile, when the right secret is imported after a wrong one', async () => {
   const service = await here.serve();
@@ -47,7 +40,7 @@ test('admits and handles everything that came meanwhile, when the right secret i
   expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(COUNT);
   const imported = await here.json(['webhooks', 'import', '--id', id, '--replace'], { stdin: secret });
   expect(imported).toMatchObject({ id, stored: true, retired: 1 });
-  await eventually('all are handled', () => countOf('handled') === COUNT);
+  await eventually('all are handled', async () => (await store.count({ status: 'handled' })) === COUNT);
   expect(await here.json(['quarantine', 'list'])).toEqual([]);
   await happen(1);
   expect(refusals(here.mock)).toHaveLength(COUNT);
@@ -90,11 +83,10 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
   expect(await admit()).toEqual({ admitted: 3, kept: 3 });
   const { stdout } = await here.cli(['quarantine', 'admit'], { env });
   expect(stdout).toBe('0 admitted, 3 kept: no known secret verifies them\n');
-  expect(countOf('pending')).toBe(3);
+  expect(await store.count({ status: 'pending' })).toBe(3);
 });
 
 test('says that nothing is there, when nothing waits, and ends with 0', async () => {
-  await here.makeDatabase();
   expect(await here.cli(['quarantine', 'list'])).toMatchObject({
     code: 0,
     stdout: 'nothing is in quarantine\n',

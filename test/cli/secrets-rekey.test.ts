@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { databaseForEachTest, ENGINE, testOfFiles, testOfServers } from '../support/engine.ts';
+import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const KEY = randomBytes(32);
+/** A database on PostgreSQL has a key from the first. */
+const KEY = ENGINE === 'postgres' ? SECRETS_KEY : randomBytes(32);
 const SECRETS = [
   { webhookId: 'hook0001', secret: 'the secret of hook0001' },
   { webhookId: 'hook0001', secret: 'another secret of hook0001' },
@@ -20,23 +22,21 @@ function inOrder<T extends { readonly secret: string }>(secrets: readonly T[]): 
   return secrets.toSorted((one, other) => (one.secret < other.secret ? -1 : 1));
 }
 
+const database = databaseForEachTest();
 let directory: string;
+/** where the database is a file */
 let path: string;
-let url: string;
 
-beforeEach(async () => {
-  directory = await temporaryDirectory();
+beforeEach(() => {
+  directory = database().directory;
   path = join(directory, 'receiver.db');
-  url = `sqlite:${path}`;
 });
-
-afterEach(() => rmSync(directory, { recursive: true }));
 
 async function withStore<T>(
   secretsKey: Buffer | undefined,
-  use: (store: SqliteStore) => Promise<T>,
+  use: (store: EventStore) => Promise<T>,
 ): Promise<T> {
-  const store = await SqliteStore.open({ path, clock: systemClock, secretsKey, threads: false });
+  const store = await database().open(secretsKey);
   try {
     return await use(store);
   } finally {
@@ -60,31 +60,42 @@ const expectSecrets = (secretsKey?: Buffer) =>
     expect(await store.secrets()).toHaveLength(SECRETS.length);
   });
 
-/** Everything sealed that is in the database, as bytes. */
-function sealedIn(): Buffer[] {
+/** Everything sealed that is in the file of the database, as bytes. */
+function sealedInFile(): Buffer[] {
   const db = new Database(path, { readonly: true });
   const rows = db.prepare<[], Buffer>('SELECT sealed FROM secrets').pluck().all();
   db.close();
   return rows;
 }
 
-const rekey = (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}, stdin = '') =>
-  runCli(['secrets', 'rekey', ...args], { env: { DATABASE_URL: url, ...env }, stdin });
-
-describe('secrets rekey', () => {
-  test('seals all secrets again, when the key is in a file, under a new key that only its owner can read', async () => {
-    await fill();
-    const [before, sealed] = [readFileSync(`${path}.key`), sealedIn()];
-    const run = await rekey();
-    expect(run).toMatchObject({ code: 0, stderr: '' });
-    expect(run.stdout).toMatch(/^4 secrets are sealed under the new key; .*back that up/);
-    expect(readFileSync(`${path}.key`).equals(before)).toBe(false);
-    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
-    expect(readdirSync(directory).toSorted()).toEqual(['receiver.db', 'receiver.db.key']);
-    const file = readFileSync(path);
-    expect(sealed.filter((bytes) => file.includes(bytes))).toEqual([]);
-    await expectSecrets();
+/** The rows of all secrets, as one text. */
+const content = () =>
+  database().valueOf({
+    sqlite: 'SELECT group_concat(webhook_id || hex(fingerprint) || hex(sealed)) FROM secrets',
+    postgres: 'SELECT json_agg(secrets)::text FROM hookkit.secrets',
   });
+
+const rekey = (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}, stdin = '') =>
+  runCli(['secrets', 'rekey', ...args], { env: { ...database().env, ...env }, stdin });
+
+// Only a file has a key file beside it, which other processes read again.
+describe('secrets rekey', () => {
+  testOfFiles(
+    'seals all secrets again, when the key is in a file, under a new key that only its owner can read',
+    async () => {
+      await fill();
+      const [before, sealed] = [readFileSync(`${path}.key`), sealedInFile()];
+      const run = await rekey();
+      expect(run).toMatchObject({ code: 0, stderr: '' });
+      expect(run.stdout).toMatch(/^4 secrets are sealed under the new key; .*back that up/);
+      expect(readFileSync(`${path}.key`).equals(before)).toBe(false);
+      expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
+      expect(readdirSync(directory).toSorted()).toEqual(['receiver.db', 'receiver.db.key']);
+      const file = readFileSync(path);
+      expect(sealed.filter((bytes) => file.includes(bytes))).toEqual([]);
+      await expectSecrets();
+    },
+  );
 
   test.each(['stdin', 'a file'])(
     'seals all anew, when the key is SECRETS_KEY and the new one comes by %s, and the old one opens nothing',
@@ -109,23 +120,35 @@ describe('secrets rekey', () => {
   test('refuses with 2, when the new key is none, or the one in use, or given where it is in a file, and changes nothing', async () => {
     await fill(KEY);
     const env = { SECRETS_KEY: KEY.toString('base64') };
-    const before = readFileSync(path);
+    const before = await content();
     const runs = [
       await rekey([], env, 'too short'),
       await rekey([], env, ''),
       await rekey([], env, KEY.toString('base64')),
       await rekey(['--secret-file', join(directory, 'nowhere')], env),
-      await rekey(['--secret-file', path]),
+      await rekey(['--secret-file', path], { SECRETS_KEY: '' }),
     ];
     expect(runs.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
     for (const { stderr } of runs) {
       expect(stderr).toMatch(/^hookkit: [^\n]+\n$/);
       expect(stderr).not.toContain(KEY.toString('base64'));
     }
-    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(await content()).toEqual(before);
   });
 
-  test('leaves the old key working, when it ends before its commit, and is done again', async () => {
+  testOfServers(
+    'says that SECRETS_KEY is missing, when it is not set, whether or not a new key is given, with 2',
+    async () => {
+      const file = join(directory, 'next.txt');
+      writeFileSync(file, randomBytes(32).toString('base64'));
+      for (const args of [[], ['--secret-file', file]]) {
+        const { code, stderr } = await rekey(args, { SECRETS_KEY: '' });
+        expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('SECRETS_KEY') });
+      }
+    },
+  );
+
+  testOfFiles('leaves the old key working, when it ends before its commit, and is done again', async () => {
     await fill();
     writeFileSync(`${path}.key.next-0badcafe`, `${randomBytes(32).toString('base64')}\n`);
     writeFileSync(`${path}.key.next-deadbeef`, 'half a k');
@@ -134,39 +157,45 @@ describe('secrets rekey', () => {
     await expectSecrets();
   });
 
-  test('leaves the new key working, when it ends between its commit and the change of the key file', async () => {
-    await fill();
-    const before = readFileSync(`${path}.key`);
-    expect((await rekey()).code).toBe(0);
-    const after = readFileSync(`${path}.key`);
-    renameSync(`${path}.key`, `${path}.key.next-0badcafe`);
-    writeFileSync(`${path}.key`, before);
-    await expectSecrets();
-    expect(readFileSync(`${path}.key`).equals(after)).toBe(true);
-    expect(readdirSync(directory)).not.toContain('receiver.db.key.next-0badcafe');
-  });
+  testOfFiles(
+    'leaves the new key working, when it ends between its commit and the change of the key file',
+    async () => {
+      await fill();
+      const before = readFileSync(`${path}.key`);
+      expect((await rekey()).code).toBe(0);
+      const after = readFileSync(`${path}.key`);
+      renameSync(`${path}.key`, `${path}.key.next-0badcafe`);
+      writeFileSync(`${path}.key`, before);
+      await expectSecrets();
+      expect(readFileSync(`${path}.key`).equals(after)).toBe(true);
+      expect(readdirSync(directory)).not.toContain('receiver.db.key.next-0badcafe');
+    },
+  );
 
-  test('is told from a wrong key file, which is refused as ever', async () => {
+  testOfFiles('is told from a wrong key file, which is refused as ever', async () => {
     await fill();
     expect((await rekey()).code).toBe(0);
     writeFileSync(`${path}.key`, `${randomBytes(32).toString('base64')}\n`);
     await expect(withStore(undefined, async () => {})).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
   });
 
-  test('lets other processes go on, when they have the database open, to read, add and retire secrets', async () => {
-    await fill();
-    await withStore(undefined, async (store) => {
-      expect((await rekey()).code).toBe(0);
-      await store.addSecret('hook0004', 'stored after it');
-      expect((await rekey()).code).toBe(0);
-      expect(await store.retireSecret('hook0004', 'stored after it', systemClock.now())).toBe(true);
-      expect((await rekey()).code).toBe(0);
-      expect(inOrder(await store.secrets())).toMatchObject(inOrder(SECRETS));
-    });
-    await expectSecrets();
-  });
+  testOfFiles(
+    'lets other processes go on, when they have the database open, to read, add and retire secrets',
+    async () => {
+      await fill();
+      await withStore(undefined, async (store) => {
+        expect((await rekey()).code).toBe(0);
+        await store.addSecret('hook0004', 'stored after it');
+        expect((await rekey()).code).toBe(0);
+        expect(await store.retireSecret('hook0004', 'stored after it', systemClock.now())).toBe(true);
+        expect((await rekey()).code).toBe(0);
+        expect(inOrder(await store.secrets())).toMatchObject(inOrder(SECRETS));
+      });
+      await expectSecrets();
+    },
+  );
 
-  test('loses nothing, when several run at once, and the last one’s key is in the file', async () => {
+  testOfFiles('loses nothing, when several run at once, and the last one’s key is in the file', async () => {
     await fill();
     const runs = await Promise.all(Array.from({ length: 4 }, () => rekey()));
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0]);

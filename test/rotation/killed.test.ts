@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
+import { createCommand, hookOf } from '../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
 import type { Served } from '../support/served.ts';
 import { atFullSize, size, some } from '../support/sizes.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
-let here: Installation;
+let here: InstallationOnEngine;
 let service: Served;
 beforeAll(async () => {
-  here = await install();
+  here = await installOnEngine();
   service = await here.serve();
 });
 afterAll(() => here.dispose());

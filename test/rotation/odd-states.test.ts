@@ -2,19 +2,19 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { rotate } from '../../src/rotation/rotate-secret.ts';
-import { openStore } from '../../src/store/open.ts';
-import { type Installation, install, SITE } from '../support/installation.ts';
+import { SITE } from '../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: Installation;
+let here: InstallationOnEngine;
 beforeEach(async () => {
-  here = await install();
+  here = await installOnEngine();
 });
 afterEach(() => here.dispose());
 
 /** A rotation in this process. */
 async function rotateHere(id: string) {
-  const store = await openStore({ url: `sqlite:${here.path}`, clock: systemClock, threads: false });
+  const store = await here.openStore();
   const steps: string[] = [];
   try {
     const rotated = await rotate(id, {

@@ -1,27 +1,31 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
+import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { createCommand, hookOf, type Installation, install, SITE } from '../support/installation.ts';
+import { createCommand, hookOf, SITE } from '../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import type { Served } from '../support/served.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
-let here: Installation;
+let here: InstallationOnEngine;
 let service: Served;
+let store: EventStore;
 beforeAll(async () => {
-  here = await install();
+  here = await installOnEngine();
   service = await here.serve();
+  store = await here.openStore();
 });
-afterAll(() => here.dispose());
+afterAll(async () => {
+  await store.close();
+  await here.dispose();
+});
 
-function events(): { events: number; deliveries: number; unhandled: number } {
-  const db = new Database(here.path, { readonly: true });
-  const row = db
-    .prepare<[], { events: number; deliveries: number; unhandled: number }>(
-      `SELECT count(*) AS events, sum(deliveries) AS deliveries, sum(status <> 'handled') AS unhandled FROM events`,
-    )
-    .get();
-  db.close();
-  return row ?? { events: 0, deliveries: 0, unhandled: 0 };
+async function allEvents(): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (;;) {
+    const page = await store.eventsAfter({}, events.at(-1)?.id, 500);
+    if (page.length === 0) return events;
+    events.push(...page);
+  }
 }
 
 test('refuses nothing and handles everything once, when a webhook is rotated three times under constant traffic', async () => {
@@ -40,9 +44,11 @@ test('refuses nothing and handles everything once, when a webhook is rotated thr
   expect(refusals(here.mock)).toEqual([]);
   expect(new Set(ids).size).toBe(4);
   expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: before }]);
-  await eventually('everything is handled', () => events().unhandled === 0);
-  const { events: recorded, deliveries } = events();
-  expect(recorded).toBe(traffic.count);
+  const handled = () => store.count({ status: 'handled' });
+  await eventually('everything is handled', async () => (await handled()) === (await store.count({})));
+  const events = await allEvents();
+  expect(events).toHaveLength(traffic.count);
+  const deliveries = events.reduce((sum, event) => sum + event.deliveries, 0);
   expect(deliveries).toBe(here.mock.deliveries().length);
   const views: { id: string; secret: string }[] = await here.json(['webhooks', 'list']);
   expect(views.map((view) => [view.id, view.secret])).toEqual([

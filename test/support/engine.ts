@@ -18,11 +18,14 @@ import { temporaryDirectory } from './temporary-directory.ts';
  */
 export const ENGINE: 'sqlite' | 'postgres' = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 
+type Test = (name: string, run: () => void | Promise<void>, timeoutMs?: number) => void;
+
+// `test.skip` is that of one suite, and this file serves all suites of a process: each test asks for its own.
 /** `test` of what only a database in a file has. */
-export const testOfFiles = ENGINE === 'sqlite' ? test : test.skip;
+export const testOfFiles: Test = (...given) => (ENGINE === 'sqlite' ? test : test.skip)(...given);
 
 /** `test` of what only a database on a server has. */
-export const testOfServers = ENGINE === 'postgres' ? test : test.skip;
+export const testOfServers: Test = (...given) => (ENGINE === 'postgres' ? test : test.skip)(...given);
 
 /** Settings of a database that is not there, and whose file would lie in a directory. */
 export const absentIn = (directory: string) => ({ DATABASE_URL: `sqlite:${join(directory, 'absent.db')}` });
@@ -33,8 +36,8 @@ export interface TestDatabase {
   readonly env: Readonly<Record<string, string>>;
   /** Runs a statement on it, by the engine. */
   execute(sql: Readonly<Record<typeof ENGINE, string>>): Promise<void>;
-  /** Asks it for one number, by the engine. */
-  numberOf(sql: Readonly<Record<typeof ENGINE, string>>): Promise<number>;
+  /** Asks it for one value, by the engine. */
+  valueOf(sql: Readonly<Record<typeof ENGINE, string>>): Promise<unknown>;
   /** Keeps everybody from writing to it, not from reading. @returns how to end that */
   stall(): Promise<() => Promise<void>>;
   /** Opens a store on it, as another process has, with the key that `env` gives or another one. */
@@ -54,11 +57,11 @@ export async function testDatabase(directory: string): Promise<TestDatabase> {
         db.exec(sqlite);
         db.close();
       },
-      async numberOf({ sqlite }) {
+      async valueOf({ sqlite }) {
         const db = new Database(path, { readonly: true });
-        const number = db.prepare<[], number>(sqlite).pluck().get();
+        const value = db.prepare(sqlite).pluck().get();
         db.close();
-        return present(number);
+        return value;
       },
       async stall() {
         const db = new Database(path);
@@ -76,10 +79,10 @@ export async function testDatabase(directory: string): Promise<TestDatabase> {
     env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') },
     execute: ({ postgres }) =>
       connected(server.adminUrl(name), async (client) => void (await client.query(postgres))),
-    numberOf: ({ postgres }) =>
+    valueOf: ({ postgres }) =>
       connected(server.adminUrl(name), async (client) => {
         const { rows } = await client.query({ text: postgres, rowMode: 'array' });
-        return Number(rows[0]?.[0]);
+        return rows[0]?.[0];
       }),
     async stall() {
       const client = new pg.Client(server.adminUrl(name));

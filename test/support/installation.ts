@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import { type CreatedWebhook, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { OWN_THREADS } from './own-threads.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
@@ -35,6 +37,8 @@ export interface Installation {
   cli(args: readonly string[], options?: RunOptions): Promise<CliRun>;
   /** The same in a process of its own. */
   spawnCli(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
+  /** A store on the database, as another process has. */
+  openStore(): Promise<EventStore>;
   /** Makes the database, as the first start of a server does. */
   makeDatabase(): Promise<void>;
   /** Runs a command that must succeed and print JSON. */
@@ -84,6 +88,10 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
   };
   const cli = (args: readonly string[], options: RunOptions = {}) =>
     noted(runCli(args, { ...options, env: { ...env, ...options.env } }));
+  const openHere = () => {
+    const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = parseConfig(env);
+    return openStore({ url, secretsKey, clock: systemClock, threads: OWN_THREADS });
+  };
   return {
     directory,
     path,
@@ -93,8 +101,9 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     outputs,
     cli,
     spawnCli: (args, options = {}) => noted(spawnCli(args, { ...options, env: { ...env, ...options.env } })),
+    openStore: openHere,
     async makeDatabase() {
-      await (await openStore({ url: `sqlite:${path}`, clock: systemClock, threads: OWN_THREADS })).close();
+      await (await openHere()).close();
     },
     async json(args, options) {
       const { code, stdout, stderr } = await cli([...args, '--json'], options);

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { sqlitePathOf } from '../../base/database-url.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/with-store.ts';
@@ -36,8 +37,10 @@ export function rekeyCommand(): Command {
 
 async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void> {
   const config = loadConfig();
-  const { SECRETS_KEY: oldKey } = config;
-  if (oldKey === undefined && secretFile !== undefined) {
+  const { DATABASE_URL: url, SECRETS_KEY: oldKey } = config;
+  // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
+  const hasKeyFile = oldKey === undefined && sqlitePathOf(url) !== undefined;
+  if (hasKeyFile && secretFile !== undefined) {
     throw new KitError(
       'INPUT_INVALID',
       'the key is in a file beside the database, and a new one is made there',

@@ -1,11 +1,13 @@
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SITE } from '../../support/installation.ts';
 import { refusals, startTraffic } from '../../support/traffic.ts';
-import { countIn, eachPost, handled, operating } from './support.ts';
+import { countIn, eachPost, handledIn, operating } from './support.ts';
 
 const post = eachPost();
 
+// What is backed up is a file.
 test('is as it was at the backup and goes on from there, when backed up under traffic and restored as written', async () => {
   const { operator, installation, register, happen } = post();
   operator.configure({ LEASE_MS: '500' }); // what was running at the backup runs again after that
@@ -16,7 +18,7 @@ test('is as it was at the backup and goes on from there, when backed up under tr
   const [makeDirectories = '', copy = '', copyKey = '', ...restore] = operating('Back up and restore');
   for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
   await traffic.stop();
-  await handled(operator.directory, traffic.count);
+  await handledIn(operator.directory, traffic.count);
   await service.stop();
 
   const [remove = '', database = '', key = '', doctor = '', start = '', ...rest] = restore;
@@ -28,5 +30,5 @@ test('is as it was at the backup and goes on from there, when backed up under tr
   await operator.start(start);
   await happen(2); // the restored secrets verify
   expect(refusals(installation.mock)).toEqual([]);
-  await handled(operator.directory, restored + 2);
+  await handledIn(operator.directory, restored + 2);
 });

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { eachPost, handled, operating } from './support.ts';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
+import { eachPost, handledIn, operating } from './support.ts';
 
 const post = eachPost();
 
+// The key is in a file.
 test('changes the key beside a running server, which goes on, when it is done as written', async () => {
   const { operator, register, happen } = post();
   const service = await operator.start('npm start');
@@ -17,6 +19,6 @@ test('changes the key beside a running server, which goes on, when it is done as
   expect(key()).not.toBe(before);
   expect((await operator.type(scrub)).stdout).toContain('the files hold no deleted or replaced content');
   await happen(2);
-  await handled(operator.directory, 2);
+  await handledIn(operator.directory, 2);
   await service.stop();
 });

@@ -1,9 +1,11 @@
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { textOf } from '../../support/manual.ts';
 import { eachPost, operating } from './support.ts';
 
 const post = eachPost();
 
+// test/store/postgres/check-server.test.ts has what is checked of a server.
 test('finds what the page says that it checks, when the doctor is called as written', async () => {
   const { operator, register } = post();
   await operator.start('npm start');

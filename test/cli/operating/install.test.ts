@@ -1,12 +1,14 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { providerSettings } from '../../support/operator.ts';
 import { serveApart } from '../../support/served.ts';
 import { eachPost, operating } from './support.ts';
 
 const post = eachPost();
 
+// The first start makes a file.
 test('serves, when installed and started as written, and ends in order', async () => {
   const { operator, installation } = post();
   rmSync(join(operator.directory, '.env'));

@@ -1,14 +1,16 @@
 import { copyFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SITE } from '../../support/installation.ts';
 import { operatorAt } from '../../support/operator.ts';
 import { refusals, startTraffic } from '../../support/traffic.ts';
-import { countIn, eachPost, handled, operating } from './support.ts';
+import { countIn, eachPost, handledIn, operating } from './support.ts';
 
 const post = eachPost();
 
+// What moves is a file.
 test('refuses nothing and has the history, when moved to another host as written while notifications come', async () => {
   const { operator: old, installation, register } = post();
   const service = await old.start('npm start');
@@ -34,7 +36,7 @@ test('refuses nothing and has the history, when moved to another host as written
 
   expect(refusals(installation.mock)).toEqual([]);
   expect(countIn(next.directory)).toBeGreaterThan(moved);
-  await handled(old.directory, countIn(old.directory));
+  await handledIn(old.directory, countIn(old.directory));
   expect((await old.type('npx hookkit doctor --offline')).stdout).toContain('0 pending, 0 running');
   await service.stop();
 });

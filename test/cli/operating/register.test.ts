@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, operating, rowsOf } from './support.ts';
+import { eachPost, operating, rowsOf } from './support.ts';
 
 const post = eachPost();
 
 test('takes what the provider sends, when a webhook is registered as written', async () => {
-  const { operator, installation, register, happen } = post();
+  const { operator, installation, register, happen, handled, examine } = post();
   await operator.start('npm start');
   const [, list = '', doctor = '', ...rest] = operating('Register a webhook');
   expect(rest).toEqual([]);
@@ -13,8 +13,8 @@ test('takes what the provider sends, when a webhook is registered as written', a
   expect(rowsOf((await operator.type(list)).stdout)).toEqual([
     expect.stringMatching(new RegExp(`^${id} .* live$`)),
   ]);
-  expect((await operator.type(doctor)).stdout).not.toMatch(/^(warn|FAIL|skipped)/m);
+  expect(await examine(doctor)).not.toMatch(/^(warn|FAIL|skipped)/m);
   await happen(5);
   expect(refusals(installation.mock)).toEqual([]);
-  await handled(operator.directory, 5);
+  await handled(5);
 });

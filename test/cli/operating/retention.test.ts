@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
-import { countIn, eachPost, handled, operating } from './support.ts';
+import { countIn, eachPost, handledIn, operating } from './support.ts';
 
 const post = eachPost();
 
@@ -14,12 +15,13 @@ function withBody(directory: string): number {
   return count;
 }
 
+// What shrinks is a file.
 test('removes what is old and knows it still, when RETENTION_DAYS is set, and shrinks the file as written', async () => {
   const { operator, installation, register, happen } = post();
   const service = await operator.start('npm start');
   await register();
   await happen(5);
-  await handled(operator.directory, 5);
+  await handledIn(operator.directory, 5);
   await service.stop();
   const db = new Database(join(operator.directory, 'data', 'receiver.db'));
   db.exec('UPDATE results SET handled_at = handled_at - 91 * 86400000');

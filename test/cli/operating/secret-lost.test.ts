@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, listed, operating } from './support.ts';
+import { eachPost, listed, operating } from './support.ts';
 
 const post = eachPost();
 
 test('goes on with a new secret and shows what was missed, when the old one is lost and it is done as written', async () => {
-  const { operator, installation, hook, happen } = post();
+  const { operator, installation, hook, happen, handled } = post();
   const service = await operator.start('npm start');
   const { id } = installation.foreignWebhook(hook); // nobody knows its secret
   operator.here.set('2yW4KmiG', id);
@@ -15,7 +15,7 @@ test('goes on with a new secret and shows what was missed, when the old one is l
   expect((await operator.type(rotate)).stdout).toMatch(/no secret of \w+ was stored/);
   await happen(3);
   expect(refusals(installation.mock).map(({ webhook_id }) => webhook_id)).toEqual([id, id]);
-  await handled(operator.directory, 3);
+  await handled(3);
   await listed({ operator }, list, 2);
   await service.stop();
 });

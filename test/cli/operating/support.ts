@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import Database from 'better-sqlite3';
+import type { EventFilter, EventStore } from '../../../src/store/event-store.ts';
+import { ENGINE, testDatabase } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, install, SITE } from '../../support/installation.ts';
 import { commandsOf } from '../../support/manual.ts';
@@ -15,15 +17,37 @@ export interface Post {
   readonly hook: string;
   /** `count` things happen at the provider, and are sent. */
   happen(count: number): Promise<void>;
+  /** How many events the operator's database has, all or of a status. */
+  count(status?: EventFilter['status']): Promise<number>;
+  /** Waits until so many events are handled. */
+  handled(count: number): Promise<void>;
+  /** Types a command of the doctor, which must find nothing that fails. @returns what it prints */
+  examine(command: string): Promise<string>;
   /** Registers the documentation's 2yW4KmiG, and has its secret stored. @returns its id here */
   register(): Promise<string>;
 }
 
+/**
+ * What the doctor finds of the server of tests, which does not wait for its disk, and of a database whose months are those of a virtual
+ * clock.
+ */
+const OF_TEST_SERVER = /^(FAIL +durability|warn +partitions|warn +snapshots) .*\n/gm;
+
 export function eachPost(): () => Post {
   let post: Post | undefined;
+  let store: EventStore | undefined;
+  let remove: () => Promise<void>;
   beforeEach(async () => {
     const installation = await install();
     const operator = await settledOperator(installation);
+    const database = await testDatabase(join(operator.directory, 'data'));
+    remove = database.remove;
+    // A file lies where the documentation has it.
+    if (ENGINE === 'postgres') operator.configure(database.env);
+    const count: Post['count'] = async (status) => {
+      store ??= await database.open();
+      return store.count({ status });
+    };
     post = {
       installation,
       operator,
@@ -31,6 +55,15 @@ export function eachPost(): () => Post {
       async happen(count) {
         for (let i = 0; i < count; i++) installation.mock.createChannel({ site_id: SITE });
         await installation.mock.settled();
+      },
+      count,
+      handled: (events) =>
+        eventually(`${events} events are handled`, async () => (await count('handled')) === events),
+      async examine(command) {
+        const { stdout } = await operator.type(command, { code: ENGINE === 'postgres' ? 1 : 0 });
+        const found = stdout.replace(OF_TEST_SERVER, '');
+        if (/^FAIL/m.test(found)) throw new Error(`${command} finds:\n${found}`);
+        return found;
       },
       async register() {
         const [create = ''] = operating('Register a webhook');
@@ -41,7 +74,12 @@ export function eachPost(): () => Post {
       },
     };
   });
-  afterEach(() => post?.installation.dispose());
+  afterEach(async () => {
+    await store?.close();
+    store = undefined;
+    await post?.installation.dispose();
+    await remove();
+  });
   return () => present(post);
 }
 
@@ -50,7 +88,7 @@ export function operating(section: string): string[] {
   return commandsOf('operating.md', section);
 }
 
-/** How many events a clone's database has, all or of a status. */
+/** How many events the file of a clone has, all or of a status: that of another clone, or one that is replaced. */
 export function countIn(directory: string, status = '%'): number {
   const db = new Database(join(directory, 'data', 'receiver.db'), { readonly: true });
   try {
@@ -61,8 +99,8 @@ export function countIn(directory: string, status = '%'): number {
   }
 }
 
-/** Waits until a clone has handled so many events. */
-export function handled(directory: string, count: number): Promise<void> {
+/** Waits until the file of a clone has so many events that are handled. */
+export function handledIn(directory: string, count: number): Promise<void> {
   return eventually(`${count} events are handled`, () => countIn(directory, 'handled') === count);
 }
 

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { testOfFiles as test } from '../../support/engine.ts';
 import { eachPost, operating } from './support.ts';
 
 const post = eachPost();
@@ -20,6 +21,7 @@ function canBeNobody(): boolean {
   }
 }
 
+// The service has its database in a file.
 test('works as written, when the user of the service has no home and can write to its state alone', async () => {
   const { operator, installation } = post();
   const commands = operating('Run it with systemd');

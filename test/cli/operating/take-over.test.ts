@@ -2,12 +2,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, operating } from './support.ts';
+import { eachPost, operating } from './support.ts';
 
 const post = eachPost();
 
 test('takes over a webhook with all that came before its secret, when done as written', async () => {
-  const { operator, installation, hook, happen } = post();
+  const { operator, installation, hook, happen, handled, examine } = post();
   await operator.start('npm start');
   const { id, secret } = installation.foreignWebhook(hook);
   operator.here.set('2yW4KmiG', id);
@@ -23,6 +23,6 @@ test('takes over a webhook with all that came before its secret, when done as wr
   await operator.type(remove);
   expect(existsSync(file)).toBe(false);
   await operator.type(update);
-  await operator.type(doctor);
-  await handled(operator.directory, 3);
+  await examine(doctor);
+  await handled(3);
 });

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { refusals } from '../../support/traffic.ts';
-import { eachPost, handled, listed, operating } from './support.ts';
+import { eachPost, listed, operating } from './support.ts';
 
 const post = eachPost();
 
 test('loses nothing, when the wrong secret was imported and the right one follows as written', async () => {
-  const { operator, installation, hook, happen } = post();
+  const { operator, installation, hook, happen, handled } = post();
   const service = await operator.start('npm start');
   const { id, secret } = installation.foreignWebhook(hook);
   operator.here.set('2yW4KmiG', id);
@@ -21,12 +21,12 @@ test('loses nothing, when the wrong secret was imported and the right one follow
   expect(rest).toEqual([]);
   await listed({ operator }, before, 7);
   expect((await operator.type(right)).stdout).toMatch(/; 1 others are retired$/m);
-  await handled(operator.directory, 7);
+  await handled(7);
   expect((await operator.type(after)).stdout).toBe('nothing is in quarantine\n');
 });
 
 test('loses nothing, when WEBHOOK_SECRET was wrong and the server starts again with the right one', async () => {
-  const { operator, installation, hook, happen } = post();
+  const { operator, installation, hook, happen, handled } = post();
   operator.configure({ WEBHOOK_SECRET: 'the-secret-of-quite-another-webhook-0123' });
   const service = await operator.start('npm start');
   const { secret } = installation.foreignWebhook(hook);
@@ -35,5 +35,5 @@ test('loses nothing, when WEBHOOK_SECRET was wrong and the server starts again w
   await service.stop();
   operator.configure({ WEBHOOK_SECRET: secret });
   await operator.start('npm start');
-  await handled(operator.directory, 4);
+  await handled(4);
 });

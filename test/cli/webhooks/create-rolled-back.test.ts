@@ -1,41 +1,42 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
+import { testOfFiles } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createCommand, type Installation, install } from '../../support/installation.ts';
+import { createCommand } from '../../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
 
-let here: Installation;
+let here: InstallationOnEngine;
 beforeEach(async () => {
-  here = await install();
+  here = await installOnEngine();
 });
 afterEach(() => here.dispose());
 
 const CREATE = createCommand('https://your.host/x');
 
 /** From now on the database takes no secret. */
-function refuseSecrets(): void {
-  const db = new Database(here.path);
-  db.exec(
-    `CREATE TRIGGER no_secrets BEFORE INSERT ON secrets BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`,
-  );
-  db.close();
-}
+const refuseSecrets = () =>
+  here.database.execute({
+    sqlite: `CREATE TRIGGER no_secrets BEFORE INSERT ON secrets BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`,
+    postgres: `
+      CREATE FUNCTION no_secrets() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''the disk is full''; END';
+      CREATE TRIGGER no_secrets BEFORE INSERT ON hookkit.secrets FOR EACH ROW EXECUTE FUNCTION no_secrets()`,
+  });
 
 test('deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
   await here.makeDatabase();
-  refuseSecrets();
+  await refuseSecrets();
   const { code, stdout, stderr } = await here.cli(CREATE);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^hookkit: the secret of the new webhook \w{8} could not be stored \(.*the disk is full\), so it was deleted again: .*\n$/,
+    /^hookkit: the secret of the new webhook \w{8} could not be stored \(.*the disk is full.*\), so it was deleted again: .*\n$/,
   );
   expect(here.mock.listWebhooks()).toEqual([]);
 });
 
 test('says which webhook is left over, when it cannot be deleted again either', async () => {
   await here.makeDatabase();
-  refuseSecrets();
+  await refuseSecrets();
   here.provider.intercept = async ({ method }, forward) =>
     method === 'DELETE' ? { status: 403, body: '{}' } : forward();
   const { code, stderr } = await here.cli(CREATE);
@@ -46,7 +47,7 @@ test('says which webhook is left over, when it cannot be deleted again either', 
   );
 });
 
-test('registers nothing, when the database cannot be used', async () => {
+testOfFiles('registers nothing, when the file of the database cannot be made', async () => {
   writeFileSync(join(here.directory, 'file'), '');
   const env = { DATABASE_URL: `sqlite:${join(here.directory, 'file', 'receiver.db')}` };
   const { code } = await here.cli(CREATE, { env });

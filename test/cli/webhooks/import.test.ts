@@ -1,23 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { databaseForEachTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../../support/notifications.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { type Served, serve } from '../../support/served.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'hookkit-import-'));
-let count = 0;
-let env: Record<string, string>;
+const database = databaseForEachTest();
+let env: Readonly<Record<string, string>>;
 beforeEach(() => {
-  env = { DATABASE_URL: `sqlite:${join(directory, `receiver${count++}.db`)}` };
+  env = database().env;
 });
-const servers: Served[] = [];
-afterAll(async () => {
-  for (const server of servers) await server.discard();
-  rmSync(directory, { recursive: true, force: true });
-});
+let server: Served | undefined;
+afterEach(() => server?.discard());
 
 test('stores a secret, when it comes on stdin, without ever showing it', async () => {
   const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: `${SECRET}\n` });
@@ -34,7 +30,7 @@ test('reads stdin, when the file is -', async () => {
 });
 
 test('stores a secret, when it comes from a file and JSON is asked for, with JSON', async () => {
-  const file = join(directory, 'secret.txt');
+  const file = join(database().directory, 'secret.txt');
   writeFileSync(file, SECRET);
   const run = await runCli(['webhooks', 'import', '--id', 'hook0001', '--secret-file', file, '--json'], {
     env,
@@ -53,13 +49,20 @@ test.each([
 });
 
 test('says so, when the secret file is not there, with 2', async () => {
-  const args = ['webhooks', 'import', '--id', 'hook0001', '--secret-file', join(directory, 'nowhere')];
+  const args = [
+    'webhooks',
+    'import',
+    '--id',
+    'hook0001',
+    '--secret-file',
+    join(database().directory, 'nowhere'),
+  ];
   expect(await runCli(args, { env })).toMatchObject({ code: 2, stdout: '' });
 });
 
 test('admits what waits in quarantine, when the server runs and the secret comes late, and handles it', async () => {
   const service = await serve({ env });
-  servers.push(service);
+  server = service;
   const refused = await Promise.all([1, 2, 3].map((number) => deliver(service.url, bodyOf(number))));
   expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
   await eventually('all wait in quarantine', async () => {

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { retireSecrets } from '../../../src/rotation/retire-secrets.ts';
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { hookOf, type Installation, install } from '../../support/installation.ts';
+import { hookOf } from '../../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
 
 const URL = 'https://your.host/webhooks/media';
 const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
 const STORED = 'a-secret-that-is-stored-0123456789';
-let here: Installation;
+let here: InstallationOnEngine;
 beforeAll(async () => {
-  here = await install();
+  here = await installOnEngine();
 });
 afterAll(() => here.dispose());
 
 /** Retires the secrets of a webhook at once, and leaves the webhook at the provider. */
 async function retire(id: string): Promise<void> {
-  const store = await SqliteStore.open({ path: here.path, clock: systemClock, threads: false });
+  const store = await here.openStore();
   await retireSecrets(id, { store, clock: systemClock, graceMs: 0 });
   await store.close();
 }

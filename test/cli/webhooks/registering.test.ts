@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { type Installation, install, SITE } from '../../support/installation.ts';
+import { SITE } from '../../support/installation.ts';
+import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: Installation;
+let here: InstallationOnEngine;
 beforeAll(async () => {
-  here = await install();
+  here = await installOnEngine();
 });
 afterAll(() => here.dispose());
 
