@@ -17,7 +17,7 @@ const isInBrowser = (path: string) => path.includes('/test/browser/');
 await describeWithPostgres('the tests of scenarios, commands, API, pages and metrics', () => {
   test('pass on PostgreSQL, when they are those that npm test runs on SQLite', async () => {
     const suites = suitesImporting('support/engine.ts').filter((path) => !isInBrowser(path));
-    expect(suites.length).toBeGreaterThan(30);
+    expect(suites.length).toBeGreaterThan(70);
     const { TEST_SIZE: _, ...env } = process.env;
     const program = join(root, 'node_modules/jest/bin/jest.js');
     const child = spawn(process.execPath, [program, '--maxWorkers=2', '--runTestsByPath', ...suites], {

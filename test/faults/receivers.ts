@@ -23,6 +23,13 @@ export interface Overlap {
   readonly runs: string;
 }
 
+/** An event of a receiver that was killed, until it ran again. */
+export interface Takeover {
+  readonly ms: number;
+  /** how many other receivers were killed in that time */
+  readonly killedMeanwhile: number;
+}
+
 /** Of all receivers, unless told otherwise. */
 export const LEASE_MS = 3000;
 
@@ -242,15 +249,18 @@ export class Receivers {
     );
   }
 
-  /** How many seconds after the end of each receiver that was killed each event that it ran began to run again, the longest last. */
-  async takeovers(): Promise<readonly number[]> {
-    const rows = await this.diary<{ seconds: number }>(
-      `SELECT extract(epoch FROM min(next.started) - ends.at)::float8 AS seconds
-       FROM runs held JOIN ends USING (process)
-         JOIN runs next ON next.event = held.event AND next.started > ends.at
-       WHERE held.ended IS NULL GROUP BY held.run, ends.at ORDER BY seconds`,
+  /** How long after the end of each receiver that was killed each event that it ran began to run again, the longest last. */
+  async takeovers(): Promise<readonly Takeover[]> {
+    return this.diary<Takeover>(
+      `WITH again AS (
+         SELECT ends.at AS gone, min(next.started) AS started
+         FROM runs held JOIN ends USING (process)
+           JOIN runs next ON next.event = held.event AND next.started > ends.at
+         WHERE held.ended IS NULL GROUP BY held.run, ends.at)
+       SELECT extract(epoch FROM started - gone)::float8 * 1000 AS ms,
+         (SELECT count(*)::integer FROM ends WHERE at > gone AND at < started) AS "killedMeanwhile"
+       FROM again ORDER BY ms`,
     );
-    return rows.map(({ seconds }) => seconds);
   }
 
   async diary<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {

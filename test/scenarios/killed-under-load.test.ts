@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
-import { databaseForEachTest } from '../support/engine.ts';
+import { databaseForEachTest, ENGINE } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { serve } from '../support/served.ts';
 import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
-const ROUNDS = size({ small: 2, full: 20 });
+/** On PostgreSQL there is one size. */
+const ROUNDS = ENGINE === 'postgres' ? 6 : size({ small: 2, full: 20 });
 const CLIENTS = 16;
 const SEED = 20_261_120;
 
@@ -29,16 +29,6 @@ async function sendUntilGone(url: string, acknowledged: Set<string>): Promise<vo
   }
 }
 
-async function recordedIds(store: EventStore): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for (let last: string | undefined; ; ) {
-    const page = await store.eventsAfter({}, last, 1000);
-    for (const { id } of page) ids.add(id);
-    last = page.at(-1)?.id;
-    if (last === undefined) return ids;
-  }
-}
-
 test(`keeps and handles what it acknowledged, when it is killed ${ROUNDS} times under load, without exception`, async () => {
   const env = { ...database().env, WEBHOOK_SECRET: SECRET, LEASE_MS: '300', LOG_LEVEL: 'info' };
   const random = new Random(SEED);
@@ -54,16 +44,18 @@ test(`keeps and handles what it acknowledged, when it is killed ${ROUNDS} times 
     await Promise.all([...clients, service.exited]);
   }
   const store = await database().open();
-  const recorded = await recordedIds(store);
   expect(acknowledged.size).toBeGreaterThan(ROUNDS);
-  expect([...acknowledged].filter((id) => !recorded.has(id))).toEqual([]);
+  // One by one: a list in the order of receipt ends before what PostgreSQL has not ended yet for a process that was killed.
+  for (const id of acknowledged) expect([id, (await store.event(id))?.id]).toEqual([id, id]);
 
   const service = await serve({ env });
-  const isHandled = async () => (await store.count({ status: 'handled' })) === recorded.size;
+  const isHandled = async () => (await store.count({ status: 'handled' })) === (await store.count({}));
   await eventually('all is handled', isHandled);
   await service.stop();
-  expect([await isHandled(), await store.count({})]).toEqual([true, recorded.size]);
+  const recorded = await store.count({});
+  expect(await store.count({ status: 'handled' })).toBe(recorded);
+  expect(recorded).toBeGreaterThanOrEqual(acknowledged.size);
   process.stdout.write(
-    `killed ${ROUNDS} times: ${sent} sent, ${acknowledged.size} acknowledged, ${recorded.size} recorded and handled\n`,
+    `killed ${ROUNDS} times: ${sent} sent, ${acknowledged.size} acknowledged, ${recorded} recorded and handled\n`,
   );
 }, 120_000);

@@ -28,7 +28,7 @@ beforeEach(async () => {
 const unfinished = async () =>
   (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
 
-/** On PostgreSQL tests run at their small size only. */
+/** On PostgreSQL there is one size. */
 const testOnce = ENGINE === 'postgres' ? test : atFullSize(test);
 
 /** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
