@@ -38,6 +38,7 @@ import type { Ready, Reset } from './semantics/replaying.ts';
 import { keyOf } from './semantics/settling.ts';
 import type {
   Attempt,
+  RunningStart,
   StateChange,
   StateValue,
   StoredEvent,
@@ -73,6 +74,7 @@ export interface Counted extends Omit<Overview, 'lag'> {
 export type Queries = {
   readonly event: (id: string) => Awaitable<StoredEvent | undefined>;
   readonly attempts: (id: string) => Awaitable<readonly Attempt[]>;
+  readonly running: (id: string) => Awaitable<RunningStart | undefined>;
   readonly events: (step: ListStep<string>) => Awaitable<Listed<StoredEvent>>;
   readonly eventsAfter: (step: ListStep<string>) => Awaitable<Listed<StoredEvent>>;
   readonly receivedAfter: (step: ListStep<number>) => Awaitable<Listed<Received>>;
@@ -190,6 +192,10 @@ export abstract class DriverStore implements EventStore {
 
   attempts(id: string) {
     return this.#read.request('attempts', id);
+  }
+
+  running(id: string) {
+    return this.#read.request('running', id);
   }
 
   events(filter: EventFilter, { before, limit }: Page) {

@@ -1,5 +1,5 @@
 import { eventId } from './event-id.ts';
-import type { Attempt, StateValue, StoredEvent, Unproven } from './event-store.ts';
+import type { Attempt, RunningStart, StateValue, StoredEvent, Unproven } from './event-store.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
 export function eventJson(event: StoredEvent) {
@@ -39,6 +39,15 @@ export function attemptJson(attempt: Attempt) {
     outcome: attempt.outcome,
     error: attempt.error ?? null,
     instance: attempt.instance ?? null,
+  };
+}
+
+/** A start that has not ended as JSON. */
+export function runningJson(running: RunningStart) {
+  return {
+    started_at: iso(running.startedAt),
+    lease_until: iso(running.leaseUntil),
+    instance: running.instance ?? null,
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   AttemptOutcome,
   EventFilter,
   Quarantined,
+  RunningStart,
   StateChange,
   StateValue,
   Status,
@@ -214,6 +215,8 @@ export interface EventStore extends EventSearch {
 
   event(id: string): Promise<StoredEvent | undefined>;
   attempts(id: string): Promise<readonly Attempt[]>;
+  /** The start of an event that runs now; undefined if none does. */
+  running(id: string): Promise<RunningStart | undefined>;
   events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
   /** Events in the order of receipt, after one event or from the start: for reading all of them. */
   eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;

@@ -65,6 +65,15 @@ export interface Attempt {
   readonly instance: string | undefined;
 }
 
+/** A start that has not ended, and so has no record. */
+export interface RunningStart {
+  readonly startedAt: number;
+  /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
+  readonly leaseUntil: number;
+  /** the name of the process that runs it; undefined where a former version does */
+  readonly instance: string | undefined;
+}
+
 /** A value that events of a resource left (`ctx.state`). */
 export interface StateValue {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import { attemptJson, eventJson, iso, stateJson } from '../../store/event-json.ts';
-import type { Attempt, StateValue, StoredEvent } from '../../store/event-store.ts';
+import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/event-json.ts';
+import type { Attempt, RunningStart, StateValue, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { beginning, line, write } from '../print.ts';
 import { table } from '../table.ts';
@@ -22,7 +22,7 @@ export function showCommand(): Command {
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it')
     .option(
       '--json',
-      'print a JSON object; its `history` has the attempts, its `state` the values of ctx.state by name',
+      'print a JSON object; its `history` has the attempts, its `running` the start that has not ended, its `state` the values of ctx.state by name',
     )
     .addHelpText('after', EXAMPLES)
     .action(show);
@@ -33,12 +33,18 @@ async function show(id: string, { json }: { json?: true }): Promise<void> {
   await withDatabase(loadConfig(), async (store) => {
     const event = await eventOf(store, id);
     const attempts = await store.attempts(id);
+    const running = await store.running(id);
     const state = await store.state(event.resource);
     if (json) {
-      const shown = { ...eventJson(event), history: attempts.map(attemptJson), state: stateJson(state) };
+      const shown = {
+        ...eventJson(event),
+        history: attempts.map(attemptJson),
+        running: running ? runningJson(running) : null,
+        state: stateJson(state),
+      };
       return write(`${JSON.stringify(shown, null, 2)}\n`);
     }
-    return write(describe(event, attempts, state));
+    return write(`${describe(event, attempts, state)}${running ? runningLine(running) : ''}`);
   });
 }
 
@@ -81,6 +87,11 @@ function history(attempts: readonly Attempt[]): string {
     beginning(headlineOf(error ?? ''), LONGEST),
   ]);
   return table(head, rows);
+}
+
+function runningLine({ instance, startedAt, leaseUntil }: RunningStart): string {
+  const where = instance === undefined ? '' : ` on ${line(instance)}`;
+  return `running since ${iso(startedAt)}${where}; its lease lasts until ${iso(leaseUntil)}\n`;
 }
 
 function pretty(body: string): string[] {

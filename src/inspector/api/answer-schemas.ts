@@ -56,6 +56,16 @@ export const eventDetailAnswer = eventAnswer.extend({
   digest: z.string(),
   late: z.boolean().describe('a newer event of the same resource was handled before this one first ran'),
   history: z.array(attemptAnswer),
+  running: z
+    .object({
+      started_at: time,
+      lease_until: time.describe(
+        'from when on another process may take it over; moved on while its process lives',
+      ),
+      instance: z.string().nullable().describe('the process that runs it (INSTANCE_NAME)'),
+    })
+    .nullable()
+    .describe('the start that has not ended; it has no attempt in `history` yet'),
   steps: z.array(z.object({ name: z.string(), result: z.unknown() })),
   state: z
     .record(z.string(), z.unknown())

@@ -3,7 +3,15 @@ import { cut } from '../../base/cut.ts';
 import { isUnavailable } from '../../base/errors.ts';
 import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
-import { attemptJson, eventJson, eventTimeOf, iso, isoOrNull, stateJson } from '../../store/event-json.ts';
+import {
+  attemptJson,
+  eventJson,
+  eventTimeOf,
+  iso,
+  isoOrNull,
+  runningJson,
+  stateJson,
+} from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import type { RefusedWebhook } from '../watch/rejections.ts';
@@ -49,8 +57,9 @@ export async function event(
 ): Promise<z.input<typeof eventDetailAnswer>> {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
   if (!found || !timeline) throw new Refused(404, 'there is no such event');
-  const [attempts, steps, state] = await Promise.all([
+  const [attempts, running, steps, state] = await Promise.all([
     store.attempts(id),
+    store.running(id),
     store.steps(id),
     store.state(found.resource),
   ]);
@@ -59,6 +68,7 @@ export async function event(
     digest: found.digest,
     late: timeline.late,
     history: attempts.map(attemptJson),
+    running: running ? runningJson(running) : null,
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
     state: stateJson(state),
     timeline: timeline.events.map(neighbour),

@@ -11,9 +11,10 @@ import type {
 } from '../event-search.ts';
 import type { Received } from '../event-store.ts';
 import { fewKinds } from '../few-kinds.ts';
+import { instanceOf } from '../owner.ts';
 import { isReplayable, matcher } from '../semantics/matching.ts';
 import type { ReplayQuery } from '../semantics/replay-all.ts';
-import type { Attempt, EventFilter, StoredEvent } from '../stored.ts';
+import type { Attempt, EventFilter, RunningStart, StoredEvent } from '../stored.ts';
 import { byIdentity, byText, type Event, type Rows } from './rows.ts';
 
 /** The events that a filter takes, in the order of receipt. */
@@ -28,6 +29,13 @@ function event(rows: Rows, id: string): StoredEvent | undefined {
 
 function attempts(rows: Rows, id: string): Attempt[] {
   return (rows.attempts.get(rows.placeOf(id) ?? 0) ?? []).map(({ event: _, ...attempt }) => attempt);
+}
+
+function running(rows: Rows, id: string): RunningStart | undefined {
+  const place = rows.placeOf(id);
+  const { lease } = rows.lanes.get(rows.ledger.get(place ?? 0)?.resource ?? '') ?? {};
+  if (!lease || lease.event !== place) return undefined;
+  return { startedAt: lease.startedAt, leaseUntil: lease.until, instance: instanceOf(lease.owner) };
 }
 
 function events(rows: Rows, { filter, from, limit }: ListStep<string>): StoredEvent[] {
@@ -171,6 +179,7 @@ export function queriesOf(rows: Rows): Queries {
   return {
     event: (id) => event(rows, id),
     attempts: (id) => attempts(rows, id),
+    running: (id) => running(rows, id),
     events: (step) => whole(events(rows, step)),
     eventsAfter: (step) => whole(eventsAfter(rows, step)),
     receivedAfter: (step) => whole(receivedAfter(rows, step)),

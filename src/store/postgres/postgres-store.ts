@@ -1,7 +1,8 @@
-import type { Clock, MonotonicClock } from '../../base/clock.ts';
+import { type Clock, type MonotonicClock, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import { DriverStore, type DriverStoreParts, openStoreVault } from '../driver-store.ts';
-import type { Scrubbed } from '../event-store.ts';
+import type { EventFilter, Scrubbed } from '../event-store.ts';
 import { unavailable } from '../refusals.ts';
 import { givenKey, NO_KEY } from '../vault.ts';
 import { Database, DEFAULT_CONNECTIONS } from './database.ts';
@@ -38,7 +39,14 @@ export interface PostgresOptions {
 /** Of the connections so many are for readers: a third, one at least. */
 const FOR_READERS = 1 / 3;
 
+/** How long a reader waits for numbers that other transactions may still fill in, and how often it looks: a statement of ours ends after 15 s. */
+const SETTLES_WITHIN_MS = 20_000;
+const LOOKS_EVERY_MS = 50;
+const UNSETTLED =
+  'a transaction that has been open for 20 s may still add an event before others, so that a list would not be whole: end it (the doctor names those that have been open for long, under "snapshots"), and try again';
+
 interface PostgresParts extends DriverStoreParts {
+  readonly write: WriteLink;
   readonly databases: readonly Database[];
   readonly writer: Database;
   readonly stop: () => void;
@@ -48,11 +56,13 @@ interface PostgresParts extends DriverStoreParts {
 export class PostgresStore extends DriverStore {
   readonly runs = 'on a server';
   readonly #databases: readonly Database[];
+  readonly #write: WriteLink;
   readonly #writer: Database;
   readonly #stop: () => void;
 
   private constructor({ databases, writer, stop, ...parts }: PostgresParts) {
     super(parts);
+    this.#write = parts.write;
     this.#databases = databases;
     this.#writer = writer;
     this.#stop = stop;
@@ -111,6 +121,30 @@ export class PostgresStore extends DriverStore {
         'STORE_UNUSABLE',
         `cannot open the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
       );
+    }
+  }
+
+  override async eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
+    if (after === undefined && !filter.ids) await this.#settle();
+    return super.eventsAfter(filter, after, limit);
+  }
+
+  override async receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
+    if (after === undefined && !filter.ids) await this.#settle();
+    return super.receivedAfter(filter, after, limit);
+  }
+
+  /**
+   * Waits until readers in the order of numbers can go as far as the ledger is now. A number that was drawn and never used, as by a process that
+   * was killed, is passed by taking what is behind it into work: where no receiver runs, nobody else does that.
+   * @throws KitError STORE_UNAVAILABLE if a transaction stays open that may still add an event in between
+   */
+  async #settle(): Promise<void> {
+    const last = await this.#write.request('lastPlace', undefined);
+    const end = systemClock.monotonic() + SETTLES_WITHIN_MS;
+    while ((await this.#write.request('settledPlace', undefined)) < last) {
+      if (systemClock.monotonic() >= end) throw unavailable(UNSETTLED);
+      if (await this.#write.request('take', undefined)) await pause(systemClock, LOOKS_EVERY_MS);
     }
   }
 

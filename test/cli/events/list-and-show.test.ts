@@ -70,6 +70,21 @@ test.each([
   expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
 });
 
+test('shows which process runs an event, since when, and how long its lease lasts, while one does', async () => {
+  const store = await desk().store();
+  const { id } = await store.record(verified());
+  const shown = async () => JSON.parse((await desk().events(['show', id, '--json'])).stdout).running;
+  expect(await shown()).toBeNull();
+  await claimOne(store, { owner: newOwner('receiver-1') });
+  const running = await shown();
+  expect(running).toMatchObject({ instance: 'receiver-1' });
+  const { stdout } = await desk().events(['show', id]);
+  expect(stdout).toMatch(/^no attempts$/m);
+  expect(stdout).toContain(
+    `running since ${running.started_at} on receiver-1; its lease lasts until ${running.lease_until}\n`,
+  );
+});
+
 test('shows one event, when its id is given, with its attempts and its payload', async () => {
   const store = await desk().store();
   const { id } = await store.record(verified());

@@ -12,6 +12,27 @@ async function recordOf(store: EventStore, id: string): Promise<readonly (readon
 
 export function describeStarts(fixture: CurrentFixture): void {
   describe('starts', () => {
+    test('are shown while they run, with the process that runs them and the end of its lease, and no longer', async () => {
+      const { store, clock } = fixture();
+      const { id } = await store.record(verified());
+      expect(await store.running(id)).toBeUndefined();
+      const claim = await claimOne(store, { owner: 'receiver-2/of-a-life' });
+      const startedAt = clock.now();
+      expect(await store.running(id)).toEqual({
+        startedAt,
+        leaseUntil: startedAt + LEASE_MS,
+        instance: 'receiver-2',
+      });
+      await clock.advance(1000);
+      await store.renew('receiver-2/of-a-life', LEASE_MS);
+      expect(await store.running(id)).toMatchObject({ startedAt, leaseUntil: startedAt + 1000 + LEASE_MS });
+      const { id: next } = await store.record(verified({ number: 2 })); // of the same media
+      expect(await store.running(next)).toBeUndefined();
+      await store.settle(claim, 'receiver-2/of-a-life', HANDLED);
+      expect(await store.running(id)).toBeUndefined();
+      expect(await store.running('loyw3uqg-0123456789abcdef0123')).toBeUndefined();
+    });
+
     test('go on counting, when a stop gave the attempt back, and each has a record of its own', async () => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified());

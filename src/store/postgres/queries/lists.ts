@@ -1,6 +1,7 @@
 import type { Listed, ListStep, Queries } from '../../driver-store.ts';
-import type { Attempt, EventFilter, Received } from '../../event-store.ts';
+import type { Attempt, EventFilter, Received, RunningStart } from '../../event-store.ts';
 import { hasTimes } from '../../filters.ts';
+import { instanceOf } from '../../owner.ts';
 import { fromText, fromTextOrNull, type Session } from '../session.ts';
 import { type EventRow, toEvent } from '../tables/rows.ts';
 import {
@@ -16,7 +17,10 @@ import {
 } from './filter.ts';
 import { REACH, settledAfter } from './settled.ts';
 
-type Lists = Pick<Queries, 'event' | 'attempts' | 'events' | 'eventsAfter' | 'receivedAfter' | 'count'>;
+type Lists = Pick<
+  Queries,
+  'event' | 'attempts' | 'running' | 'events' | 'eventsAfter' | 'receivedAfter' | 'count'
+>;
 
 export function listsOf(session: Session): Lists {
   /** The rows of a step, and where the next one begins. */
@@ -58,6 +62,19 @@ export function listsOf(session: Session): Lists {
         error: fromTextOrNull(row.error),
         instance: fromTextOrNull(row.instance),
       }));
+    },
+
+    async running(id) {
+      const [row] = await rowsOf<RunningColumns>(
+        session,
+        (params) =>
+          `SELECT owner, started_at AS "startedAt", lease_until AS "leaseUntil"
+           FROM hookkit.ledger JOIN hookkit.lanes ON lanes.resource = ledger.resource AND lanes.event = ledger.event
+           WHERE ledger.event = ${placeOf(id, params)}`,
+      );
+      if (!row) return undefined;
+      const { owner, ...times } = row;
+      return { ...times, instance: instanceOf(fromText(owner)) };
     },
 
     events(step) {
@@ -121,6 +138,8 @@ type AttemptColumns = Omit<Attempt, 'error' | 'instance'> & {
   readonly error: string | null;
   readonly instance: string | null;
 };
+
+type RunningColumns = Omit<RunningStart, 'instance'> & { readonly owner: string };
 
 type ReceivedRow = Omit<Received, 'body'> & { readonly body: string | null };
 

@@ -1,6 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { Listed, ListStep } from '../../driver-store.ts';
-import type { Attempt, AttemptOutcome, EventFilter, Received, StoredEvent } from '../../event-store.ts';
+import type {
+  Attempt,
+  AttemptOutcome,
+  EventFilter,
+  Received,
+  RunningStart,
+  StoredEvent,
+} from '../../event-store.ts';
+import { instanceOf } from '../../owner.ts';
 import { type EventRow, placeFinder, timeOf, toEvent } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
 
@@ -39,6 +47,24 @@ export function attempts(db: Database): (id: string) => Attempt[] {
       error: row.error?.toString(),
       instance: row.instance?.toString(),
     }));
+}
+
+interface RunningRow {
+  owner: string;
+  started_at: number;
+  lease_until: number;
+}
+
+export function running(db: Database): (id: string) => RunningStart | undefined {
+  const seqOf = placeFinder(db);
+  const find = db.prepare<[number | undefined], RunningRow>(
+    `SELECT owner, started_at, lease_until FROM ledger JOIN lanes ON lanes.resource = ledger.resource AND lanes.event = ledger.seq
+     WHERE ledger.seq = ?`,
+  );
+  return (id) => {
+    const row = find.get(seqOf(id));
+    return row && { startedAt: row.started_at, leaseUntil: row.lease_until, instance: instanceOf(row.owner) };
+  };
 }
 
 /**

@@ -6,13 +6,14 @@ import { type BoundOperations, boundBy } from '../../threads/protocol.ts';
 import { compiledWhenUsed } from '../compiled-when-used.ts';
 import { quarantineReads } from '../tables/quarantine.ts';
 import { stateReader as state, statesReader as states } from '../tables/steps-and-state.ts';
-import { attempts, count, event, events, eventsAfter, receivedAfter } from './event-queries.ts';
+import { attempts, count, event, events, eventsAfter, receivedAfter, running } from './event-queries.ts';
 import { channels, overview, steps, timeline } from './glance.ts';
 import { replayable, search } from './search.ts';
 
 const queries = {
   event,
   attempts,
+  running,
   events,
   eventsAfter,
   receivedAfter,
