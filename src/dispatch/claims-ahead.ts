@@ -51,6 +51,8 @@ export class ClaimsAhead {
   readonly #options: AheadOptions;
   #waiting: Waiting[] = [];
   #endedQuickly = 0;
+  /** how long these took together, milliseconds */
+  #tookMs = 0;
   #came = 0;
   /** when the last event was recorded */
   #cameAt = Number.NEGATIVE_INFINITY;
@@ -77,7 +79,9 @@ export class ClaimsAhead {
 
   /** A handler ended. @param ms how long it took */
   ended(ms: number): void {
-    if (ms < QUICK_MS) this.#endedQuickly++;
+    if (ms >= QUICK_MS) return;
+    this.#endedQuickly++;
+    this.#tookMs += ms;
   }
 
   /** A new event was recorded. */
@@ -110,7 +114,10 @@ export class ClaimsAhead {
     const fitting = Math.floor(MOST_CHARACTERS / Math.max(1, this.#length));
     if (!this.#isBacklog) {
       const most = Math.max(concurrency * MOST_AHEAD, Math.ceil(this.#came * OF_WHAT_CAME));
-      return Math.min(this.#came > ended ? 2 * ended : ended, most, MOST_IN_ALL, fitting);
+      // What all handlers do in half of that time, by how long they took: acks that press make the time between claims long.
+      const capacity = (ended * concurrency * PATIENCE_MS) / 2 / Math.max(1, this.#tookMs);
+      const wanted = this.#came > ended ? Math.min(2 * ended, Math.max(ended, capacity)) : ended;
+      return Math.floor(Math.min(wanted, most, MOST_IN_ALL, fitting));
     }
     const isQuick = this.#last > 0 && 2 * ended >= this.#last;
     const inTime = (ended * PATIENCE_MS) / 2 / Math.max(1, this.#clock.now() - this.#askedAt);
@@ -121,6 +128,7 @@ export class ClaimsAhead {
   /** A claim is made now. */
   asked(): void {
     this.#endedQuickly = 0;
+    this.#tookMs = 0;
     this.#came = 0;
     this.#askedAt = this.#clock.now();
   }

@@ -3,7 +3,6 @@ import type { Kind } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { AsJson } from './as-json.ts';
-import { isPromise } from './mistake-in-handlers.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResourceState } from './resource-state.ts';
 
@@ -124,4 +123,9 @@ export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[
     combined[kind] = handler;
   }
   return combined;
+}
+
+/** Whether somebody has not awaited it. A promise has no members, and would pass for handlers of no kind. */
+export function isPromise(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -9,8 +9,8 @@ import { stackTextOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import type { DefinedApp } from './app.ts';
 import { loading } from './at-work.ts';
-import type { Handlers } from './handler.ts';
-import { isPromise, mistakeInHandlers } from './mistake-in-handlers.ts';
+import { type Handlers, isPromise } from './handler.ts';
+import { mistakeInHandlers } from './mistake-in-handlers.ts';
 import type { ReadyApp } from './open-app.ts';
 import { tellingIfSlow } from './slow-start.ts';
 

@@ -10,8 +10,3 @@ export function mistakeInHandlers(handlers: object): string | undefined {
   }
   return undefined;
 }
-
-/** Whether somebody has not awaited it. A promise has no members, and would pass for handlers of no kind. */
-export function isPromise(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}

@@ -35,17 +35,25 @@ export function announce({
     const { statuses, signal } = ctx;
     if (!statuses) return fail('set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event');
     const unchanged: string[] = [];
+    const refused: ProviderError[] = [];
     let changes = 0;
     try {
       for await (const status of statuses.list({}, { signal })) {
         if (!isAbout(status, mediaId)) continue;
-        const reason = await unlessGone(status, () => change(statuses, status));
+        const reason = await unlessGone(status, () => change(statuses, status)).catch((error: unknown) => {
+          // Of this status alone: the others are still to change.
+          if (!(error instanceof ProviderError) || error.code !== 'unprocessable') throw error;
+          refused.push(error);
+          return error.message;
+        });
         if (reason === undefined) changes++;
         else unchanged.push(reason);
       }
     } catch (error) {
       return outcomeOf(error);
     }
+    const [first] = refused;
+    if (first) throw first;
     if (changes > 0) return undefined;
     return skip(
       unchanged.join('; ') ||

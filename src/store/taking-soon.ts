@@ -8,6 +8,7 @@ export class TakingSoon {
   readonly #clock: Clock;
   readonly #take: () => Promise<boolean>;
   #cancel: (() => void) | undefined;
+  #isTaking = false;
   #isStopped = false;
   #behindSince: number | undefined;
 
@@ -21,16 +22,28 @@ export class TakingSoon {
   recorded(): void {
     if (this.#isStopped) return;
     this.#behindSince ??= this.#clock.now();
-    this.#cancel ??= this.#clock.after(WITHIN_MS, async () => {
-      this.#cancel = undefined; // what is recorded from now on may come too late for this one
-      const began = this.#clock.now();
-      try {
-        while (!(await this.#take())) if (this.#isStopped) return; // acks come through between two of them
-        this.#behindSince = this.#cancel && began;
-      } catch {
-        this.recorded();
-      }
-    });
+    this.#cancel ??= this.#clock.after(WITHIN_MS, () => this.#takeAll());
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#cancel = undefined; // what is recorded from now on may come too late for this one
+    if (this.#isTaking) {
+      this.recorded(); // two at once would wait for each other, and acks for both
+      return;
+    }
+    this.#isTaking = true;
+    try {
+      let began: number;
+      do {
+        if (this.#isStopped) return;
+        began = this.#clock.now();
+      } while (!(await this.#take())); // acks come through between two of them
+      this.#behindSince = this.#cancel && began;
+    } catch {
+      this.recorded();
+    } finally {
+      this.#isTaking = false;
+    }
   }
 
   /** When the first was recorded that may not be taken in yet, or a little before; undefined if all is. */

@@ -177,13 +177,16 @@ describe('claims ahead of free handlers', () => {
   });
 
   test('are half as many as have come, where acks press, and else four a handler', () => {
-    const reachAfter = (came: number, ended: number) => {
+    const reachAfter = (came: number, ended: number, ms = 1) => {
       const options = { concurrency: 16, leaseMs: LEASE_MS, storeRuns: 'on a thread' } as const;
       const ahead = new ClaimsAhead(new VirtualClock(), options);
       for (let events = 0; events < came; events++) ahead.came();
-      for (let handlers = 0; handlers < ended; handlers++) ahead.ended(1);
+      for (let handlers = 0; handlers < ended; handlers++) ahead.ended(ms);
       return ahead.reach;
     };
+    // 16 handlers of 45 ms do 177 in half a second.
+    expect([reachAfter(1000, 80, 45), reachAfter(1000, 100, 45)]).toEqual([160, 177]);
+    expect(reachAfter(1000, 200, 45)).toBe(200);
     expect(reachAfter(10, 8)).toBe(16);
     expect(reachAfter(8, 10)).toBe(10);
     expect(reachAfter(100, 80)).toBe(64);

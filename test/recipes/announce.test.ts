@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { expect, test } from '@jest/globals';
-import { StatusesClient } from '../../src/provider/index.ts';
+import { ProviderError, StatusesClient } from '../../src/provider/index.ts';
 import { announce } from '../../src/recipes/announce.ts';
 import {
   everyCrash,
@@ -109,6 +109,39 @@ test('each of several comes forward, when the media is available, and none that 
   await kit.settled();
   expect(await kit.event()).toMatchObject({ status: 'handled' });
   for (const [, ahead] of await scheduled(kit)) expect(Number(ahead)).toBeLessThanOrEqual(LEAD_MS);
+});
+
+test('the others are cancelled, when the API refuses to cancel one, and the event is tried again', async () => {
+  const { media_deleted } = announce();
+  let refusals = 0;
+  await using kit = await testReceiver({
+    handlers: {
+      media_deleted: (event, ctx) => {
+        const { statuses } = ctx;
+        if (!statuses) throw new Error('the kit has the client');
+        const cancel = async (...[id, options]: Parameters<StatusesClient['cancel']>) => {
+          if (refusals++ > 0) return statuses.cancel(id, options);
+          const failure = {
+            code: 'unprocessable',
+            operation: 'DELETE',
+            reason: 'not now',
+            status: 422,
+          } as const;
+          throw new ProviderError({ ...failure, retryAfterMs: undefined }, 'Wait');
+        };
+        const once = { list: statuses.list.bind(statuses), cancel } as unknown as StatusesClient;
+        return media_deleted(event, { ...ctx, statuses: once });
+      },
+    },
+  });
+  for (const text of ['UUhbHm6C', 'UUhbHm6C again', 'UUhbHm6C once more'])
+    await kit.statuses.schedule({ status: text }, FAR);
+  await kit.deliver('media_deleted', M);
+  await kit.handled();
+  expect(await scheduled(kit)).toHaveLength(1);
+  await kit.settled();
+  expect(await scheduled(kit)).toHaveLength(0);
+  expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual(['error', 'handled']);
 });
 
 test.each(['not_found', 'too many'] as const)(

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { TakingSoon } from '../../src/store/taking-soon.ts';
+import { eventually } from '../support/eventually.ts';
 
 function taking(take: (times: number) => Promise<boolean>) {
   const clock = new VirtualClock(0);
@@ -35,6 +36,29 @@ test('the rest is taken in at once, when not all was taken, and later, when it f
   soon.recorded();
   await clock.advance(10_000);
   expect(at).toEqual([250, 500, 500]);
+});
+
+test('one step runs at a time, however long it takes and however much is recorded meanwhile', async () => {
+  const timers: (() => unknown)[] = [];
+  const clock = { now: () => 0, after: (_ms: number, fn: () => unknown) => (timers.push(fn), () => {}) };
+  const steps: PromiseWithResolvers<boolean>[] = [];
+  const soon = new TakingSoon(clock, () => {
+    const step = Promise.withResolvers<boolean>();
+    steps.push(step);
+    return step.promise;
+  });
+  for (let quarters = 0; quarters < 10; quarters++) {
+    soon.recorded();
+    for (const fire of timers.splice(0)) fire();
+  }
+  expect(steps).toHaveLength(1);
+  steps[0]?.resolve(false);
+  await eventually('the next one runs', () => steps.length === 2);
+  steps[1]?.resolve(true);
+  await eventually('all is taken in', () => soon.behindSince !== undefined);
+  for (const fire of timers.splice(0)) fire();
+  steps[2]?.resolve(true);
+  await eventually('nothing is behind', () => soon.behindSince === undefined);
 });
 
 test('it is behind since the first recording, while taking in fails, and no longer once it works', async () => {

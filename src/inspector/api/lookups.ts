@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { cut } from '../../base/cut.ts';
-import { isUnavailable } from '../../base/errors.ts';
 import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import {
@@ -13,6 +12,7 @@ import {
   stateJson,
 } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
+import { OtherKey } from '../../store/vault.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import type { RefusedWebhook } from '../watch/rejections.ts';
 import { adviceFor } from '../watch/request-results.ts';
@@ -174,7 +174,7 @@ async function webhooksWithSecret(store: Inspected['store']): Promise<readonly s
   try {
     return (await store.secrets()).map(({ webhookId }) => webhookId);
   } catch (error) {
-    if (isUnavailable(error)) return undefined;
+    if (error instanceof OtherKey) return undefined;
     throw error;
   }
 }

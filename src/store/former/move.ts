@@ -86,13 +86,15 @@ export function moveFormer(path: string): void {
 /** @param db the former database; only this connection can read or write it until it is closed */
 function move(db: Database.Database, file: string): void {
   const moving = movingOf(file);
+  if (versionOf(db) < migrations.length) remove(draftOf(file, versionOf(db))); // a kill left it, and it is not whole
   checkRoom(file, roomFor(moving, neededFor(bytesOf(db), versionOf(db))));
   makeFile(moving, file);
   // The whole database is in its one file then. A former program that opens it later has to write to it first, which SQLite
   // refuses once the file has another name.
   db.pragma('journal_mode = DELETE');
-  const earlier = versionOf(db) < migrations.length ? keepEarlier(db, file) : undefined;
+  if (versionOf(db) < migrations.length) copyEarlier(db, file);
   bringToLast(db);
+  const earlier = keepEarlier(file);
   const bytes = bytesOf(db);
   const needed = roomFor(moving, neededFor(bytes, migrations.length));
   rmSync(`${file}-shm`, { force: true }); // a killed process left it
@@ -110,30 +112,43 @@ function move(db: Database.Database, file: string): void {
   keep(file, backup);
   place(moving, file);
   syncFile(dirname(file));
-  const kept = [earlier, `${backup} (${inMib(bytes)})`].filter((one) => one !== undefined).join(' and ');
+  const kept = [...earlier, `${backup} (${inMib(bytes)})`].join(' and ');
   say(`moved ${file}: delete the former database ${kept} once npx hookkit doctor finds nothing wrong`);
+}
+
+/** The name of the copy of a database of an earlier version, until that was brought to the last one. */
+function draftOf(file: string, version: number): string {
+  return `${backupOf(file, version)}.unfinished`;
 }
 
 /**
  * Copies a database of an earlier version, which is changed in place before it is moved, so that the program of that version can go on
- * with it. A copy through SQLite: to open the file by itself would end the locks that this process has on it.
- * @returns its name and size
+ * with it. A copy through SQLite: to open the file by itself would end the locks that this process has on it. A kill leaves a copy that the
+ * next call makes again, or one that is whole, as the database was brought to the last version behind it.
  */
-function keepEarlier(db: Database.Database, file: string): string {
+function copyEarlier(db: Database.Database, file: string): void {
   const version = versionOf(db);
-  const copy = freeName(backupOf(file, version), file);
-  const size = inMib(bytesOf(db));
   say(
-    `keeping ${file} as ${copy} (${size}), as it has version ${version}: it is brought to version ${migrations.length} before it is moved, in one step; if that is interrupted, it is as before`,
+    `keeping ${file} (${inMib(bytesOf(db))}) as ${backupOf(file, version)}, as it has version ${version}: it is brought to version ${migrations.length} before it is moved, in one step; if that is interrupted, it is as before`,
   );
-  const unfinished = `${copy}.unfinished`;
-  remove(unfinished);
-  makeFile(unfinished, file);
-  db.prepare('VACUUM INTO ?').run(unfinished);
-  syncFile(unfinished);
-  renameSync(unfinished, copy);
+  const draft = draftOf(file, version);
+  makeFile(draft, file);
+  db.prepare('VACUUM INTO ?').run(draft);
+  syncFile(draft);
   syncFile(dirname(file));
-  return `${copy} (${size})`;
+}
+
+/** Gives copies of earlier versions their names. @returns these, with sizes */
+function keepEarlier(file: string): string[] {
+  const versions = migrations
+    .map((_, index) => index + 1)
+    .filter((version) => existsSync(draftOf(file, version)));
+  return versions.map((version) => {
+    const copy = freeName(backupOf(file, version), file);
+    renameSync(draftOf(file, version), copy);
+    syncFile(dirname(file));
+    return `${copy} (${inMib(statSync(copy).size)})`;
+  });
 }
 
 /** Of the bytes that a move takes, at most, those that the new file does not have yet. */

@@ -511,9 +511,14 @@ const OLDEST = `
   WHERE age IS NOT NULL
   ORDER BY coalesce(seconds > ${LONG_SNAPSHOT_S}, age > ${LONG_SNAPSHOT_AGE}) DESC, age DESC, seconds DESC LIMIT 1`;
 
-/** After a crash the server has counted nothing, and knows what the last vacuum found. */
+/**
+ * After a crash the server has counted nothing, and knows what the last vacuum found. So it does of sizes; to ask the files would wait
+ * for a VACUUM FULL that gives room back just now.
+ */
 const HOT_TABLES = `
   SELECT tables.relname AS name, n_dead_tup AS dead, greatest(n_live_tup, reltuples::bigint) AS live,
-    pg_relation_size(relid) AS "tableBytes", pg_indexes_size(relid) AS "indexBytes"
+    relpages * current_setting('block_size')::bigint AS "tableBytes",
+    (SELECT coalesce(sum(index.relpages), 0)::bigint * current_setting('block_size')::bigint
+     FROM pg_index JOIN pg_class AS index ON index.oid = indexrelid WHERE indrelid = relid) AS "indexBytes"
   FROM pg_stat_user_tables AS tables JOIN pg_class ON pg_class.oid = relid
   WHERE schemaname = 'hookkit' AND tables.relname IN ('lanes', 'tallies', 'work') ORDER BY tables.relname`;

@@ -11,6 +11,7 @@ import { ReadLink, WriteLink } from './links.ts';
 import { migrate } from './migrations.ts';
 import { codeOf, MAY_USE, NO_RIGHT, reasonOf } from './reasons.ts';
 import type { Session } from './session.ts';
+import { ledgerTables } from './tables/ledger.ts';
 import { dropIdleTriggers } from './tables/refused-writes.ts';
 import { Tidying } from './tidying.ts';
 
@@ -43,11 +44,12 @@ const FOR_READERS = 1 / 3;
 const SETTLES_WITHIN_MS = 20_000;
 const LOOKS_EVERY_MS = 50;
 const UNSETTLED =
-  'a transaction that has been open for 20 s may still add an event before others, so that a list would not be whole: end it (the doctor names those that have been open for long, under "snapshots"), and try again';
+  'something may still add an event before others, so that a list would not be whole: for 20 s a transaction has been open that may (the doctor names those that have been open for long, under "snapshots"), or this role may only read and no receiver runs; try again';
 
 interface PostgresParts extends DriverStoreParts {
   readonly write: WriteLink;
   readonly databases: readonly Database[];
+  readonly reader: Database;
   readonly writer: Database;
   readonly stop: () => void;
 }
@@ -57,12 +59,14 @@ export class PostgresStore extends DriverStore {
   readonly runs = 'on a server';
   readonly #databases: readonly Database[];
   readonly #write: WriteLink;
+  readonly #reader: Database;
   readonly #writer: Database;
   readonly #stop: () => void;
 
-  private constructor({ databases, writer, stop, ...parts }: PostgresParts) {
+  private constructor({ databases, reader, writer, stop, ...parts }: PostgresParts) {
     super(parts);
     this.#write = parts.write;
+    this.#reader = reader;
     this.#databases = databases;
     this.#writer = writer;
     this.#stop = stop;
@@ -111,6 +115,7 @@ export class PostgresStore extends DriverStore {
         ...links,
         timeOfCommit: () => time.now(),
         databases,
+        reader,
         writer,
         stop,
       });
@@ -140,11 +145,18 @@ export class PostgresStore extends DriverStore {
    * @throws KitError STORE_UNAVAILABLE if a transaction stays open that may still add an event in between
    */
   async #settle(): Promise<void> {
-    const last = await this.#write.request('lastPlace', undefined);
-    const end = systemClock.monotonic() + SETTLES_WITHIN_MS;
-    while ((await this.#write.request('settledPlace', undefined)) < last) {
-      if (systemClock.monotonic() >= end) throw unavailable(UNSETTLED);
-      if (await this.#write.request('take', undefined)) await pause(systemClock, LOOKS_EVERY_MS);
+    const { lastPlace, settledPlace } = ledgerTables(this.#reader.statements);
+    const last = await lastPlace();
+    let settled = await settledPlace();
+    for (let since = systemClock.monotonic(); settled < last; ) {
+      // A role that may only read waits for a receiver to take.
+      const isAll = await this.#write.request('take', undefined).catch(() => true);
+      if (isAll) await pause(systemClock, LOOKS_EVERY_MS);
+      const before = settled;
+      settled = await settledPlace();
+      const now = systemClock.monotonic();
+      if (!isAll || settled > before) since = now;
+      if (now - since >= SETTLES_WITHIN_MS) throw unavailable(UNSETTLED);
     }
   }
 

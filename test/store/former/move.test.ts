@@ -7,12 +7,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import type { Claim } from '../../../src/store/event-store.ts';
+import { migrations } from '../../../src/store/former/migrations.ts';
 import { backupsOf } from '../../../src/store/former/move.ts';
 import { REPLAYS_FROM } from '../../../src/store/semantics/lane-order.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -306,6 +308,30 @@ describe('a database of an earlier version', () => {
     expect(statSync(earlier).mode & 0o777).toBe(0o640);
     expect(backupsOf(path).toSorted()).toEqual([earlier, backup]);
   });
+
+  test.each(['is not whole yet', 'is whole, and the database was brought to version 8 behind it'])(
+    'has one copy of what it was, when a kill left one that %s',
+    async (what) => {
+      const { db } = firstVersion(path, Buffer.alloc(32, 1), []);
+      bringTo(db, 3);
+      recordFormerly(db, verified(), 1000);
+      const draft = `${path}.version-3.unfinished`;
+      if (what === 'is not whole yet') writeFileSync(draft, 'SQLite format 3');
+      else {
+        db.prepare('VACUUM INTO ?').run(draft);
+        for (const sql of migrations.slice(3)) db.exec(sql);
+        db.pragma(`user_version = ${migrations.length}`);
+      }
+      db.close();
+      await (await open()).close();
+      expect(backupsOf(path).toSorted()).toEqual([`${path}.version-3`, backup]);
+      expect(existsSync(draft)).toBe(false);
+      const copy = new Database(`${path}.version-3`, { readonly: true });
+      expect(copy.pragma('user_version', { simple: true })).toBe(3);
+      expect(copy.prepare('SELECT count(*) FROM events').pluck().get()).toBe(1);
+      copy.close();
+    },
+  );
 
   test('is moved, when it has no events', async () => {
     firstVersion(path, Buffer.alloc(32, 1), []).db.close();
