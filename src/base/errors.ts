@@ -56,6 +56,19 @@ export class KitError extends Error {
   }
 }
 
+/**
+ * The secrets were sealed under another key since they were opened. Not fatal: the receiver's keyring serves from memory until the process is
+ * restarted with the new key.
+ */
+export class OtherKey extends KitError {
+  constructor(cause: unknown) {
+    super(
+      'STORE_UNAVAILABLE',
+      `the store cannot do this now: the secrets were sealed under another key: ${messageOf(cause)}`,
+    );
+  }
+}
+
 /** Whether the store cannot read or commit now, so that trying again later may help. */
 export function isUnavailable(error: unknown): error is KitError {
   return error instanceof KitError && error.code === 'STORE_UNAVAILABLE';

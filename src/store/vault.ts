@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isUnavailable, KitError, messageOf } from '../base/errors.ts';
+import { isUnavailable, KitError, OtherKey } from '../base/errors.ts';
 import type { SecretTables } from './driver.ts';
 import { unavailable } from './refusals.ts';
 import { type SealedRow, Sealer } from './seal.ts';
@@ -87,19 +87,6 @@ interface Live {
   readonly secrets: readonly WebhookSecret[];
   readonly from: number;
   readonly until: number;
-}
-
-/**
- * The secrets were sealed under another key since they were opened. Not fatal: the receiver's keyring serves from memory until the process is
- * restarted with the new key.
- */
-export class OtherKey extends KitError {
-  constructor(cause: unknown) {
-    super(
-      'STORE_UNAVAILABLE',
-      `the store cannot do this now: the secrets were sealed under another key: ${messageOf(cause)}`,
-    );
-  }
 }
 
 /** The webhooks' secrets, sealed. When another process seals them under a new key, the vault goes on with that key. */

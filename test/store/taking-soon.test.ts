@@ -40,7 +40,13 @@ test('the rest is taken in at once, when not all was taken, and later, when it f
 
 test('one step runs at a time, however long it takes and however much is recorded meanwhile', async () => {
   const timers: (() => unknown)[] = [];
-  const clock = { now: () => 0, after: (_ms: number, fn: () => unknown) => (timers.push(fn), () => {}) };
+  const clock = {
+    now: () => 0,
+    after(_ms: number, fn: () => unknown) {
+      timers.push(fn);
+      return () => {};
+    },
+  };
   const steps: PromiseWithResolvers<boolean>[] = [];
   const soon = new TakingSoon(clock, () => {
     const step = Promise.withResolvers<boolean>();

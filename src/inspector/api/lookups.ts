@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { cut } from '../../base/cut.ts';
+import { OtherKey } from '../../base/errors.ts';
 import { instanceNameOf } from '../../config.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import {
@@ -12,7 +13,6 @@ import {
   stateJson,
 } from '../../store/event-json.ts';
 import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
-import { OtherKey } from '../../store/vault.ts';
 import { countOf, statuses } from '../watch/metrics.ts';
 import type { RefusedWebhook } from '../watch/rejections.ts';
 import { adviceFor } from '../watch/request-results.ts';
