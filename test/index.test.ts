@@ -11,7 +11,6 @@ test('the door for handlers loads its few files and no package, so no Express an
     'src/base/thrown.ts',
     'src/dispatch/app.ts',
     'src/dispatch/handler.ts',
-    'src/dispatch/mistake-in-handlers.ts',
     'src/dispatch/outcome.ts',
     'src/index.ts',
     'src/notification/kinds.ts',
