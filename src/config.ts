@@ -8,7 +8,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { DATABASE_URL, databaseUrlFrom, SQLITE_URL } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
-import { isBaseUrl } from './base/http-url.ts';
+import { CREDENTIAL, isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 import { similarTo } from './base/similar.ts';
@@ -48,8 +48,6 @@ const baseUrl = (api: string) =>
       valid: `an http or https URL without a user name, password or query, and without ${api}`,
       secret: true,
     });
-/** What fetch can send as a credential. */
-const CREDENTIAL = /^[\x21-\x7e]+$/;
 const database = secret(
   DATABASE_URL,
   'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',

@@ -5,6 +5,9 @@ export function httpUrlOf(text: string): URL | undefined {
   return url.username === '' && url.password === '' ? url : undefined;
 }
 
+/** A credential that fetch can send in a header: printable ASCII without spaces. */
+export const CREDENTIAL = /^[\x21-\x7e]+$/;
+
 /** Whether the path of a request can be appended to it: behind `?` or `#` it would not be a path. */
 export function isBaseUrl(text: string): boolean {
   return /^https?:\/\/[^\s?#]+$/i.test(text) && httpUrlOf(text) !== undefined;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AnswerTooLong, jsonOf } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { isBaseUrl } from '../base/http-url.ts';
+import { CREDENTIAL, isBaseUrl } from '../base/http-url.ts';
 import { pause } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
 import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
@@ -29,7 +29,7 @@ export class HttpClient {
         'the base URL of a provider must be an http or https URL without a user name, password or query',
       );
     }
-    if (!/^[\x21-\x7e]+$/.test(api.credential)) {
+    if (!CREDENTIAL.test(api.credential)) {
       throw new TypeError('a credential of a provider must be printable ASCII without spaces');
     }
     const { maxAttempts = 4, baseMs = 500, capMs = 10_000, maxWaitMs = 60_000 } = options;

@@ -35,25 +35,20 @@ export function announce({
     const { statuses, signal } = ctx;
     if (!statuses) return fail('set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event');
     const unchanged: string[] = [];
-    const refused: ProviderError[] = [];
+    let refused: ProviderError | undefined;
     let changes = 0;
     try {
       for await (const status of statuses.list({}, { signal })) {
         if (!isAbout(status, mediaId)) continue;
-        const reason = await unlessGone(status, () => change(statuses, status)).catch((error: unknown) => {
-          // Of this status alone: the others are still to change.
-          if (!(error instanceof ProviderError) || error.code !== 'unprocessable') throw error;
-          refused.push(error);
-          return error.message;
-        });
-        if (reason === undefined) changes++;
-        else unchanged.push(reason);
+        const { reason, refusal } = await ofOne(status, () => change(statuses, status));
+        refused ??= refusal;
+        if (reason !== undefined) unchanged.push(reason);
+        else changes++;
       }
     } catch (error) {
       return outcomeOf(error);
     }
-    const [first] = refused;
-    if (first) throw first;
+    if (refused) throw refused;
     if (changes > 0) return undefined;
     return skip(
       unchanged.join('; ') ||
@@ -78,16 +73,19 @@ export function announce({
   };
 }
 
-/** The same, with a reason if the status is not there any more. */
-async function unlessGone(
+/** What came of one status: why it was not changed, or an error that concerns no other. */
+async function ofOne(
   { id }: ScheduledStatus,
   change: () => Promise<string | undefined>,
-): Promise<string | undefined> {
+): Promise<{ readonly reason?: string | undefined; readonly refusal?: ProviderError }> {
   try {
-    return await change();
+    return { reason: await change() };
   } catch (error) {
-    if (!(error instanceof ProviderError) || error.code !== 'not_found') throw error;
-    return `status ${id} went out, or was cancelled, in this moment`;
+    if (!(error instanceof ProviderError)) throw error;
+    if (error.code === 'not_found')
+      return { reason: `status ${id} went out, or was cancelled, in this moment` };
+    if (error.code === 'unprocessable') return { refusal: error };
+    throw error;
   }
 }
 

@@ -45,9 +45,11 @@ export function whatIsLeft({ toRewrite, isLogInUse, backups }: Scrubbed): string
     return 'the log (the file that ends in -wal) still holds replaced content, because another process reads from it: wait for its end, or restart the server';
   }
   if (backups.length > 0) {
-    const [is, it] = backups.length === 1 ? ['is the database', 'it'] : ['are databases', 'they'];
-    const held = `${backups.join(', ')} ${is} of an earlier version, with all that ${it} held`;
-    return `${held}: delete ${it === 'it' ? it : 'them'}, once npx hookkit doctor finds nothing wrong`;
+    const advice =
+      backups.length === 1
+        ? 'is the database of an earlier version, with all that it held: delete it'
+        : 'are databases of an earlier version, with all that they held: delete them';
+    return `${backups.join(', ')} ${advice}, once npx hookkit doctor finds nothing wrong`;
   }
   return undefined;
 }

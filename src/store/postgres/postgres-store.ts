@@ -48,7 +48,6 @@ const UNSETTLED =
 
 interface PostgresParts extends DriverStoreParts {
   readonly write: WriteLink;
-  readonly databases: readonly Database[];
   readonly reader: Database;
   readonly writer: Database;
   readonly stop: () => void;
@@ -57,17 +56,15 @@ interface PostgresParts extends DriverStoreParts {
 /** The EventStore on a PostgreSQL database, which any number of processes may work on. */
 export class PostgresStore extends DriverStore {
   readonly runs = 'on a server';
-  readonly #databases: readonly Database[];
   readonly #write: WriteLink;
   readonly #reader: Database;
   readonly #writer: Database;
   readonly #stop: () => void;
 
-  private constructor({ databases, reader, writer, stop, ...parts }: PostgresParts) {
+  private constructor({ reader, writer, stop, ...parts }: PostgresParts) {
     super(parts);
     this.#write = parts.write;
     this.#reader = reader;
-    this.#databases = databases;
     this.#writer = writer;
     this.#stop = stop;
   }
@@ -114,7 +111,6 @@ export class PostgresStore extends DriverStore {
         clock: time,
         ...links,
         timeOfCommit: () => time.now(),
-        databases,
         reader,
         writer,
         stop,
@@ -130,12 +126,12 @@ export class PostgresStore extends DriverStore {
   }
 
   override async eventsAfter(filter: EventFilter, after: string | undefined, limit: number) {
-    if (after === undefined && !filter.ids) await this.#settle();
+    if (after === undefined && !filter.ids) await this.#untilSettled();
     return super.eventsAfter(filter, after, limit);
   }
 
   override async receivedAfter(filter: EventFilter, after: number | undefined, limit: number) {
-    if (after === undefined && !filter.ids) await this.#settle();
+    if (after === undefined && !filter.ids) await this.#untilSettled();
     return super.receivedAfter(filter, after, limit);
   }
 
@@ -144,7 +140,7 @@ export class PostgresStore extends DriverStore {
    * was killed, is passed by taking what is behind it into work: where no receiver runs, nobody else does that.
    * @throws KitError STORE_UNAVAILABLE if a transaction stays open that may still add an event in between
    */
-  async #settle(): Promise<void> {
+  async #untilSettled(): Promise<void> {
     const { lastPlace, settledPlace } = ledgerTables(this.#reader.statements);
     const last = await lastPlace();
     let settled = await settledPlace();
@@ -172,7 +168,7 @@ export class PostgresStore extends DriverStore {
   override async close(): Promise<void> {
     this.#stop();
     await super.close();
-    await Promise.all(this.#databases.map((database) => database.close()));
+    await Promise.all([this.#reader.close(), this.#writer.close()]);
   }
 }
 
