@@ -149,7 +149,7 @@ export interface WorkTables {
   countStarts(starts: readonly { readonly event: number; readonly late: boolean }[]): Awaitable<void>;
   removeWork(events: readonly number[]): Awaitable<void>;
   /** Events whose time has come, earliest first. */
-  due(now: number, limit: number): Awaitable<readonly Opening[]>;
+  due(now: number, limit: number): Awaitable<readonly (WorkRow & Opening)[]>;
   /** Ends the wait of events. */
   makeReady(events: readonly number[]): Awaitable<void>;
   /** For each resource its oldest ready event, in the order of event times and then of the ledger. */

@@ -19,46 +19,60 @@ const CRASHING = some(1, [2, 1]);
 const database = databaseForEachTest();
 const crashing = new URL('../support/crashing-handlers.ts', import.meta.url);
 
-test('gives an event up, when its handler ends the process at every attempt, as dead after the last', async () => {
-  const store = await database().open();
-  const env = {
-    ...database().env,
-    WEBHOOK_SECRET: SECRET,
-    LEASE_MS: String(LEASE_MS),
-    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
-  };
-  let service = await startProcess(env, crashing);
-  for (const number of [0, ...CRASHING, 3]) {
-    // The first crash may come before the last is sent: a sender that gets no answer tries again.
-    while (!(await deliver(service.url, bodyOf(number)).catch(() => undefined))?.ok) {
-      await service.exited;
-      service = await startProcess(env, crashing);
-    }
-  }
-  let crashes = 0;
-  // In one look: between two, an event can go from one status to the other.
-  const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
-  while ((await store.events({}, { limit: 10 })).some(isOpen)) {
-    const code = await Promise.race([service.exited, new Promise((resolve) => setTimeout(resolve, 100))]);
-    if (code === undefined) continue;
-    crashes++;
-    service = await startProcess(env, crashing);
-  }
-  service.child.kill('SIGTERM');
-  expect(await service.exited).toBe(0);
-  expect(crashes).toBeLessThanOrEqual(CRASHING.length * MAX_ATTEMPTS);
+/** How long a supervisor waits until it starts the service again: some wait longer each time. */
+const RESTARTS = some(1, [
+  { pause: 'later than its neighbours are due', pauseMs: 2 * LEASE_MS },
+  { pause: 'at once', pauseMs: 0 },
+]);
 
-  const events = await store.events({}, { limit: 10 });
-  const outcome = (number: number) => {
-    const event = events.find(({ resource }) => resource === `media:media${number}`);
-    return [event?.status, event?.attempts];
-  };
-  expect(CRASHING.map(outcome)).toEqual(CRASHING.map(() => ['dead', MAX_ATTEMPTS]));
-  expect([outcome(0)[0], outcome(3)[0]]).toEqual(['handled', 'handled']);
-  for (const number of CRASHING) {
-    const dead = events.find(({ resource }) => resource === `media:media${number}`);
-    const attempts = await store.attempts(dead?.id ?? '');
-    expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
-  }
-  await store.close();
-}, 60_000);
+test.each(RESTARTS)(
+  'gives an event up, when its handler ends the process at every attempt, as dead after the last, and nothing else, when it starts $pause',
+  async ({ pauseMs }) => {
+    const store = await database().open();
+    const env = {
+      ...database().env,
+      WEBHOOK_SECRET: SECRET,
+      LEASE_MS: String(LEASE_MS),
+      RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+    };
+    let service = await startProcess(env, crashing);
+    const startAgain = async () => {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      return startProcess(env, crashing);
+    };
+    for (const number of [0, ...CRASHING, 3]) {
+      // The first crash may come before the last is sent: a sender that gets no answer tries again.
+      while (!(await deliver(service.url, bodyOf(number)).catch(() => undefined))?.ok) {
+        await service.exited;
+        service = await startAgain();
+      }
+    }
+    let crashes = 0;
+    // In one look: between two, an event can go from one status to the other.
+    const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
+    while ((await store.events({}, { limit: 10 })).some(isOpen)) {
+      const code = await Promise.race([service.exited, new Promise((resolve) => setTimeout(resolve, 100))]);
+      if (code === undefined) continue;
+      crashes++;
+      service = await startAgain();
+    }
+    service.child.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(crashes).toBeLessThanOrEqual(CRASHING.length * MAX_ATTEMPTS);
+
+    const events = await store.events({}, { limit: 10 });
+    const outcome = (number: number) => {
+      const event = events.find(({ resource }) => resource === `media:media${number}`);
+      return [event?.status, event?.attempts];
+    };
+    expect(CRASHING.map(outcome)).toEqual(CRASHING.map(() => ['dead', MAX_ATTEMPTS]));
+    expect([outcome(0)[0], outcome(3)[0]]).toEqual(['handled', 'handled']);
+    for (const number of CRASHING) {
+      const dead = events.find(({ resource }) => resource === `media:media${number}`);
+      const attempts = await store.attempts(dead?.id ?? '');
+      expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
+    }
+    await store.close();
+  },
+  60_000,
+);

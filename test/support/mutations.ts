@@ -274,7 +274,7 @@ export const mutations: readonly Mutation[] = [
     original: 'if (text.length <= longest) return text;',
     mutant: 'if (text.length <= longest || longest > 0) return text;',
     suite: 'test/inspector/long-text.test.ts',
-    tests: 'when it is the kind, unsigned',
+    tests: 'the kind, unsigned',
   },
   {
     rule: 'the time of a refusal reveals nothing: the secrets are read again also for a webhook that has none',
@@ -329,6 +329,14 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/postgres/prepared.test.ts',
   },
   {
+    rule: 'every event is handled: what a crash took along runs alone later, however late the process starts again',
+    file: 'src/store/semantics/claiming.ts',
+    original: 'suspects.slice(1).map(',
+    mutant: 'suspects.slice(suspects.length).map(',
+    suite: CONFORMANCE,
+    tests: 'all that were lost together are due',
+  },
+  {
     rule: 'never two of one resource at once: processes of one PostgreSQL lock the lanes that they claim',
     file: 'src/store/postgres/tables/lanes.ts',
     original: 'LIMIT $1 FOR UPDATE SKIP LOCKED',
@@ -342,14 +350,14 @@ export const mutations: readonly Mutation[] = [
     original:
       "return this.#atItsTime('claim', request, (tables, now) => claimTaken(tables, { ...request, now }));",
     mutant: `return this.#transaction('claim', async (tables) => {
-        const lanes = 'SELECT resource FROM hookkit.lanes WHERE event IS NULL';
-        const names = (await this.#database.statements.rows<{ resource: string }>(lanes)).map((lane) => lane.resource);
+        const ready = 'SELECT DISTINCT resource FROM hookkit.work WHERE next_attempt_at IS NULL';
+        const names = (await this.#database.statements.rows<{ resource: string }>(ready)).map((work) => work.resource);
         const read = names.length > 0 ? await tables.oldestReady(names) : [];
         const oldestReady = (asked: readonly string[]) => asked.map((one) => read[names.indexOf(one)]);
         return claimTaken({ ...tables, oldestReady }, request);
       });`,
     suite: 'test/store/postgres/contended.test.ts',
-    tests: 'just before the lane was locked',
+    tests: 'when another one settles them while the claim goes through the lanes',
   },
   {
     rule: 'every event is handled: a start ends once, by its owner or by who takes its lease over',

@@ -1,4 +1,4 @@
-import type { EventTables, Lease, Opening, ReadyEvent } from '../driver.ts';
+import type { EventTables, Lease, Opening, ReadyEvent, WorkRow } from '../driver.ts';
 import type { Claim, Claimed, ClaimRequest } from '../event-store.ts';
 import { endStarts } from './ending.ts';
 import { inOrder } from './in-order.ts';
@@ -33,8 +33,11 @@ export async function claimTaken(tables: EventTables, request: Request): Promise
     tables.due(now, WAVE),
     freeLanes(),
   );
-  if (lost.length > 0) await recover(tables, lost, request);
-  if (due.length > 0) await wake(tables, due);
+  const suspects = due
+    .filter(({ lastError }) => lastError === LOST)
+    .sort((one, other) => (one.nextAttemptAt ?? 0) - (other.nextAttemptAt ?? 0) || one.event - other.event);
+  if (lost.length > 0) await recover(tables, lost, suspects.length, request);
+  if (due.length > 0) await wake(tables, due, suspects, request);
   const resources = chosenOf(lost.length + due.length > 0 ? await freeLanes() : free, request);
   const starts = resources.length > 0 ? await startsOf(tables, resources, now) : [];
   const lease = { owner, until: now + leaseMs, startedAt: now };
@@ -124,27 +127,48 @@ async function lostLeases(
  * Ends leases that were lost. A crash uses an attempt up, so an event that crashes its process ends as dead. What was lost at its
  * first attempt is ready at once, if two more are left. What was lost at a later one may have ended its process before: those become
  * ready one after the other, over the length of a lease, so that the one that did does not take the others along again.
+ *
+ * @param before how many others of these are due
  */
 async function recover(
   tables: EventTables,
   lost: readonly Lease[],
+  before: number,
   { leaseMs, maxAttempts, now }: Request,
 ): Promise<void> {
   const suspects = lost.filter(({ attempts }) => attempts > 1 || maxAttempts - attempts < 2);
-  const turns = new Map(suspects.map((lease, turn) => [lease, turn]));
+  const turns = new Map(suspects.map((lease, index) => [lease, before + index]));
   await endStarts(
     tables,
     lost.map((lease) => {
       const status = lease.attempts >= maxAttempts ? 'dead' : 'pending';
       const turn = turns.get(lease) ?? 0;
       const waits = status === 'pending' && turn > 0;
-      const afterMs = waits ? Math.floor((turn * leaseMs) / suspects.length) : undefined;
+      const afterMs = waits ? Math.floor((turn * leaseMs) / (before + suspects.length)) : undefined;
       return { lease, now, settlement: { status, outcome: 'lost', error: LOST, afterMs } };
     }),
   );
 }
 
-/** Makes the events ready whose next attempt is due. */
-async function wake(tables: EventTables, due: readonly Opening[]): Promise<void> {
-  await inOrder(tables.makeReady(due.map(({ event }) => event)), tables.openLanes(due));
+/**
+ * Makes the events ready whose next attempt is due. Of those that wait for their turn after a crash only the first: the process may have
+ * been away for longer than their turns were apart, and then the others would run beside it, and end with it. They wait again.
+ */
+async function wake(
+  tables: EventTables,
+  due: readonly (WorkRow & Opening)[],
+  suspects: readonly WorkRow[],
+  { leaseMs, now }: Request,
+): Promise<void> {
+  const putOff = suspects.slice(1).map((row, index) => {
+    const nextAttemptAt = now + Math.ceil(((index + 1) * leaseMs) / suspects.length);
+    return { ...row, nextAttemptAt };
+  });
+  const waiting = new Set(putOff.map(({ event }) => event));
+  const ready = due.filter(({ event }) => !waiting.has(event));
+  await inOrder(
+    putOff.length > 0 && tables.changeWork(putOff),
+    tables.makeReady(ready.map(({ event }) => event)),
+    tables.openLanes(ready),
+  );
 }

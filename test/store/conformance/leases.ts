@@ -101,6 +101,27 @@ export function describeLeases(fixture: CurrentFixture): void {
       },
     );
 
+    test('gives back one at a time, when all that were lost together are due before anyone asks again', async () => {
+      const { store, clock } = fixture();
+      await recordFour();
+      const maxAttempts = 4;
+      for (const owner of ['one', 'two']) {
+        expect(await claims(store, { owner, maxAttempts })).toHaveLength(NUMBERS.length);
+        await clock.advance(LEASE_MS);
+      }
+      const { resource } = await claimOne(store, { owner: 'ends', maxAttempts });
+      expect(resource).toBe('media:media-0');
+      // The process ends with it, and starts again after a while: what was next comes first, and alone.
+      await clock.advance(100 * LEASE_MS);
+      for (const number of [1, 2, 3, 0]) {
+        const next = await claimOne(store, { owner: 'last', maxAttempts });
+        expect(next.resource).toBe(`media:media-${number}`);
+        expect(await claims(store, { owner: 'other', maxAttempts })).toEqual([]);
+        await store.settle(next, 'last', HANDLED);
+        await clock.advance(LEASE_MS / 3);
+      }
+    });
+
     test('stays with its owner, when that one asks itself, however long ago it ran out', async () => {
       const { store, clock } = fixture();
       const { id } = await store.record(verified());

@@ -89,19 +89,32 @@ export function note(event: ModelEvent, outcome: string): void {
   event.outcomes.set(`${event.replays}/${startsOf(event)}`, outcome);
 }
 
+/** Whether the time has come for what waited after it had been lost. */
+function isDueAfterLoss(event: ModelEvent, now: number): boolean {
+  const { nextAttemptAt, outcomes, replays } = event;
+  const isDue = nextAttemptAt !== undefined && nextAttemptAt <= now;
+  return isDue && outcomes.get(`${replays}/${startsOf(event)}`) === 'lost';
+}
+
 /** Takes back leases that ran out, of later attempts one after the other over the length of a lease, and makes ready what waited until now. */
 export function fallDue(events: readonly ModelEvent[], now: number): void {
   const lost = events.filter(({ lease }) => lease && lease.until <= now);
   // By event time and then, as sorting keeps it, by arrival.
   lost.sort((left, right) => left.eventTime - right.eventTime);
   const suspects = lost.filter(({ attempts }) => attempts > 1 || attempts + 2 > MAX_ATTEMPTS);
+  const late = events.filter((event) => isDueAfterLoss(event, now));
+  late.sort((one, other) => (one.nextAttemptAt ?? 0) - (other.nextAttemptAt ?? 0));
   for (const event of lost) {
     note(event, 'lost');
     event.status = event.attempts >= MAX_ATTEMPTS ? 'dead' : 'pending';
     event.lease = undefined;
-    const turn = suspects.indexOf(event);
-    const wait = Math.floor((turn * LEASE_MS) / suspects.length);
+    if (!suspects.includes(event)) continue;
+    const turn = late.length + suspects.indexOf(event);
+    const wait = Math.floor((turn * LEASE_MS) / (late.length + suspects.length));
     if (event.status === 'pending' && turn > 0) event.nextAttemptAt = now + wait;
+  }
+  for (const [turn, event] of late.entries()) {
+    if (turn > 0) event.nextAttemptAt = now + Math.ceil((turn * LEASE_MS) / late.length);
   }
   for (const event of events) {
     if (event.nextAttemptAt !== undefined && event.nextAttemptAt <= now) event.nextAttemptAt = undefined;

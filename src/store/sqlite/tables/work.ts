@@ -31,6 +31,10 @@ function readyEvent(row: WorkColumns, event: LedgerColumns, hasMore: boolean): R
 /** When the event of a row of work was received. */
 const RECEIVED_AT = 'ifnull((SELECT received_at FROM ledger WHERE seq = work.event), work.event_time)';
 
+type OpeningColumns = WorkColumns & Pick<Opening, 'receivedAt'>;
+
+const openingOf = (row: OpeningColumns) => ({ ...workOf(row), receivedAt: row.receivedAt });
+
 export function workTables(db: Database): WorkTables {
   const add = db.prepare(
     `INSERT INTO work
@@ -43,8 +47,8 @@ export function workTables(db: Database): WorkTables {
   );
   const start = db.prepare('UPDATE work SET attempts = attempts + 1, late = ? WHERE event = ?');
   const remove = db.prepare('DELETE FROM work WHERE event = ?');
-  const due = db.prepare<[number, number], Opening>(
-    `SELECT event, resource, event_time AS eventTime, replays, ${RECEIVED_AT} AS receivedAt FROM work
+  const due = db.prepare<[number, number], OpeningColumns>(
+    `SELECT *, ${RECEIVED_AT} AS receivedAt FROM work
      WHERE next_attempt_at <= +? AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT +?`,
   );
   const makeReady = db.prepare('UPDATE work SET next_attempt_at = NULL WHERE event = ?');
@@ -64,7 +68,7 @@ export function workTables(db: Database): WorkTables {
       'SELECT min(lease_until) FROM lanes WHERE event IS NOT NULL AND lease_until > ?',
     )
     .pluck();
-  const waiting = db.prepare<[number, number, string], WorkColumns & Pick<Opening, 'receivedAt'>>(
+  const waiting = db.prepare<[number, number, string], OpeningColumns>(
     `SELECT *, ${RECEIVED_AT} AS receivedAt FROM work INDEXED BY work_waiting
      WHERE next_attempt_at >= ? AND next_attempt_at < ? AND last_error = ? AND attempts = 0 ORDER BY next_attempt_at`,
   );
@@ -94,14 +98,13 @@ export function workTables(db: Database): WorkTables {
     },
     countStarts: (starts) => starts.forEach(({ event, late }) => void start.run(flag(late), event)),
     removeWork: (events) => events.forEach((event) => void remove.run(event)),
-    due: (now, limit) => due.all(now, limit),
+    due: (now, limit) => due.all(now, limit).map(openingOf),
     makeReady: (events) => events.forEach((event) => void makeReady.run(event)),
     oldestReady: (resources) => resources.map(readyOf),
     nextDue(now) {
       const times = [firstWaiting.get(), firstLease.get(now)].filter((time) => typeof time === 'number');
       return times.length > 0 ? Math.min(...times) : undefined;
     },
-    waitingWith: (note, from, until) =>
-      waiting.all(from, until, note).map((row) => ({ ...workOf(row), receivedAt: row.receivedAt })),
+    waitingWith: (note, from, until) => waiting.all(from, until, note).map(openingOf),
   };
 }
