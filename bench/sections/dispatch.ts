@@ -8,6 +8,7 @@ import type { Section } from './section.ts';
 
 const CASES = [
   'ours',
+  'ours, ten times as many',
   'ours, one media',
   'plainjob',
   'plainjob, 2 processes',
@@ -26,7 +27,8 @@ const NOTES = `- A job is a row in a database that does nothing when its turn co
   checks that all are done when it ends.
 - \`ours\`: from pending to handled, each of another media, 16 at once; every attempt is recorded, and no two of one media
   run at once. \`ours, one media\`: all are of the same, so that they run one after the other. Acks wait for the disk;
-  claims and results do not: an event whose result is lost runs again.
+  claims and results do not: an event whose result is lost runs again. \`ours, ten times as many\`: the others are done within a
+  second or so, which V8 needs to compile what they run; of so many events it is a small part.
 - [plainjob](https://www.npmjs.com/package/plainjob) 0.0.14 does one job after the other in a process; its documentation
   advises several processes for high throughput. [liteque](https://www.npmjs.com/package/liteque) 0.8.0 runs 16 at once.
   Neither records attempts. Both set \`synchronous = NORMAL\` by themselves; rows without NORMAL in their name use FULL.
@@ -50,7 +52,7 @@ async function run(sizes: Sizes): Promise<string> {
     table(['queue', `jobs/s, of ${number(sizes.jobs)}`, 'of ours', 'µs of processor a job'], rows),
     NOTES,
     goalTable([
-      atLeast('ours, events/s', rate('ours'), 25_000, 0),
+      atLeast('ours, ten times as many, events/s', rate('ours, ten times as many'), 25_000, 0),
       atLeast('ours, one media, events/s', rate('ours, one media'), 6000, 0),
       atLeast('ours, of the better of the two with FULL', rate('ours') / best(false), 2),
       atLeast('ours, of the better of the two with NORMAL', rate('ours') / best(true), 2),
@@ -58,15 +60,17 @@ async function run(sizes: Sizes): Promise<string> {
   ].join('\n\n');
 }
 
+const jobsOf = (name: Case, jobs: number) => (name === 'ours, ten times as many' ? 10 * jobs : jobs);
+
 function measure(name: Case, jobs: number): Promise<QueueFigures> {
   const [queue = ''] = name.split(',');
   return withScratch((directory) =>
     runChild<QueueFigures>(`./queues/${queue}.ts`, {
       directory,
-      jobs,
+      jobs: jobsOf(name, jobs),
       synchronous: name.endsWith('NORMAL') ? 'NORMAL' : 'FULL',
       processes: name.includes('processes') ? 2 : 1,
-      resources: name === 'ours, one media' ? 1 : jobs,
+      resources: name === 'ours, one media' ? 1 : jobsOf(name, jobs),
     }),
   );
 }

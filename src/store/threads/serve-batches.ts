@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
 import {
   type Connection,
   contentOf,
@@ -7,12 +8,14 @@ import {
   type ToThread,
   tagged,
 } from './protocol.ts';
+import { StayingAwake } from './staying-awake.ts';
 import { copyOfReply } from './store-link.ts';
 
 /** Does the batches that come through a port, until `close`. What cannot be passed on fails its own request only. */
 export function serveBatches(port: MessagePort, connection: Connection): void {
   let last: Replies = [];
   const post = (content: FromThread) => port.postMessage(tagged<FromThread>(content));
+  const awake = new StayingAwake(systemClock);
   const run = async (batch: Exclude<ToThread, string>): Promise<void> => {
     last = await connection.run(batch);
     try {
@@ -21,10 +24,12 @@ export function serveBatches(port: MessagePort, connection: Connection): void {
       last = last.map(copyOfReply);
       post(last);
     }
+    awake.awaits(batch);
   };
   port.on('message', (message: unknown) => {
     const content = contentOf<ToThread>(message);
     if (content === undefined) return;
+    awake.came();
     if (content === 'singly') return last.forEach((reply) => void post([reply]));
     if (content !== 'close') return void run(content);
     connection.close();

@@ -5,6 +5,7 @@ import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { unavailable, unstorableInput } from '../refusals.ts';
 import { contentOf, type FromThread, type Opened, type Replies, type ToThread, tagged } from './protocol.ts';
 import { RequestQueue, type StoreRequest } from './request-queue.ts';
+import { StayingAwake } from './staying-awake.ts';
 import { answerAll, unstorableOutput } from './store-link.ts';
 
 /**
@@ -15,6 +16,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   readonly #worker: Worker;
   readonly #onBatch: ((ms: number) => void) | undefined;
   readonly #waiting = new RequestQueue();
+  readonly #awake = new StayingAwake(systemClock);
   /** requests that could not be posted together: each goes alone, so that only those fail that no thread can take */
   readonly #apart: StoreRequest[] = [];
   #underWay: StoreRequest[] | undefined;
@@ -129,6 +131,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
       this.#worker.postMessage(tagged<ToThread>(requests.map(({ name, input }) => ({ name, input }))));
       this.#underWay = requests;
       this.#sentAt = systemClock.monotonic();
+      this.#awake.awaits(requests);
     } catch (cause) {
       this.#separate(requests, cause);
     }
@@ -168,6 +171,7 @@ export class ThreadLink<O extends Operations> implements StoreLink<O> {
   #receive(replies: Replies): void {
     const requests = this.#underWay ?? [];
     this.#underWay = undefined;
+    this.#awake.came();
     this.#onBatch?.(systemClock.monotonic() - this.#sentAt);
     // A lock refuses the waiting requests too: tried batch after batch, the last would wait for minutes.
     const isLocked = replies.some((reply) => 'error' in reply && reply.error.code?.startsWith('SQLITE_BUSY'));
