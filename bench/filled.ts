@@ -29,8 +29,6 @@ export function copyOfFilled(events: number, directory: string): string {
   const original = filledDatabase(events);
   const copy = join(directory, 'filled.db');
   copyFileSync(original, copy);
-  // Once the service has run on it, there is a key that seals its secrets.
-  if (existsSync(`${original}.key`)) copyFileSync(`${original}.key`, `${copy}.key`);
   return copy;
 }
 

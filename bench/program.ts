@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHILD_ENV, ended, fileAt } from './children.ts';
 import { memoryOf } from './memory.ts';
-import { BENCH_SECRET } from './secret.ts';
+import { BENCH_SECRET, BENCH_SECRETS_KEY } from './secret.ts';
 
 /** Whatever stands in src/handlers/, what is measured is the same. */
 const HANDLERS = fileAt('../src/demo/handlers.ts');
@@ -17,7 +17,14 @@ function startProgram(
   { env = {}, stdout = 'ignore' }: { readonly env?: object; readonly stdout?: 'pipe' | 'ignore' } = {},
 ): ChildProcess {
   return spawn(process.execPath, [fileAt('../bin/hookkit.js'), ...args], {
-    env: { ...CHILD_ENV, DATABASE_URL: `sqlite:${database}`, WEBHOOK_SECRET: BENCH_SECRET, HANDLERS, ...env },
+    env: {
+      ...CHILD_ENV,
+      DATABASE_URL: `sqlite:${database}`,
+      SECRETS_KEY: BENCH_SECRETS_KEY.toString('base64'),
+      WEBHOOK_SECRET: BENCH_SECRET,
+      HANDLERS,
+      ...env,
+    },
     stdio: ['ignore', stdout, 'ignore'],
   });
 }

@@ -3,11 +3,12 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { mediaId } from '../fill.ts';
+import { BENCH_SECRETS_KEY } from '../secret.ts';
 import { addAll } from './queue.ts';
 
 /** Opens a database as the service does. */
 export function openOurs(url: string): Promise<EventStore> {
-  return openStore({ url, clock: systemClock, secretsKey: Buffer.alloc(32) });
+  return openStore({ url, clock: systemClock, secretsKey: BENCH_SECRETS_KEY });
 }
 
 /**

@@ -1,7 +1,6 @@
-import { systemClock } from '../../src/base/clock.ts';
-import { openStore } from '../../src/store/open.ts';
 import { usageOf } from '../targets/usage.ts';
 import { dispatchAll } from './dispatch-all.ts';
+import { openOurs } from './our-store.ts';
 
 export interface ReplayedOptions {
   readonly database: string;
@@ -19,7 +18,7 @@ export interface ReplayedFigures {
 
 // Replays everything that is finished in a database to handlers that do nothing.
 const { database }: ReplayedOptions = JSON.parse(process.argv[2] ?? '{}');
-const store = await openStore({ url: `sqlite:${database}`, clock: systemClock });
+const store = await openOurs(`sqlite:${database}`);
 const waiting = await store.count({ status: 'pending' });
 const began = performance.now();
 const replayed = await store.replay({});

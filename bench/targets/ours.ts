@@ -5,7 +5,7 @@ import { letYoungSpaceGrow } from '../../src/base/young-space.ts';
 import { parseConfig } from '../../src/config.ts';
 import { start } from '../../src/start.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { BENCH_SECRET } from '../secret.ts';
+import { BENCH_SECRET, BENCH_SECRETS_KEY } from '../secret.ts';
 import { idleHandlers } from './handlers.ts';
 import { serveBenchmark } from './usage.ts';
 
@@ -36,7 +36,7 @@ const config = parseConfig({
   PORT: '0',
   ADMIN_PORT: '0',
   DATABASE_URL: url,
-  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+  SECRETS_KEY: BENCH_SECRETS_KEY.toString('base64'),
   WEBHOOK_SECRET: BENCH_SECRET,
   REJECT_LIMIT: rejectLimit?.toString(),
 });
