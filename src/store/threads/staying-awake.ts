@@ -9,8 +9,10 @@ const AWAKE_MS = 0.3;
 
 /** After batches of so many requests at most: of more, several are on the way, and the processors have something to do. */
 const FEW = 2;
-/** And after so many batches without an ack: where acks press, nothing is to be taken from what reads and answers them. */
-const WITHOUT_ACK = 8;
+/** Events that run in turn make batches of these. What clients wait for makes others, and wants the processor itself. */
+const OF_DISPATCH: ReadonlySet<string> = new Set(['claim', 'settle']);
+/** After more than so many batches of these alone. */
+const IN_A_ROW = 8;
 
 /**
  * Keeps the event loop of a thread from going to sleep while the next message is about to come, as where events of one resource run in turn
@@ -24,7 +26,7 @@ export class StayingAwake {
   #isWaiting = false;
   #isAwake = false;
   #wasSoon = false;
-  #withoutAck = 0;
+  #inARow = 0;
 
   /** @param processors how many this process may use */
   constructor(clock: Pick<MonotonicClock, 'monotonic'>, processors = availableParallelism()) {
@@ -36,8 +38,8 @@ export class StayingAwake {
   awaits(batch: readonly { readonly name: string }[]): void {
     this.#since = this.#clock.monotonic();
     this.#isWaiting = true;
-    this.#withoutAck = batch.some(({ name }) => name === 'record') ? 0 : this.#withoutAck + 1;
-    const isWorthwhile = this.#wasSoon && batch.length <= FEW && this.#withoutAck > WITHOUT_ACK;
+    this.#inARow = batch.every(({ name }) => OF_DISPATCH.has(name)) ? this.#inARow + 1 : 0;
+    const isWorthwhile = this.#wasSoon && batch.length <= FEW && this.#inARow > IN_A_ROW;
     if (!isWorthwhile || !this.#isPossible || this.#isAwake) return;
     this.#isAwake = true;
     setImmediate(this.#goOn);

@@ -4,6 +4,7 @@ import { StayingAwake } from '../../../src/store/threads/staying-awake.ts';
 const [SOON_MS, LATE_MS] = [0.2, 0.4];
 const SETTLES = [{ name: 'settle' }];
 const ACK = [{ name: 'record' }];
+const LOOK = [{ name: 'secretsStamp' }];
 
 let now: number;
 beforeEach(() => {
@@ -63,6 +64,8 @@ describe('an event loop that awaits a message', () => {
     ['the ones before came late', 2, LATE_MS, SETTLES, SETTLES],
     ['acks are among what comes', 2, SOON_MS, ACK, SETTLES],
     ['an ack is awaited', 2, SOON_MS, SETTLES, ACK],
+    ['what came before was for a refusal', 2, SOON_MS, LOOK, SETTLES],
+    ['it is for a refusal', 2, SOON_MS, SETTLES, LOOK],
     ['several are on the way', 2, SOON_MS, SETTLES, [...SETTLES, ...SETTLES, ...SETTLES]],
     ['there is one processor', 1, SOON_MS, SETTLES, SETTLES],
   ])('goes to sleep at once, when %s', async (_, processors, ms, before, batch) => {
