@@ -30,7 +30,7 @@ const NOTES = `- A job is a row in a database that does nothing when its turn co
   claims and results do not: an event whose result is lost runs again. \`ours, ten times as many\`: the others are done within a
   second or so, which V8 needs to compile what they run; of so many events it is a small part.
 - [plainjob](https://www.npmjs.com/package/plainjob) 0.0.14 does one job after the other in a process; its documentation
-  advises several processes for high throughput. [liteque](https://www.npmjs.com/package/liteque) 0.8.0 runs 16 at once.
+  advises several processes for high throughput, where a job that it gives up as the database is locked counts as done here. [liteque](https://www.npmjs.com/package/liteque) 0.8.0 runs 16 at once.
   Neither records attempts. Both set \`synchronous = NORMAL\` by themselves; rows without NORMAL in their name use FULL.
 - This version of better-sqlite3 refuses liteque's transactions, so here it runs its statements without them.`;
 
