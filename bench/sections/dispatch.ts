@@ -60,17 +60,16 @@ async function run(sizes: Sizes): Promise<string> {
   ].join('\n\n');
 }
 
-const jobsOf = (name: Case, jobs: number) => (name === 'ours, ten times as many' ? 10 * jobs : jobs);
-
 function measure(name: Case, jobs: number): Promise<QueueFigures> {
   const [queue = ''] = name.split(',');
+  const all = name === 'ours, ten times as many' ? 10 * jobs : jobs;
   return withScratch((directory) =>
     runChild<QueueFigures>(`./queues/${queue}.ts`, {
       directory,
-      jobs: jobsOf(name, jobs),
+      jobs: all,
       synchronous: name.endsWith('NORMAL') ? 'NORMAL' : 'FULL',
       processes: name.includes('processes') ? 2 : 1,
-      resources: name === 'ours, one media' ? 1 : jobsOf(name, jobs),
+      resources: name === 'ours, one media' ? 1 : all,
     }),
   );
 }

@@ -144,7 +144,7 @@ async function recover(
       const status = lease.attempts >= maxAttempts ? 'dead' : 'pending';
       const turn = turns.get(lease) ?? 0;
       const waits = status === 'pending' && turn > 0;
-      const afterMs = waits ? Math.floor((turn * leaseMs) / (before + suspects.length)) : undefined;
+      const afterMs = waits ? waitOf(turn, before + suspects.length, leaseMs) : undefined;
       return { lease, now, settlement: { status, outcome: 'lost', error: LOST, afterMs } };
     }),
   );
@@ -161,8 +161,7 @@ async function wake(
   { leaseMs, now }: Request,
 ): Promise<void> {
   const putOff = suspects.slice(1).map((row, index) => {
-    const nextAttemptAt = now + Math.ceil(((index + 1) * leaseMs) / suspects.length);
-    return { ...row, nextAttemptAt };
+    return { ...row, nextAttemptAt: now + waitOf(index + 1, suspects.length, leaseMs) };
   });
   const waiting = new Set(putOff.map(({ event }) => event));
   const ready = due.filter(({ event }) => !waiting.has(event));
@@ -171,4 +170,9 @@ async function wake(
     tables.makeReady(ready.map(({ event }) => event)),
     tables.openLanes(ready),
   );
+}
+
+/** How many milliseconds an event waits for its turn, where so many have theirs over the length of a lease: none only for the first, 0. */
+function waitOf(turn: number, turns: number, leaseMs: number): number {
+  return Math.ceil((turn * leaseMs) / turns);
 }

@@ -110,7 +110,7 @@ export function fallDue(events: readonly ModelEvent[], now: number): void {
     event.lease = undefined;
     if (!suspects.includes(event)) continue;
     const turn = late.length + suspects.indexOf(event);
-    const wait = Math.floor((turn * LEASE_MS) / (late.length + suspects.length));
+    const wait = Math.ceil((turn * LEASE_MS) / (late.length + suspects.length));
     if (event.status === 'pending' && turn > 0) event.nextAttemptAt = now + wait;
   }
   for (const [turn, event] of late.entries()) {
