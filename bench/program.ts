@@ -84,7 +84,7 @@ export interface Serving {
 
 /** Starts the service on a database. */
 export async function serveOn(database: string): Promise<Serving> {
-  const child = startProgram(['serve'], database, { env: ANY_PORTS, stdout: 'pipe' });
+  const child = startProgram(['serve'], database, { env: { ...ANY_PORTS, ...DEPLOYED }, stdout: 'pipe' });
   try {
     const { port, url } = await logged(child, 'port', 'url');
     return { child, port: Number(port), adminUrl: String(url) };
@@ -93,6 +93,9 @@ export async function serveOn(database: string): Promise<Serving> {
     throw error;
   }
 }
+
+/** What Dockerfile and deploy/ set. */
+const DEPLOYED = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' };
 
 const ANY_PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
 

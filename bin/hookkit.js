@@ -28,7 +28,7 @@ module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
 // Loading leaves little behind: were V8 to make room for it meanwhile, a server would keep 12 MB more than it needs.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
-const { run, letYoungSpaceGrow } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
+const { run, boundHeap } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
 const { stdout, stderr, env } = process;
 const code = await run(process.argv.slice(2), {
   // Not opened before a command reads it.
@@ -39,7 +39,7 @@ const code = await run(process.argv.slice(2), {
   stderr,
   env,
   cwd: process.cwd(),
-  onLoaded: letYoungSpaceGrow,
+  onLoaded: boundHeap,
 });
 process.exitCode = code; // also where a handler has set another
 

@@ -45,7 +45,8 @@ async function run({ steadyMinutes }: Sizes): Promise<string> {
       shown.map(([minute, mb]) => [String(minute + 1), number(mb)]),
     ),
     `- \`hookkit serve\` with the sample handlers gets ${PER_SECOND} notifications a second over ${CONNECTIONS} connections, of 50,000
-  media in turn; somebody looks at a page of the inspector once a minute. MB (10^6 bytes) are VmRSS of the process.`,
+  media in turn; somebody looks at a page of the inspector once a minute. MB (10^6 bytes) are VmRSS of the process,
+  which has MALLOC_ARENA_MAX=2 in its environment, as Dockerfile and deploy/ set it.`,
     goalTable([atMost(`after ${held.length} minutes, MB`, held.at(-1) ?? Number.NaN, 200)]),
   ].join('\n\n');
 }

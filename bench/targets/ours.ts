@@ -1,7 +1,7 @@
 import { devNull } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { letYoungSpaceGrow } from '../../src/base/young-space.ts';
+import { boundHeap } from '../../src/base/bounded-heap.ts';
 import { parseConfig } from '../../src/config.ts';
 import { start } from '../../src/start.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
@@ -30,7 +30,7 @@ const {
   queried,
   rejectLimit,
 }: OursOptions = JSON.parse(process.argv[2] ?? '{}');
-letYoungSpaceGrow();
+boundHeap();
 const config = parseConfig({
   HOST: '127.0.0.1',
   PORT: '0',

@@ -7,7 +7,7 @@ import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
-export { letYoungSpaceGrow } from '../base/young-space.ts';
+export { boundHeap } from '../base/bounded-heap.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;

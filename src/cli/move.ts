@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { keepHeapSmall } from '../base/bounded-heap.ts';
 import { systemClock } from '../base/clock.ts';
 import { databaseUrlOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
@@ -25,9 +26,6 @@ interface Flags {
   readonly reopen?: true;
   readonly json?: true;
 }
-
-/** In rows. */
-const COLLECT_EVERY = 50_000;
 
 const EXAMPLES = `
 URLs are as in DATABASE_URL. A password comes from PGPASSWORD or the password file: everybody can read arguments.
@@ -66,7 +64,8 @@ async function move({ from, to, fromKeyFile, follow, reopen: reopens, json }: Fl
     secretsKey: loadConfig().SECRETS_KEY,
     fromKey: fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from-key-file'),
   };
-  const listener = listenerOnStderr(COLLECT_EVERY);
+  keepHeapSmall();
+  const listener = listenerOnStderr();
   const moved = await interruptible('run it again, and it goes on', async (signal) => {
     const stage = listener.begin('rows compared');
     try {

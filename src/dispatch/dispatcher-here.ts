@@ -1,15 +1,12 @@
 import type { Logger } from 'pino';
+import { keepHeapSmall } from '../base/bounded-heap.ts';
 import { systemClock } from '../base/clock.ts';
-import { keepHeapSmall } from '../base/small-heap.ts';
 import type { Config } from '../config.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { configuredDispatcher } from './configured.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { loadApp } from './load-handlers.ts';
 import { openApp } from './open-app.ts';
-
-/** How many events go by between two collections. */
-const COLLECT_EVERY = 5000;
 
 /** The process in which handlers run. */
 interface Host {
@@ -32,7 +29,7 @@ export async function dispatcherHere(
   const app = await loadApp(config, log);
   const opened = await openApp(app, { log, clock: systemClock });
   ends.defer(() => opened.close());
-  const collect = keepHeapSmall(COLLECT_EVERY);
+  keepHeapSmall();
   const dispatcher = configuredDispatcher(config, {
     store,
     handlers: app.handlers,
@@ -40,7 +37,6 @@ export async function dispatcherHere(
     clock: systemClock,
     log,
     random: Math.random,
-    observer: { answered() {}, committed() {}, secretsFound() {}, ran: () => collect(1) },
   });
   const kept = ends.move();
   return {

@@ -7,6 +7,7 @@ const TESTS = join(import.meta.dirname, '..');
  * costs many seconds, and other suites of `npm test` have the same mechanism in a smaller way.
  */
 const NAMES = [
+  'base/bounded-heap',
   'base/young-space',
   'cli/closed-pipe',
   'cli/dev-terminal',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
+import { keepHeapSmall } from '../../base/bounded-heap.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { type Exported, exportRecording } from '../../replay/export-recording.ts';
@@ -19,7 +20,6 @@ interface Flags extends FilterFlags {
 }
 
 const RECORDING = { what: 'a recording', member: 'body' } as const;
-const COLLECT_EVERY = 20_000;
 /** In bytes; far longer than any key. */
 const LONGEST_KEY = 65_536;
 
@@ -54,7 +54,8 @@ async function exportEvents({ out: given, redact, redactKeyFile, ...flags }: Fla
     throw new KitError('INPUT_INVALID', '--redact-key-file is for --redact: give both');
   const filter = filterOf(flags);
   const redactKey = redact ? await keyOf(redactKeyFile) : undefined;
-  const listener = listenerOnStderr(COLLECT_EVERY);
+  keepHeapSmall();
+  const listener = listenerOnStderr();
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
       const exported = await writeOut(out, RECORDING, async (write) => {

@@ -1,5 +1,4 @@
 import { systemClock } from '../../base/clock.ts';
-import { keepHeapSmall } from '../../base/small-heap.ts';
 import { roughly } from '../../base/time-text.ts';
 import type { Listener, Stage } from '../../replay/replay-listener.ts';
 import { say } from '../print.ts';
@@ -11,26 +10,11 @@ export interface ProgressOutput {
   write(text: string): unknown;
 }
 
-/**
- * Shows on stderr how far a replay is, if stderr is a terminal, and what the replay has to say.
- * @param collectEvery how many events go by between two garbage collections; undefined: V8 decides
- */
-export function listenerOnStderr(collectEvery?: number, out: ProgressOutput = terminal().stderr): Listener {
-  const collect = collectEvery === undefined ? () => {} : keepHeapSmall(collectEvery);
+/** Shows on stderr how far a replay is, if stderr is a terminal, and what the replay has to say. */
+export function listenerOnStderr(out: ProgressOutput = terminal().stderr): Listener {
   return {
     isWatched: out.isTTY === true,
-    begin(verb) {
-      const bar = new ProgressBar(verb, out);
-      let seen = 0;
-      return {
-        show(done, share) {
-          collect(done - seen);
-          seen = done;
-          bar.show(done, share);
-        },
-        end: () => bar.end(),
-      };
-    },
+    begin: (verb) => new ProgressBar(verb, out),
     say,
   };
 }
