@@ -3,7 +3,7 @@ import { keepYoungSpaceSmall, letYoungSpaceGrow } from './young-space.ts';
 
 /**
  * By how much the space for old objects may grow, in percent of what was alive in it, before V8 collects what is garbage. V8 by itself
- * lets it grow up to fourfold while the machine has free memory. At `OFTEN` that costs an ack an eighth of its processor time under
+ * lets it grow up to fourfold while the machine has free memory. At `OFTEN` that costs an ack a tenth of its processor time under
  * full load, at `SELDOM` nothing that can be measured (docs/decisions/0015-small-at-rest.md). There is no call for it, only the flag; a
  * V8 that no longer knows it ignores it.
  */
