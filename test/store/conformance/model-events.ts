@@ -21,6 +21,8 @@ export interface ModelEvent {
   lease: { readonly owner: string; readonly startedAt: number; until: number } | undefined;
   /** outcome by replay and start */
   readonly outcomes: Map<string, string>;
+  /** results of steps by name */
+  readonly steps: Map<string, string>;
 }
 
 export function newEvent(
@@ -39,6 +41,7 @@ export function newEvent(
     pruned: false,
     lease: undefined,
     outcomes: new Map(),
+    steps: new Map(),
   };
 }
 

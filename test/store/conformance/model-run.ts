@@ -1,6 +1,13 @@
 import { expect } from '@jest/globals';
 import type { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import type { Claim, EventStore, Settlement, Status } from '../../../src/store/event-store.ts';
+import type {
+  Claim,
+  DoneStep,
+  EventStore,
+  Settlement,
+  StateChange,
+  Status,
+} from '../../../src/store/event-store.ts';
 import { HANDLED, LEASE_MS, RELEASED, request, waiting } from '../../support/claiming.ts';
 import type { CrashStage } from '../../support/crash-stage.ts';
 import { type Fault, isOfFault } from '../../support/driver-faults.ts';
@@ -22,8 +29,10 @@ import {
   visible,
   visibleOf,
 } from './model-events.ts';
+import { ModelSecrets, type SecretOperation } from './model-secrets.ts';
 
 type Owner = 0 | 1;
+type Step = DoneStep & { readonly result: string };
 
 export type Operation =
   | { readonly do: 'record'; readonly owner: Owner; readonly media: number; readonly at: number }
@@ -33,11 +42,22 @@ export type Operation =
       readonly which: number;
       readonly status: Exclude<Status, 'running'>;
       readonly after: number | undefined;
+      readonly state: readonly StateChange[];
     }
+  /** under one of the last claims */
+  | { readonly do: 'save'; readonly back: number; readonly step: Step }
+  | {
+      readonly do: 'replace state';
+      readonly owner: Owner;
+      readonly media: number;
+      readonly state: readonly StateChange[];
+    }
+  | { readonly do: 'delete state'; readonly owner: Owner; readonly media: number }
   | { readonly do: 'renew' | 'release'; readonly owner: Owner }
   | { readonly do: 'advance'; readonly ms: number }
-  | { readonly do: 'replay'; readonly status: Status | undefined }
+  | { readonly do: 'replay'; readonly status: Status | undefined; readonly resetSteps: boolean }
   | { readonly do: 'prune'; readonly limit: number }
+  | (SecretOperation & { readonly owner: Owner })
   | { readonly do: 'crash' }
   | { readonly do: 'fail'; readonly fault: Fault; readonly operation: Operation };
 
@@ -52,6 +72,9 @@ export class ModelRun {
   #stores: readonly [EventStore, EventStore];
   readonly #clock: VirtualClock;
   readonly #events: ModelEvent[] = [];
+  /** by resource, values by name */
+  readonly #state = new Map<string, Map<string, string>>();
+  readonly #secrets = new ModelSecrets();
   /** every claim, lost ones included, but for claims that their owner repeated */
   #claims: { readonly claim: Claim; readonly owner: Owner }[] = [];
 
@@ -68,7 +91,13 @@ export class ModelRun {
       case 'claim':
         return this.#claim(operation);
       case 'settle':
-        return this.#settle(operation.which, operation.status, operation.after);
+        return this.#settle(operation);
+      case 'save':
+        return this.#save(operation.back, operation.step);
+      case 'replace state':
+        return this.#replaceState(operation);
+      case 'delete state':
+        return this.#deleteState(operation);
       case 'renew':
         return this.#renew(operation.owner);
       case 'release':
@@ -76,9 +105,12 @@ export class ModelRun {
       case 'advance':
         return this.#clock.advance(operation.ms);
       case 'replay':
-        return this.#replay(operation.status);
+        return this.#replay(operation);
       case 'prune':
         return this.#prune(operation.limit);
+      case 'add secret':
+      case 'retire secret':
+        return this.#secrets.step(this.#stores[operation.owner], operation, this.#now());
       case 'crash':
         return this.#crash();
       case 'fail':
@@ -92,6 +124,17 @@ export class ModelRun {
     expect(stored.map(visibleOf).reverse()).toEqual(this.#events.map(visible));
     const running = stored.filter(({ status }) => status === 'running').map(({ resource }) => resource);
     expect(running).toEqual([...new Set(running)]);
+    await this.#compareSteps(this.#events.filter(({ steps }) => steps.size > 0));
+    for (const resource of this.#state.keys())
+      expect(await this.#stores[1].state(resource)).toEqual(this.#stateOf(resource));
+    await this.#secrets.compare(this.#stores, this.#now());
+  }
+
+  async #compareSteps(events: readonly ModelEvent[]): Promise<void> {
+    for (const { id, steps } of events) {
+      const stored = await this.#stores[1].steps(id);
+      expect(new Map(stored.map(({ name, result }) => [name, result]))).toEqual(steps);
+    }
   }
 
   /** Handles what is left; tells what did not end, and checks the record of attempts. */
@@ -111,6 +154,7 @@ export class ModelRun {
       const expected = pruned ? [] : [...outcomes].sort(([left], [right]) => (left < right ? -1 : 1));
       expect(stored).toEqual(expected);
     }
+    await this.#compareSteps(this.#events);
     return this.#events
       .filter(({ status }) => status === 'pending' || status === 'running')
       .map(({ id }) => id);
@@ -139,6 +183,7 @@ export class ModelRun {
       const event = this.#event(claim.id);
       event.late ??= isLate(this.#events, event);
       expect(claim).toMatchObject({ eventTime: event.eventTime, late: event.late });
+      expect(claim.state).toEqual(this.#stateOf(event.resource));
       this.#start(event, claim, owner);
     }
     const due = this.#events.flatMap(({ nextAttemptAt, lease }) => nextAttemptAt ?? lease?.until ?? []);
@@ -159,13 +204,14 @@ export class ModelRun {
     this.#claims.push({ claim, owner });
   }
 
-  async #settle(which: number, status: Exclude<Status, 'running'>, after: number | undefined): Promise<void> {
+  async #settle({ which, status, after, state }: Operation & { do: 'settle' }): Promise<void> {
     const held = this.#claims[which % Math.max(1, this.#claims.length)];
     if (!held) return;
     const settlement = {
       ...waiting(status === 'pending' ? after : undefined),
       status,
       outcome: OUTCOMES[status],
+      state,
     };
     await this.#end(held.claim, held.owner, settlement);
   }
@@ -181,6 +227,47 @@ export class ModelRun {
     event.nextAttemptAt = afterMs === undefined ? undefined : this.#now() + afterMs;
     event.handledAt = status === 'handled' || status === 'skipped' ? this.#now() : undefined;
     event.lease = undefined;
+    this.#changeState(event.resource, settlement.state ?? []);
+  }
+
+  /** One result is kept of a step: the first that came under a lease. */
+  async #save(back: number, step: Step): Promise<void> {
+    const held = this.#claims.at(-1 - back);
+    if (!held) return;
+    const event = this.#event(held.claim.id);
+    const isHeld = holds(event, held.claim, nameOf(held.owner));
+    const known = event.steps.get(step.name);
+    const expected = known ?? (isHeld ? step.result : undefined);
+    const saved = await this.#stores[held.owner].saveStep(held.claim, nameOf(held.owner), step);
+    expect(saved?.result).toBe(expected);
+    expect((await this.#stores[0].step(held.claim.id, step.name))?.result).toBe(expected);
+    if (expected !== undefined) event.steps.set(step.name, expected);
+  }
+
+  async #replaceState({ owner, media, state }: Operation & { do: 'replace state' }): Promise<void> {
+    await this.#stores[owner].replaceState(resourceOf(media), state);
+    this.#state.delete(resourceOf(media));
+    this.#changeState(resourceOf(media), state);
+  }
+
+  async #deleteState({ owner, media }: Operation & { do: 'delete state' }): Promise<void> {
+    const names = this.#stateOf(resourceOf(media)).length;
+    expect(await this.#stores[owner].deleteState(resourceOf(media))).toBe(names);
+    this.#state.delete(resourceOf(media));
+  }
+
+  #changeState(resource: string, changes: readonly StateChange[]): void {
+    const values = this.#state.get(resource) ?? new Map<string, string>();
+    for (const { name, value } of changes) {
+      if (value === null) values.delete(name);
+      else values.set(name, value);
+    }
+    this.#state.set(resource, values);
+  }
+
+  #stateOf(resource: string): readonly { readonly name: string; readonly value: string }[] {
+    const values = [...(this.#state.get(resource) ?? [])].map(([name, value]) => ({ name, value }));
+    return values.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   async #renew(owner: Owner): Promise<void> {
@@ -205,10 +292,13 @@ export class ModelRun {
     }
   }
 
-  async #replay(status: Status | undefined): Promise<void> {
+  async #replay({ status, resetSteps }: Operation & { do: 'replay' }): Promise<void> {
     const meant = this.#replayed(status);
-    expect(await this.#stores[0].replay({ status })).toBe(meant.length);
-    for (const event of meant) reset(event, undefined);
+    expect(await this.#stores[0].replay({ status }, { resetSteps })).toBe(meant.length);
+    for (const event of meant) {
+      reset(event, undefined);
+      if (resetSteps) event.steps.clear();
+    }
   }
 
   #replayed(status: Status | undefined): ModelEvent[] {
@@ -230,7 +320,10 @@ export class ModelRun {
     const meant = old.filter(({ handledAt }) => (handledAt ?? 0) <= end);
     const pruned = await this.#stores[1].prune(Math.min(before, end + 1), meant.length);
     expect(pruned).toBe(meant.length);
-    for (const event of meant) event.pruned = true;
+    for (const event of meant) {
+      event.pruned = true;
+      event.steps.clear();
+    }
   }
 
   /** All processes end. Others come in their place, with the names of the former ones, and so with their leases. */
@@ -249,19 +342,22 @@ export class ModelRun {
     faults.disarm();
     if (result.status === 'fulfilled') return; // it has fewer calls, or took something in, which it does later
     if (!isOfFault(result.reason)) throw result.reason;
-    if (operation.do === 'replay') await this.#hold(operation.status);
+    if (operation.do === 'replay') await this.#hold(operation);
     await this.compare();
     await this.step(operation);
   }
 
   /** A replay failed: if that was after its first commit, its events are held now, and fall due in their order. */
-  async #hold(status: Status | undefined): Promise<void> {
+  async #hold({ status, resetSteps }: Operation & { do: 'replay' }): Promise<void> {
     const meant = this.#replayed(status).sort(byIdentity);
     const held = meant.map((event, index) => ({ event, until: this.#now() + HOLD_MS + index }));
     for (const { event, until } of held) {
       if ((await this.#stores[0].event(event.id))?.nextAttemptAt !== until) return;
     }
-    for (const { event, until } of held) reset(event, until);
+    for (const { event, until } of held) {
+      reset(event, until);
+      if (resetSteps) event.steps.clear();
+    }
   }
 
   #due(): readonly ModelEvent[] {
@@ -276,6 +372,10 @@ export class ModelRun {
   #now(): number {
     return this.#clock.now();
   }
+}
+
+function resourceOf(media: number): string {
+  return `media:media-${media}`;
 }
 
 function nameOf(owner: Owner): string {

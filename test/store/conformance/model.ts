@@ -10,13 +10,20 @@ import { ModelRun, type Operation } from './model-run.ts';
 const owner = fc.constantFrom(0 as const, 1 as const);
 const status = fc.constantFrom('handled' as const, 'skipped' as const, 'dead' as const, undefined);
 
+const name = fc.constantFrom('a', 'b');
+const stateChange = fc.record({ name, value: fc.constantFrom('1', '"two"', null) });
+const state = fc.uniqueArray(stateChange, { maxLength: 2, selector: ({ name }) => name });
+const media = fc.nat(2);
+const webhook = fc.nat(1);
+const secret = fc.nat(1);
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('record'),
       owner,
-      media: fc.nat(2),
+      media,
       at: fc.nat(9).map((seconds) => EVENT_TIME + seconds * 1000),
     }),
   },
@@ -42,16 +49,38 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       which: fc.nat(),
       status: fc.constantFrom('handled', 'skipped', 'dead', 'pending'),
       after: fc.constantFrom(undefined, 0, 700, 5000),
+      state,
     }),
   },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('save'),
+      back: fc.nat(3),
+      step: fc.record({ name, result: fc.constantFrom('1', '2') }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace state'), owner, media, state }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete state'), owner, media }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew'), owner }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('release'), owner }) },
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(1, 699, 1000, 10_000) }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('replay'), status }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('replay'), status, resetSteps: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('prune'), limit: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('add secret'), owner, webhook, secret }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('retire secret'),
+      owner,
+      webhook,
+      secret,
+      after: fc.constantFrom(0, 1000),
+    }),
+  },
 ) as fc.Arbitrary<Operation>;
 
 const broken: fc.Arbitrary<Operation> = fc.oneof(
