@@ -7,8 +7,9 @@ import { RepeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, ClaimRequest, EventStore, Settlement } from '../store/event-store.ts';
+import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import { newOwner } from '../store/owner.ts';
+import { ClaimShares } from './claim-shares.ts';
 import { ClaimsAhead } from './claims-ahead.ts';
 import type { Handlers } from './handler.ts';
 import { LeaseLost, type WaitingStep } from './once.ts';
@@ -62,11 +63,6 @@ const NOT_STORED = 'cannot store a result before the stop; the event runs again 
 const POLL_MS = 500;
 /** How long new events gather: they share a claim and its commits, and those of one resource that came out of order get into it. */
 export const GATHER_MS = 25;
-/**
- * One claim in so many takes what was received last of all resources that are free, and one a replay. The others take what was received
- * first: a live event passes any backlog, a backlog keeps half of its speed at least, and replays go on however much is live.
- */
-const SHARE = 4;
 const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
 const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
 /** How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. */
@@ -95,8 +91,6 @@ export class Dispatcher {
   #busy = 0;
   /** how many were started in this turn of the event loop */
   #startedInTurn = 0;
-  /** how many events were claimed so far */
-  #claimed = 0;
   #unstored = 0;
   readonly #toldUnstored = new WeakSet<Claim>();
   /** whether the last claim took all that it asked for: more may be ready */
@@ -105,6 +99,7 @@ export class Dispatcher {
   readonly #cannotClaim: RepeatedLine;
   readonly #cannotRenew: RepeatedLine;
   readonly #ahead: ClaimsAhead;
+  readonly #shares: ClaimShares;
   #claiming: Promise<void> | undefined;
   #gathering: Promise<void> | undefined;
   #endGathering = () => {};
@@ -128,6 +123,7 @@ export class Dispatcher {
       log.error(fields, 'cannot renew leases; trying again'),
     );
     this.#ahead = new ClaimsAhead(clock, { ...options, storeRuns: options.store.runs });
+    this.#shares = new ClaimShares(clock);
   }
 
   /** How many results the last stop could not store. Their events run again once the leases have run out. */
@@ -161,6 +157,7 @@ export class Dispatcher {
   /** Tells the dispatcher that a new event is on disk. Events that come at short intervals are claimed together, between acks. */
   wakeSoon(): void {
     this.#ahead.came();
+    this.#shares.came();
     this.#gather();
   }
 
@@ -246,12 +243,6 @@ export class Dispatcher {
     this.#options.log.error({ ...lineOf(claim), ...why }, NOT_STORED);
   }
 
-  /** How many of the next claims take the newest, and how many replays. One at a time, every fourth does each. */
-  #sharesOf(limit: number): Required<Pick<ClaimRequest, 'newest' | 'replayed'>> {
-    const of = (from: number) => Math.floor((from + limit) / SHARE) - Math.floor(from / SHARE);
-    return { newest: of(this.#claimed), replayed: of(this.#claimed + SHARE / 2) };
-  }
-
   /** The places of all events that it has claimed and that have not ended. */
   #has(): readonly number[] {
     return [...this.#running].map(({ claim }) => claim.place).concat(this.#ahead.places);
@@ -335,19 +326,20 @@ export class Dispatcher {
       try {
         const { maxAttempts } = retry;
         const askedAt = clock.now();
+        const shares = this.#shares.asked(limit);
         const spareLost = !this.#takeover.isAllowed();
         const claimed = await store.claim({
           owner: this.#owner,
           has: this.#has(),
           limit,
-          ...this.#sharesOf(limit),
+          ...shares,
           leaseMs,
           maxAttempts,
           spareLost,
           isAhead: this.#ahead.size > 0,
         });
-        this.#claimed += claimed.claims.length;
         this.#isBacklog = claimed.claims.length >= limit;
+        this.#shares.got(claimed.claims, shares, this.#isBacklog);
         this.#ahead.got(claimed.claims.length, this.#isBacklog);
         this.#takeover.reached(askedAt);
         dueInMs = claimed.dueInMs;

@@ -44,7 +44,7 @@ export interface ClaimRequest {
   readonly limit: number;
   /** so many of the limit go to the resources whose oldest ready event, which is no replay, was received last; 0 without it */
   readonly newest?: number | undefined;
-  /** so many of the limit go to resources whose oldest ready event is a replay, although others are ready; 0 without it */
+  /** so many of the limit go to resources whose oldest ready event is a replay, although others are ready, before the newest; 0 without it */
   readonly replayed?: number | undefined;
   readonly leaseMs: number;
   /** an event whose lease expires in its last attempt becomes `dead` */

@@ -90,11 +90,11 @@ describe('a live event behind a backlog', () => {
     },
   );
 
-  /** Live events of so many in 10 s, each of another media, while a bulk replay runs. */
-  const besideReplay = async (live: number) => {
+  /** So many live events in 10 s, each of another media, while a backlog is worked off; 400 can be handled in that time. */
+  const beside = async (backlog: keyof typeof backlogs, live: number) => {
     const { clock, record, start, pass } = stage();
     await recordOld();
-    await backlogs['a bulk replay']();
+    await backlogs[backlog]();
     const startedAt = new Map<string, number>();
     const { dispatcher } = await start(
       defineHandlers({
@@ -114,22 +114,37 @@ describe('a live event behind a backlog', () => {
       dispatcher.wakeSoon();
       await pass(10_000 / live);
     }
+    const end = clock.now();
+    await pass(2 * HANDLER_MS);
     const waits = recordedAt.map((at, number) => (startedAt.get(`live-${number}`) ?? Infinity) - at);
-    const replayed = [...startedAt].filter(([media, at]) => media.startsWith('a-') && at >= began);
-    return { waits, replayed: replayed.length };
+    const old = [...startedAt].filter(([media, at]) => media.startsWith('a-') && at >= began && at < end);
+    return { waits, old: old.length };
   };
 
-  test('goes before a bulk replay, when live events take half of the handlers, and the replay has the rest', async () => {
-    const { waits, replayed } = await besideReplay(200); // 400 can be handled
-    expect(Math.max(...waits)).toBeLessThanOrEqual(2 * HANDLER_MS);
-    expect(replayed).toBeGreaterThanOrEqual(180);
-  });
+  test.each([
+    ['events that came before', 200],
+    ['events that came before', 280],
+    ['a bulk replay', 200],
+    ['a bulk replay', 280],
+    ['a wave of retries', 200],
+    ['a wave of retries', 280],
+  ] as const)(
+    'of %s waits for two handlers at most, when live events take %i of 400 places, and the backlog has the rest',
+    async (backlog, live) => {
+      const { waits, old } = await beside(backlog, live);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(2 * HANDLER_MS);
+      expect(old).toBeGreaterThanOrEqual(0.9 * (400 - live));
+    },
+  );
 
-  test('leaves a bulk replay one claim in four, when live events would take more than all handlers', async () => {
-    const { replayed } = await besideReplay(800);
-    expect(replayed).toBeGreaterThanOrEqual(90);
-    expect(replayed).toBeLessThanOrEqual(110);
-  });
+  test.each(Object.keys(backlogs) as readonly (keyof typeof backlogs)[])(
+    'leaves %s one claim in four, when live events would take more than all handlers',
+    async (backlog) => {
+      const { old } = await beside(backlog, 800);
+      expect(old).toBeGreaterThanOrEqual(90);
+      expect(old).toBeLessThanOrEqual(110);
+    },
+  );
 
   test('leaves the backlog its order, when nothing new comes, but for one in four', async () => {
     const { clock, record, start, pass } = stage();

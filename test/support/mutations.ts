@@ -226,8 +226,15 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'nobody slows the service down: a live event passes a backlog',
     file: 'src/dispatch/dispatcher.ts',
-    original: '...this.#sharesOf(limit),',
-    mutant: '...{ ...this.#sharesOf(limit), newest: 0 },',
+    original: '...shares,',
+    mutant: '...{ ...shares, newest: 0 },',
+    suite: 'test/dispatch/fairness.test.ts',
+  },
+  {
+    rule: 'nobody slows the service down: live events pass a backlog as long as there are handlers for three quarters of all',
+    file: 'src/dispatch/claim-shares.ts',
+    original: 'const wanted = this.#isBehind ? this.#new + this.#lessNew - turn(0) : 0;',
+    mutant: 'const wanted = 0;',
     suite: 'test/dispatch/fairness.test.ts',
   },
   {
@@ -256,8 +263,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'nobody slows the service down: replays go on, however much is live',
     file: 'src/dispatch/dispatcher.ts',
-    original: '...this.#sharesOf(limit),',
-    mutant: '...{ ...this.#sharesOf(limit), replayed: 0 },',
+    original: '...shares,',
+    mutant: '...{ ...shares, replayed: 0 },',
     suite: 'test/dispatch/fairness.test.ts',
   },
   {

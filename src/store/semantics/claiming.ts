@@ -59,7 +59,7 @@ function chosenOf(
   const [live, behind, last] = [oldest ?? [], replays ?? [], newest ?? []];
   const share = behind.slice(0, replayed);
   const first = live.slice(0, Math.max(0, limit - last.length - share.length));
-  return [...new Set([...first, ...last, ...share, ...live, ...behind])].slice(0, limit);
+  return [...new Set([...first, ...share, ...last, ...live, ...behind])].slice(0, limit);
 }
 
 /** The start of an event: what changes of it in work, and the claim. */

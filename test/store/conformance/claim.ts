@@ -74,9 +74,9 @@ export function describeClaiming(fixture: CurrentFixture): void {
       await settleAll(fixture().store, HANDLED);
       expect(await fixture().store.replay({})).toBe(3);
       for (const hours of [8, 7, 6, 5]) await record(hours);
-      expect(await hoursOf({ limit: 3, newest: 1, replayed: 1 })).toEqual([8, 5, 1]);
-      expect(await hoursOf({ limit: 1 })).toEqual([7]);
-      expect(await hoursOf({ limit: 3, newest: 2 })).toEqual([6, 2, 3]);
+      expect(await hoursOf({ limit: 3, newest: 1, replayed: 1 })).toEqual([8, 1, 5]);
+      expect(await hoursOf({ limit: 1, newest: 1, replayed: 1 })).toEqual([2]);
+      expect(await hoursOf({ limit: 3, newest: 2 })).toEqual([7, 6, 3]);
     });
 
     test('takes replays for the share of others, and others for the share of replays, when there are none', async () => {

@@ -195,7 +195,7 @@ export function claimed(
   const last = live.toReversed().slice(0, newest);
   const behind = replays.slice(0, replayed);
   const first = live.slice(0, Math.max(0, limit - last.length - behind.length));
-  return [...new Set([...first, ...last, ...behind, ...live, ...replays])].slice(0, limit);
+  return [...new Set([...first, ...behind, ...last, ...live, ...replays])].slice(0, limit);
 }
 
 export function isLate(events: readonly ModelEvent[], { resource, eventTime }: ModelEvent): boolean {

@@ -37,10 +37,11 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
         newest: fc.nat(4),
         replayed: fc.nat(4),
       })
-      .map(({ newest, replayed, ...claim }) => {
-        const last = Math.min(newest, claim.limit);
-        return { ...claim, newest: last, replayed: Math.min(replayed, claim.limit - last) };
-      }),
+      .map(({ newest, replayed, ...claim }) => ({
+        ...claim,
+        newest: Math.min(newest, claim.limit),
+        replayed: Math.min(replayed, claim.limit),
+      })),
   },
   {
     weight: 6,
