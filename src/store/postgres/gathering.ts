@@ -1,4 +1,6 @@
+import type { MonotonicClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { unavailable } from '../refusals.ts';
 import { codeOf } from './reasons.ts';
 
 /** How many requests share one transaction at most. */
@@ -8,29 +10,70 @@ interface Waiting<I, O> {
   readonly input: I;
   readonly resolve: (output: O) => void;
   readonly reject: (error: unknown) => void;
+  /** by the monotonic clock, milliseconds */
+  readonly since: number;
+}
+
+interface GatheringOptions {
+  /** how many batches are under way at once; 1 without it */
+  readonly lanes?: number;
+  /**
+   * how long a request waits at most; for ever without it. Then it is refused, and what has not been sent yet never is: where the server
+   * takes its time, each batch would wait for those before it
+   */
+  readonly patience?: { readonly clock: MonotonicClock; readonly ms: number };
 }
 
 /** Does requests together: what arrives while some are under way waits for the next turn. */
 export class Gathering<I, O> {
   readonly #run: (inputs: readonly I[]) => Promise<readonly O[]>;
   readonly #lanes: number;
+  readonly #patience: GatheringOptions['patience'];
   readonly #waiting: Waiting<I, O>[] = [];
   readonly #underWay = new Set<Promise<void>>();
+  /** in the order in which they came */
+  readonly #unanswered = new Set<Waiting<I, O>>();
+  #isWatching = false;
 
   /**
    * @param run answers inputs in their order; where it fails by the data of one of them, each is done again by itself
-   * @param lanes how many batches are under way at once
    */
-  constructor(run: (inputs: readonly I[]) => Promise<readonly O[]>, lanes = 1) {
+  constructor(
+    run: (inputs: readonly I[]) => Promise<readonly O[]>,
+    { lanes = 1, patience }: GatheringOptions = {},
+  ) {
     this.#run = run;
     this.#lanes = lanes;
+    this.#patience = patience;
   }
 
   request(input: I): Promise<O> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, resolve, reject });
-      if (this.#waiting.length === 1 && this.#underWay.size < this.#lanes) setImmediate(() => this.#next());
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<O>();
+    const one = { input, resolve, reject, since: this.#patience?.clock.monotonic() ?? 0 };
+    this.#waiting.push(one);
+    if (this.#waiting.length === 1 && this.#underWay.size < this.#lanes) setImmediate(() => this.#next());
+    if (!this.#patience) return promise;
+    this.#unanswered.add(one);
+    if (!this.#isWatching) this.#watch(this.#patience);
+    return promise.finally(() => this.#unanswered.delete(one));
+  }
+
+  /** Refuses what has waited for too long, and looks again when the next one will have. */
+  #watch(patience: NonNullable<GatheringOptions['patience']>): void {
+    const { clock, ms } = patience;
+    const before = clock.monotonic() - ms;
+    const late = new Set<Waiting<I, O>>();
+    for (const one of this.#unanswered) {
+      if (one.since > before) break;
+      late.add(one);
+    }
+    const why = `no answer from the server within ${ms / 1000} s: it is slow, waits for a standby, or has no connection free for this process`;
+    for (const one of late) one.reject(unavailable(why));
+    const unsent = this.#waiting.findIndex((one) => !late.has(one));
+    this.#waiting.splice(0, unsent < 0 ? this.#waiting.length : unsent);
+    const next = [...this.#unanswered].find((one) => !late.has(one));
+    this.#isWatching = next !== undefined;
+    if (next) clock.after(Math.max(1, next.since - before), () => this.#watch(patience));
   }
 
   /**

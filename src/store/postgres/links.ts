@@ -50,6 +50,8 @@ const FREQUENT: ReadonlySet<string> = new Set([
 
 /** How many batches of notifications are under way at once: the next one is sent while the disk writes the one before. */
 const ACKS_UNDER_WAY = 2;
+/** How long an ack waits for the server; then the answer is 503. What was sent by then may be recorded all the same. */
+const ACK_MS = 5000;
 
 /** By which share of a lease the time of a request may differ from that of the server, and by what in any case: it may have waited. */
 const DIFFERS_BY = 1 / 4;
@@ -92,7 +94,7 @@ export class WriteLink implements StoreLink<TableOperations> {
     this.#oldMonths = new OldMonths(database);
     this.#records = new Gathering<Entry, Recorded>(
       (entries) => timed(() => record(tablesOf(database.frequent), entries)),
-      ACKS_UNDER_WAY,
+      { lanes: ACKS_UNDER_WAY, patience: { clock, ms: ACK_MS } },
     );
     this.#settles = new Gathering<Settling, boolean>((settlings) =>
       this.#transaction('settle', (tables) => settle(tables, settlings)),
