@@ -6,7 +6,7 @@ import type { Sizes } from '../sizes.ts';
 import { Target } from '../target.ts';
 import type { Section } from './section.ts';
 
-const CASES = ['32', '128'] as const;
+const CASES = ['32', '128', '1000'] as const;
 
 /** The service is quicker in the burst than while it warms up, or slower: it is to be no less than was asked for. */
 const MORE = 1.2;
@@ -15,7 +15,7 @@ const MOST = 5;
 
 const notes = ({
   burstEvents,
-}: Sizes) => `- As many notifications as the service takes in that time, each of another media, over 32 and 128 connections; handlers do nothing.
+}: Sizes) => `- As many notifications as the service takes in that time, each of another media, over as many connections; handlers do nothing.
   The time is as long as ${number(burstEvents)} of them take at the rate of the warm-up, and a fifth longer.
 - Handled: from the end of the sending until nothing is pending. The ratio is that of sending and handling to sending alone.`;
 

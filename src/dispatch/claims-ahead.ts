@@ -6,7 +6,7 @@ import type { Claim, StoreRuns } from '../store/event-store.ts';
 const QUICK_MS = 50;
 /** How many times as many events as there are handlers wait here at most, and how many in all: a claim must not take long. */
 const MOST_AHEAD = 4;
-const MOST_IN_ALL = 256;
+const MOST_IN_ALL = 1024;
 /** Where very many come, so many of them do: handlers keep a third of what is written, however hard acks press. */
 const OF_WHAT_CAME = 1 / 2;
 /** The same in a backlog. A claim costs a server, and the way there, little more if it has many events. */

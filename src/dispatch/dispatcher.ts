@@ -65,7 +65,10 @@ const POLL_MS = 500;
 export const GATHER_MS = 25;
 const LOST_WHILE_RUNNING = 'the lease was lost while the handler ran; another process has the event';
 const LOST_UNSTARTED = 'the lease was lost before the handler began; another process has the event';
-/** How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. */
+/**
+ * How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. Where more events
+ * came in a turn, as many start: handlers keep their share however many connections there are.
+ */
 const MOST_IN_TURN = 64;
 /** How often leases are renewed while they last. */
 const RENEWALS = 3;
@@ -89,8 +92,9 @@ export class Dispatcher {
   readonly #running = new Set<Running>();
   /** how many handlers run */
   #busy = 0;
-  /** how many were started in this turn of the event loop */
+  /** how many were started in this turn of the event loop, and how many events came */
   #startedInTurn = 0;
+  #cameInTurn = 0;
   #unstored = 0;
   readonly #toldUnstored = new WeakSet<Claim>();
   /** whether the last claim took all that it asked for: more may be ready */
@@ -158,6 +162,7 @@ export class Dispatcher {
   wakeSoon(): void {
     this.#ahead.came();
     this.#shares.came();
+    this.#cameInTurn++;
     this.#gather();
   }
 
@@ -262,16 +267,21 @@ export class Dispatcher {
   /** Starts what waits for a handler to be free. */
   #startNext(): void {
     this.#giveBack(this.#ahead.expired());
-    while (!this.#stopped && this.#busy < this.#options.concurrency && this.#startedInTurn < MOST_IN_TURN) {
+    while (!this.#stopped && this.#busy < this.#options.concurrency && this.#mayStart()) {
       const next = this.#ahead.next();
       if (!next) return;
       this.#start(next);
       if (++this.#startedInTurn === 1)
         setImmediate(() => {
           this.#startedInTurn = 0;
+          this.#cameInTurn = 0;
           this.#startNext();
         });
     }
+  }
+
+  #mayStart(): boolean {
+    return this.#startedInTurn < Math.max(MOST_IN_TURN, this.#cameInTurn);
   }
 
   /** Releases events that were claimed and not started. */

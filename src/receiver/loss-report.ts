@@ -5,7 +5,8 @@ import type { EventStore } from '../store/event-store.ts';
 
 const MINUTE_MS = 60_000;
 const LAST_COUNT_MS = 1000;
-const FULL = 'the quarantine is full; notifications for which no secret is known are lost';
+const FULL =
+  'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 
 interface LossReportOptions {
   readonly store: Pick<EventStore, 'countLost'>;

@@ -192,7 +192,7 @@ describe('claims ahead of free handlers', () => {
     expect(reachAfter(100, 80)).toBe(64);
     expect(reachAfter(400, 80)).toBe(160);
     expect(reachAfter(400, 200)).toBe(200);
-    expect(reachAfter(4000, 2000)).toBe(256);
+    expect(reachAfter(4000, 2000)).toBe(1024);
   });
 
   test('have bodies of 16 MiB at most, about, however many handlers end at once', () => {

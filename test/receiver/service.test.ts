@@ -143,7 +143,7 @@ describe('a notification in quarantine', () => {
     expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(5000);
     expect(await service.store.overview()).toMatchObject({ quarantineLost: 10 - kept.length });
     const said = log.withMessage(
-      'the quarantine is full; notifications for which no secret is known are lost',
+      'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it',
     );
     expect(said).toMatchObject([{ level: 40, lost: 1 }]);
   });
