@@ -40,7 +40,6 @@ export class ClaimShares {
 
   /** A new event was recorded. */
   came(): void {
-    this.#age();
     this.#new++;
   }
 
