@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import type { Client } from 'pg';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import type { SharedAnswer } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -50,7 +51,9 @@ export class PostgresDesk {
 
   async #start(): Promise<SharedAnswer> {
     const run = this.#run;
-    if (this.#external !== undefined) return { run, url: this.#external, adminUrl: this.#external };
+    if (this.#external !== undefined) {
+      return { run, url: await ownerOn(this.#external, run), adminUrl: this.#external };
+    }
     try {
       // Loaded when somebody asks: most runs are of suites that do not.
       const { PostgresServer } = await import('../support/postgres-server.ts');
@@ -64,16 +67,34 @@ export class PostgresDesk {
   }
 }
 
-async function dropOfRun(url: string, run: string): Promise<void> {
+/** Makes the role that owns the databases of a run; it is no superuser, as at an operator's. @returns a URL as that role */
+function ownerOn(adminUrl: string, run: string): Promise<string> {
+  const url = new URL(adminUrl);
+  url.username = run;
+  url.password = randomBytes(16).toString('hex');
+  return asAdmin(adminUrl, async (admin) => {
+    await admin.query(`CREATE ROLE ${run} LOGIN PASSWORD '${url.password}'`);
+    return url.href;
+  });
+}
+
+function dropOfRun(url: string, run: string): Promise<void> {
+  return asAdmin(url, async (admin) => {
+    const { rows } = await admin.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [run],
+    );
+    for (const { datname } of rows) await admin.query(`DROP DATABASE ${datname} WITH (FORCE)`);
+    await admin.query(`DROP ROLE IF EXISTS ${run}`);
+  });
+}
+
+async function asAdmin<T>(url: string, use: (admin: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg');
   const client = new pg.Client(url);
   await client.connect();
   try {
-    const { rows } = await client.query<{ datname: string }>(
-      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
-      [run],
-    );
-    for (const { datname } of rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`);
+    return await use(client);
   } finally {
     await client.end();
   }

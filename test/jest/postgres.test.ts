@@ -23,7 +23,7 @@ async function ask(url: string, sql: string): Promise<unknown> {
 }
 
 await describeWithPostgres('the PostgreSQL of a test run', (server) => {
-  // Another server has other roles, and may trust whoever connects from this machine.
+  // Another server may trust whoever connects from this machine.
   const ofOwn = process.env.TEST_DATABASE_URL === undefined ? test : test.skip;
 
   test('is one for all who ask, when several ask', async () => {
@@ -32,7 +32,7 @@ await describeWithPostgres('the PostgreSQL of a test run', (server) => {
     expect(await started(again.adminUrl())).toEqual(await started(server.adminUrl()));
   });
 
-  ofOwn('has an owner of databases who is no superuser, when tests connect as an operator does', async () => {
+  test('has an owner of databases who is no superuser, when tests connect as an operator does', async () => {
     const role =
       'SELECT rolsuper AS super, rolcreatedb AS creates FROM pg_roles WHERE rolname = current_user';
     expect(await ask(server.adminUrl(), role)).toMatchObject({ super: true });

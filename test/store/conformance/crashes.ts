@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { eventId } from '../../../src/store/event-id.ts';
 import type { Claim, EventStore } from '../../../src/store/event-store.ts';
@@ -32,6 +33,9 @@ const channel = (event: string, second: number) =>
 const STATE = [{ name: 'posted', value: '1' }];
 const ENTRY = { ...media(7), token: 'token'.padEnd(1000), source: '192.0.2.1' };
 const OTHER = { ...media(8), token: 'other', source: '198.51.100.1' };
+
+/** What a driver keeps the ledger in: an index has the identities, or a map; PostgreSQL keeps bodies apart, by months. */
+const LEDGER = [['ledger'], ['identities', 'ledger'], ['bodies', 'ledger']];
 
 /** By then, what was recorded is taken into work. */
 const TAKEN_AFTER_MS = 250;
@@ -208,6 +212,29 @@ export function describeCrashes(name: string, factory: CrashStageFactory, few = 
         expect(await settleAll(store, HANDLED)).toBe(before.length);
       });
       expect(seen.size).toBe(2);
+    });
+  });
+
+  describe(`${name}, where notifications are recorded`, () => {
+    let stage: CrashStage;
+    beforeEach(async () => {
+      stage = await factory();
+    });
+    afterEach(() => stage.cleanUp());
+
+    test('writes the ledger and nothing else, when an event is new, and its deliveries and nothing else, when it comes again', async () => {
+      const { store } = await prepare(stage);
+      /** The tables that a recording of media 100 changes. */
+      const changed = async () => {
+        const before = await stage.contents();
+        await store.record(media(100));
+        return Object.entries(await stage.contents())
+          .filter(([table, rows]) => !isDeepStrictEqual(rows, before[table]))
+          .map(([table]) => table)
+          .sort();
+      };
+      expect(LEDGER).toContainEqual(await changed());
+      expect(await changed()).toEqual(['repeats']);
     });
   });
 

@@ -262,7 +262,9 @@ await describeWithPostgres('PostgreSQL', (server) => {
     await record(from, 'first');
     const name = new URL(from).pathname.slice(1);
     await connected(server.adminUrl(name), async (admin) => {
-      await admin.query('ALTER SCHEMA hookkit OWNER TO postgres; GRANT USAGE ON SCHEMA hookkit TO hookkit');
+      await admin.query(
+        `ALTER SCHEMA hookkit OWNER TO CURRENT_USER; GRANT USAGE ON SCHEMA hookkit TO ${new URL(from).username}`,
+      );
       await move(from, to);
     });
     expect(await resources(to)).toEqual(['media:first']);
