@@ -1,7 +1,6 @@
 import express, { type RequestHandler, Router } from 'express';
-import type { Clock } from '../../base/clock.ts';
 import { visible } from '../../base/visible.ts';
-import type { Feed } from '../watch/feed.ts';
+import { Elsewhere } from '../watch/elsewhere.ts';
 import { mount } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
 import type { Inspected } from './lookups.ts';
@@ -15,7 +14,7 @@ export function apiRouter(inspected: Inspected): Router {
   const description = openApi(endpoints);
   router.get(['/openapi.json', '/stream'], expectNoParameters);
   router.get('/openapi.json', (_req, res) => void res.json(description));
-  router.get('/stream', stream(inspected.watch.feed, inspected.clock));
+  router.get('/stream', stream(inspected));
   router.use(express.json({ limit: '16kb' }));
   for (const one of endpoints) mount(router, one);
   router.use(
@@ -31,7 +30,8 @@ const MOST_LISTENERS = 100;
 const MOST_BEHIND = 65_536;
 
 /** The live tail, as server-sent events. A page learns from it that something changed, and requests what it needs. */
-function stream(feed: Feed, clock: Clock): RequestHandler {
+function stream({ watch: { feed }, store, clock }: Inspected): RequestHandler {
+  const elsewhere = new Elsewhere({ feed, store, clock });
   return (_req, res) => {
     if (feed.listeners >= MOST_LISTENERS) {
       return void res.status(503).set('Retry-After', '30').json({ error: 'too many clients listen already' });
@@ -43,6 +43,7 @@ function stream(feed: Feed, clock: Clock): RequestHandler {
       if (!res.writableEnded && res.writableLength < MOST_BEHIND)
         res.write(`event: changes\ndata: ${visible(JSON.stringify(changes))}\n\n`);
     });
+    const unfollow = elsewhere.follow();
     let cancelBeat = () => {};
     const beat = () => {
       if (!res.writableEnded) res.write(': still here\n\n');
@@ -51,6 +52,7 @@ function stream(feed: Feed, clock: Clock): RequestHandler {
     cancelBeat = clock.after(HEARTBEAT_MS, beat);
     res.on('close', () => {
       cancelBeat();
+      unfollow();
       end();
     });
   };

@@ -29,7 +29,7 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
 
 const STREAM = {
   summary:
-    'Changes of events as server-sent events: `changes`, at most every 250 ms. Of several receivers, those that this process made or saw.',
+    'Changes of events as server-sent events: `changes`, at most every 250 ms. Those that other processes made are counted in `more`, within about a second.',
   responses: {
     200: {
       description: 'data: {"changes": [{"id", "change", "kind"}], "more": 0, "rejections": 0}',

@@ -11,7 +11,7 @@ export interface Change {
 /** The changes and rejections of a quarter of a second. */
 export interface Changes {
   readonly changes: readonly Change[];
-  /** how many further changes are not listed */
+  /** how many further changes are not listed: of many, or made by other processes */
   readonly more: number;
   readonly rejections: number;
 }
@@ -28,6 +28,8 @@ export class Feed {
   #changes: Change[] = [];
   #more = 0;
   #rejections = 0;
+  /** how many changes were told since somebody asked */
+  #told = 0;
   #isGathering = false;
 
   constructor(clock: Clock) {
@@ -46,9 +48,24 @@ export class Feed {
 
   changed(id: string, change: Change['change'], kind: string): void {
     if (this.#listeners.size === 0) return;
+    this.#told++;
     if (this.#changes.length < LISTED) this.#changes.push({ id, change, kind });
     else this.#more++;
     this.#gather();
+  }
+
+  /** Other processes made so many changes. */
+  changedElsewhere(changes: number): void {
+    if (this.#listeners.size === 0 || changes === 0) return;
+    this.#more += changes;
+    this.#gather();
+  }
+
+  /** How many changes of this process were told since the last call. */
+  takeTold(): number {
+    const told = this.#told;
+    this.#told = 0;
+    return told;
   }
 
   rejected(): void {
