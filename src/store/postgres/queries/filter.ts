@@ -122,6 +122,9 @@ export const EVENT_THERE = `CROSS JOIN LATERAL (
 /** Up to where the ledger was taken into work. */
 export const TAKEN = '(SELECT max(up_to) FROM hookkit.taken)';
 
+/** The last place of the ledger. For `max`, PostgreSQL 14 and 15 go through a table that they believe empty. */
+export const LAST_PLACE = '(SELECT event FROM hookkit.ledger ORDER BY event DESC LIMIT 1)';
+
 /** Later than every number. A planner without statistics takes a range with two ends to be short, and goes along an index. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 

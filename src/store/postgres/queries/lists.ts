@@ -9,6 +9,7 @@ import {
   EVENT_THERE,
   havingStatus,
   isUnfinished,
+  LAST_PLACE,
   NO_END,
   namedBy,
   type Params,
@@ -80,8 +81,7 @@ export function listsOf(session: Session): Lists {
     events(step) {
       const { filter, from, at } = step;
       const stretch = (params: Params) => {
-        const newest =
-          from === undefined ? '(SELECT max(event) FROM hookkit.ledger)' : `${placeOf(from, params)} - 1`;
+        const newest = from === undefined ? LAST_PLACE : `${placeOf(from, params)} - 1`;
         return `SELECT low, high, nullif(low, 0) AS next
           FROM (SELECT ${at === undefined ? newest : params.of(at)}::bigint AS high OFFSET 0) AS top,
           LATERAL (SELECT ${filter.ids ? 0 : `greatest(high - ${REACH}, 0)`} AS low) AS bottom`;
@@ -118,7 +118,7 @@ export function listsOf(session: Session): Lists {
         if (filter.ids) return counted(namedBy(filter.ids, params), 'NULL');
         if (isOnlyOfTimes(filter)) return counted('TABLE hookkit.ledger', 'NULL');
         const [low, high] = [params.of(at), params.of(at + REACH)];
-        const next = `CASE WHEN ${high} < (SELECT max(event) FROM hookkit.ledger) THEN ${high}::bigint END`;
+        const next = `CASE WHEN ${high} < ${LAST_PLACE} THEN ${high}::bigint END`;
         return counted(`${placesOf(filter, params, low, high)} OFFSET 0`, next);
       });
       return { events: row?.events ?? 0, next: row?.next ?? undefined };

@@ -46,7 +46,7 @@ function probes(session: Session): Pick<Tables, 'ping' | 'newestTime' | 'meta' |
     async newestTime() {
       const [row] = await session.rows<{ newest: number | null }>(
         `SELECT greatest((SELECT received_at FROM hookkit.ledger ORDER BY event DESC LIMIT 1),
-           (SELECT max(handled_at) FROM hookkit.results WHERE handled_at IS NOT NULL AND has_body)) AS newest`,
+           (SELECT handled_at FROM hookkit.results WHERE handled_at IS NOT NULL AND has_body ORDER BY handled_at DESC LIMIT 1)) AS newest`,
       );
       return row?.newest ?? undefined;
     },

@@ -2,7 +2,7 @@ import type { Entry, LedgerRow, LedgerTables } from '../../driver.ts';
 import { parseEventId } from '../../event-id.ts';
 import { inOrder } from '../../semantics/in-order.ts';
 import { TAKE_ALONE } from '../locks.ts';
-import { TAKEN } from '../queries/filter.ts';
+import { LAST_PLACE, TAKEN } from '../queries/filter.ts';
 import { settledAfter } from '../queries/settled.ts';
 import { columns, fromText, type Session, toText } from '../session.ts';
 import { gapsBetween, type Range, without } from './gaps.ts';
@@ -209,9 +209,7 @@ export function ledgerTables(session: Session): LedgerTables {
       return rows.map(({ event }) => event ?? undefined);
     },
     async lastPlace() {
-      const [row] = await session.rows<{ last: number | null }>(
-        'SELECT max(event) AS last FROM hookkit.ledger',
-      );
+      const [row] = await session.rows<{ last: number | null }>(`SELECT ${LAST_PLACE} AS last`);
       return row?.last ?? 0;
     },
     async settledPlace() {

@@ -150,10 +150,11 @@ export function workTables(
       return asked.map((resource) => ready.get(resource));
     },
     async nextDue(now) {
+      // By order: for `min`, PostgreSQL 14 and 15 go through a table that they believe empty.
       const [row] = await session.rows<{ due: number | null; gaps: boolean; there: number }>(
-        `SELECT least((SELECT min(next_attempt_at) FROM hookkit.work WHERE next_attempt_at IS NOT NULL),
-           (SELECT min(lease_until) FROM hookkit.lanes
-            WHERE event IS NOT NULL AND lease_until > $1 AND lease_until <= $2)) AS due,
+        `SELECT least((SELECT next_attempt_at FROM hookkit.work WHERE next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT 1),
+           (SELECT lease_until FROM hookkit.lanes
+            WHERE event IS NOT NULL AND lease_until > $1 AND lease_until <= $2 ORDER BY lease_until LIMIT 1)) AS due,
            EXISTS (SELECT FROM hookkit.gaps) AS gaps, ${TIME_OF_SERVER} AS there`,
         [now, placeOf(frontier.lookForDue(now))],
       );
