@@ -75,7 +75,7 @@ describeWith('script', 'npm run dev on a terminal', () => {
     return {
       type: (text) => child.stdin.write(text),
       upload: () => fetch(`http://127.0.0.1:${port}/_mock/media`, { method: 'POST', body }),
-      ended: once(child, 'exit'),
+      ended: once(child, 'close'),
     };
   }
 

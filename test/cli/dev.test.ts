@@ -93,7 +93,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
       MOCK_PORT: `${MOCK_PORT}`,
     },
   });
-  const exited = once(running, 'exit');
+  const exited = once(running, 'close');
   let output = '';
   for (const stream of [running.stdout, running.stderr]) {
     stream?.on('data', (chunk) => {

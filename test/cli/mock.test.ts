@@ -30,7 +30,7 @@ function run(...args: string[]) {
   child.stderr?.on('data', (chunk) => {
     output.stderr += chunk;
   });
-  const ended = once(child, 'exit').then(([code]) => code as number);
+  const ended = once(child, 'close').then(([code]) => code as number);
   return { child, output, ended };
 }
 

@@ -176,6 +176,10 @@ await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     for (const id of ids) for (const { outcome } of await store.attempts(id)) outcomes.add(outcome);
     await store.close();
     expect(outcomes).toContain('lost');
+    // What its handlers came to afterwards it did try to store.
+    expect(still.output()).toContain(
+      'the lease was lost while the handler ran; another process has the event',
+    );
     expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
     expect(handled).toBe(ids.size);
     expect(counted).toBe(handled);

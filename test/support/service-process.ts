@@ -41,7 +41,8 @@ export async function startProcess(
     },
   });
   const forget = endAfterSuite(() => child.kill('SIGKILL'));
-  const exited = once(child, 'exit').then(([code]) => {
+  // Not at its exit: then the last that it printed may not have been read.
+  const exited = once(child, 'close').then(([code]) => {
     forget();
     return code as number | null;
   });
