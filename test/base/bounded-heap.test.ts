@@ -28,6 +28,8 @@ const REPLACE = `
 const AT_EASE = 'const PER_TURN = 60; const TURNS = 1200; const again = (turn) => setTimeout(turn, 3);';
 const BUSY = 'const PER_TURN = 40; const TURNS = 10_000; const again = setImmediate;';
 
+const MAY_GROW = "(await import('node:v8')).setFlagsFromString('--heap-growing-percent=300')";
+
 const MODULE = moduleUrl(new URL('../../src/base/bounded-heap.ts', import.meta.url)).href;
 
 async function mostOf(call: string, load: string): Promise<number> {
@@ -42,8 +44,9 @@ async function mostOf(call: string, load: string): Promise<number> {
 }
 
 describe('the space for old objects', () => {
-  test('grows far, when nothing bounds it', async () => {
-    expect(await mostOf('', AT_EASE)).toBeGreaterThan(75);
+  // So far V8 goes by itself on a machine that has time. In pauses it may collect what it does not have to.
+  test('grows far, when it may become four times as large and the process is busy', async () => {
+    expect(await mostOf(MAY_GROW, BUSY)).toBeGreaterThan(75);
   });
 
   test('grows by a fifth, when it is bounded and the process at ease', async () => {
