@@ -73,6 +73,7 @@ export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
         await stop();
       } catch (error) {
         cutShort(reasonsOf(error));
+        await output.flush(); // else this line may overtake one that is being written
         throw error;
       }
       guard.expectExit();
