@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Claim, ClaimRequest } from '../store/event-store.ts';
+import type { Claim } from '../store/event-store.ts';
 
 /** Claims have shares by turns of four: one of the newest, one of a replay, and two of what was received first. */
 const TURNS = 4;
@@ -8,7 +8,8 @@ const BACKLOG_MS = 1000;
 /** What has waited for longer than once to twice this is not new any more. */
 const NEW_MS = 2500;
 
-interface Shares extends Pick<ClaimRequest, 'newest' | 'replayed'> {
+/** As a request to claim has them. */
+interface Shares {
   readonly newest: number;
   readonly replayed: number;
 }

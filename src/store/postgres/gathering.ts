@@ -62,16 +62,17 @@ export class Gathering<I, O> {
   #watch(patience: NonNullable<GatheringOptions['patience']>): void {
     const { clock, ms } = patience;
     const before = clock.monotonic() - ms;
-    const late = new Set<Waiting<I, O>>();
-    for (const one of this.#unanswered) {
-      if (one.since > before) break;
-      late.add(one);
-    }
     const why = `no answer from the server within ${ms / 1000} s: it is slow, waits for a standby, or has no connection free for this process`;
-    for (const one of late) one.reject(unavailable(why));
-    const unsent = this.#waiting.findIndex((one) => !late.has(one));
+    let next: Waiting<I, O> | undefined;
+    for (const one of this.#unanswered) {
+      if (one.since > before) {
+        next = one;
+        break;
+      }
+      one.reject(unavailable(why));
+    }
+    const unsent = this.#waiting.findIndex(({ since }) => since > before);
     this.#waiting.splice(0, unsent < 0 ? this.#waiting.length : unsent);
-    const next = [...this.#unanswered].find((one) => !late.has(one));
     this.#isWatching = next !== undefined;
     if (next) clock.after(Math.max(1, next.since - before), () => this.#watch(patience));
   }
