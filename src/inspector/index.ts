@@ -3,6 +3,7 @@ import { boundedServer } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Listener } from '../base/listener.ts';
+import { madeOnce } from '../base/made-once.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
 import { Watch } from './watch/watch.ts';
@@ -51,13 +52,11 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
 
 /** Loads an app at its first request: a server without visitors starts faster and smaller. */
 function onFirstRequest(load: () => Promise<RequestListener>, log: AdminNeeds['log']): RequestListener {
-  let loading: Promise<RequestListener> | undefined;
+  const loaded = madeOnce(load);
   return (req, res) => {
-    loading ??= load();
-    loading.then(
+    loaded().then(
       (app) => app(req, res),
       (error) => {
-        loading = undefined;
         log.error({ error: messageOf(error) }, 'cannot load the inspector');
         res.writeHead(500).end();
       },

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
+import { madeOnce } from '../../base/made-once.ts';
 import { DriverStore, openVault, type Reads } from '../driver-store.ts';
 import type { Scrubbed } from '../event-store.ts';
 import type { InputOf, Operations, OutputOf, StoreLink } from '../link.ts';
 import { copyOf, unavailable } from '../refusals.ts';
 import { operations, type TableOperations } from '../semantics/operations.ts';
 import { quarantineQueries } from '../semantics/quarantine.ts';
-import type { Vault } from '../vault.ts';
 import { MemoryDatabase } from './database.ts';
 import { queriesOf } from './readers.ts';
 
@@ -28,17 +28,8 @@ export class MemoryStore extends DriverStore {
       ...queriesOf(rows),
       ...boundTo(tables, quarantineQueries),
     });
-    let vault: Promise<Vault> | undefined;
-    super({
-      clock,
-      write,
-      read,
-      vault() {
-        vault ??= openVault(write, database.key);
-        return vault;
-      },
-      timeOfCommit: () => clock.now(),
-    });
+    const vault = madeOnce(() => openVault(write, database.key));
+    super({ clock, write, read, vault, timeOfCommit: () => clock.now() });
   }
 
   async scrub(): Promise<Scrubbed> {

@@ -173,6 +173,20 @@ export function describeCrashes(name: string, factory: CrashStageFactory, few = 
       await withEachFault(stage, record, ({ status }) => expect(status).toBe('fulfilled'));
     });
 
+    test('knows a first secret when it comes again, whichever call of a new instance it is', async () => {
+      const [stage] = stages;
+      const store = await stage.open();
+      await withEachFault(
+        stage,
+        () => store.addSecret('webhook-1', 'first'),
+        async (result) => {
+          expect(result.status === 'rejected' && isOfFault(result.reason)).toBe(true);
+          expect(await store.secrets()).toEqual([]);
+        },
+      );
+      expect(await store.secrets()).toMatchObject([{ webhookId: 'webhook-1', secret: 'first' }]);
+    });
+
     test('leaves what is new in the ledger, whichever call takes it in, and takes it in later', async () => {
       const [stage] = stages;
       const { store, clock } = await prepare(stage);

@@ -240,8 +240,8 @@ export class ModelRun {
     const expected = known ?? (isHeld ? step.result : undefined);
     const saved = await this.#stores[held.owner].saveStep(held.claim, nameOf(held.owner), step);
     expect(saved?.result).toBe(expected);
+    if (expected !== undefined) event.steps.set(step.name, expected); // before a call that may fail
     expect((await this.#stores[0].step(held.claim.id, step.name))?.result).toBe(expected);
-    if (expected !== undefined) event.steps.set(step.name, expected);
   }
 
   async #replaceState({ owner, media, state }: Operation & { do: 'replace state' }): Promise<void> {
