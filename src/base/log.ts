@@ -4,13 +4,10 @@ import { type LevelWithSilent, type Logger, pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import { standStill } from './stand-still.ts';
 import { parsable, visibleLog } from './visible.ts';
+import { WaitingLines } from './waiting-lines.ts';
 
-/** Bytes of lines that wait to be written, at most; with what JavaScript keeps beside them it stays below 16 MB. */
+/** Bytes of memory for lines that wait to be written, at most. */
 const MOST_HELD = 8 * 1024 * 1024;
-/** The cost of a waiting line beside its text. */
-const LINE_OVERHEAD = 150;
-/** Bytes that one call writes, at most: as much as a pipe takes. */
-const CHUNK = 65_536;
 const SHORTEST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
 /** How long a process may wait for its last lines at its end. */
@@ -86,10 +83,9 @@ export class LogDestination {
   readonly #fd: number;
   readonly #clock: Clock;
   readonly #onResumed: Options['onResumed'];
-  #waiting: Buffer[] = [];
-  /** under way, or the rest of it */
+  readonly #waiting = new WaitingLines();
+  /** under way, or the rest of it; as much as a pipe takes, or one longer line */
   #chunk = NOTHING;
-  #held = 0;
   #isWriting = false;
   #isPausing = false;
   #pauseMs = SHORTEST_PAUSE_MS;
@@ -116,16 +112,25 @@ export class LogDestination {
       this.#dropped++;
       return;
     }
-    const line = Buffer.from(text); // as bytes it keeps none of its source strings alive
-    if (this.#held + line.length + LINE_OVERHEAD > MOST_HELD) {
+    const length = Buffer.byteLength(text);
+    if (this.#held + this.#waiting.costOf(length) > MOST_HELD) {
       this.#droppedBefore = this.#dropped++;
       this.#resume(); // at once, where it is that line alone that is too large
       return;
     }
-    this.#waiting.push(line);
-    this.#held += line.length + LINE_OVERHEAD;
+    if (this.#held === 0 && !this.#isEnding) {
+      this.#chunk = Buffer.from(text);
+      this.#writeOn();
+      return;
+    }
+    this.#waiting.add(text);
     if (this.#isEnding) this.writeRest();
     else if (!this.#isWriting && !this.#isPausing) this.#writeOn();
+  }
+
+  /** Bytes of memory for what is not written yet. */
+  get #held(): number {
+    return this.#chunk.length + this.#waiting.held;
   }
 
   /** Resolves once no line waits any more, or after a second; lines that still wait are dropped. */
@@ -151,7 +156,7 @@ export class LogDestination {
     if (this.#hasGivenUp) return;
     const giveUpAt = performance.now() + LAST_LINES_MS;
     // A chunk under way is written by its thread.
-    let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, ...this.#waiting.splice(0)]);
+    let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, ...this.#waiting.takeAll()]);
     if (!this.#isWriting) this.#chunk = NOTHING;
     this.#hasGivenUp = true; // until all of it is out
     while (rest.length > 0 && performance.now() < giveUpAt) {
@@ -164,12 +169,11 @@ export class LogDestination {
     }
     this.#hasGivenUp = rest.length > 0;
     if (this.#hasGivenUp) return;
-    this.#held = this.#isWriting ? this.#chunk.length : 0;
     this.#resume();
   }
 
   #writeOn(): void {
-    if (this.#chunk.length === 0) this.#chunk = this.#nextChunk();
+    if (this.#chunk.length === 0) this.#chunk = this.#waiting.takeFirst() ?? NOTHING;
     if (this.#chunk.length === 0) {
       this.#onIdle();
       return;
@@ -183,7 +187,6 @@ export class LogDestination {
       }
       this.#pauseMs = SHORTEST_PAUSE_MS;
       this.#chunk = this.#chunk.subarray(written);
-      this.#held -= written;
       this.#resume();
       // Telling may have set it going already.
       if (!this.#isWriting) this.#writeOn();
@@ -204,18 +207,6 @@ export class LogDestination {
     const lines = this.#dropped - this.#droppedBefore;
     this.#droppedBefore = undefined;
     this.#onResumed(lines);
-  }
-
-  #nextChunk(): Buffer {
-    let length = 0;
-    let count = 0;
-    for (const line of this.#waiting) {
-      if (length + line.length > CHUNK && count > 0) break;
-      length += line.length;
-      count++;
-    }
-    this.#held -= count * LINE_OVERHEAD;
-    return Buffer.concat(this.#waiting.splice(0, count), length);
   }
 }
 

@@ -131,7 +131,11 @@ export class IdList {
 
   add(ids: readonly string[]): void {
     if (ids.length === 0) return;
-    this.#pages.push(Buffer.from(ids.join('\n')));
+    // Not of Node's pool: others use that up meanwhile, and each page would keep 64 KB of it.
+    const text = ids.join('\n');
+    const page = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+    page.write(text);
+    this.#pages.push(page);
     this.#length += ids.length;
   }
 

@@ -19,8 +19,10 @@ export interface StoreOptions {
   readonly connections?: number | undefined;
   /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
   readonly mustExist?: boolean | undefined;
-  /** false: no threads of its own, and no care of the tables beside the work; for commands */
+  /** of SQLite: false, for commands, works on the calling thread and has none of its own */
   readonly threads?: boolean | undefined;
+  /** of PostgreSQL: whether it cares for the tables beside the work, as a server does; without it, as `threads` says */
+  readonly tidies?: boolean | undefined;
   /** told how many milliseconds each commit took */
   readonly onCommit?: ((ms: number) => void) | undefined;
   /** told in a sentence what only an administrator of the database can mend, and how */

@@ -11,23 +11,31 @@ interface StoreSettings {
   readonly SECRETS_KEY?: Buffer | undefined;
 }
 
+/** How a command uses a store. */
+interface Use {
+  /** whether a SQLite database is worked with on threads of its own, so that the command goes on beside it */
+  readonly threads?: boolean | undefined;
+  /** of PostgreSQL: whether the command cares for the tables, as it handles very many events; without it, as `threads` says */
+  readonly tidies?: boolean | undefined;
+  /** of PostgreSQL: whether a database in which there is nothing of ours is refused */
+  readonly mustExist?: boolean | undefined;
+}
+
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
- * @param threads whether the store works on threads of its own, so that other work goes on beside it
- * @param mustExist whether a database of PostgreSQL in which there is nothing of ours is refused
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
 export async function withStore<T>(
   config: StoreSettings,
   work: (store: EventStore) => Promise<T>,
-  { threads = false, mustExist = false } = {},
+  { threads = false, ...use }: Use = {},
 ): Promise<T> {
   const store = await openStore({
     url: config.DATABASE_URL,
     clock: systemClock,
     secretsKey: config.SECRETS_KEY,
     threads,
-    mustExist,
+    ...use,
   });
   try {
     return await work(store);
@@ -44,13 +52,12 @@ export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE
 
 /**
  * Opens the database of the configuration, but never creates one. The server may run meanwhile.
- * @param threads whether the store works on threads of its own, so that the command goes on beside it
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
 export async function withDatabase<T>(
   config: StoreSettings,
   work: (store: EventStore) => Promise<T>,
-  options: { readonly threads?: boolean } = {},
+  use: Omit<Use, 'mustExist'> = {},
 ): Promise<T> {
   if (!hasDatabase(config)) {
     throw new KitError(
@@ -58,5 +65,5 @@ export async function withDatabase<T>(
       `there is no database at ${sqlitePathOf(config.DATABASE_URL)}: run this where the server runs, or set DATABASE_URL`,
     );
   }
-  return withStore(config, work, { ...options, mustExist: true });
+  return withStore(config, work, { ...use, mustExist: true });
 }

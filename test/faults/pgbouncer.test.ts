@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { Random } from '../../src/mock/random.ts';
 import { describeEventStore } from '../store/conformance.ts';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { postgresFixture } from '../support/postgres-fixture.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { describeWith } from '../support/tools.ts';
+import { Receivers } from './receivers.ts';
 
 /** Fewer than a store has, so that stores get each other's. */
 const CONNECTIONS = 2;
+const RECEIVERS = 3;
+const KILLS = 9;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 await describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
   describeWith('pgbouncer', 'in transaction mode', () => {
@@ -25,6 +31,29 @@ await describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
       );
       expect(new Set(pids).size).toBeLessThanOrEqual(CONNECTIONS);
       await Promise.all(clients.map((client) => client.end()));
+    });
+
+    test(`has ${RECEIVERS} receivers lose nothing and never run two events of one media at once, when they share its connections and one is killed, ${KILLS} times`, async () => {
+      const random = new Random(20_261_127);
+      const receivers = await Receivers.on(server, { urlOf: (database: string) => bouncer.url(database) });
+      for (let at = 0; at < RECEIVERS; at++) await receivers.start(at);
+      receivers.send(8, 40);
+      for (let round = 0; round < KILLS; round++) {
+        await pause(500 + random.int(600));
+        await receivers.kill(round % RECEIVERS);
+        await receivers.start(round % RECEIVERS);
+      }
+      await receivers.stopSending();
+      const { ids, handled, counted } = await receivers.finish();
+      process.stdout.write(
+        `through PgBouncer, killed ${KILLS} times: ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled\n`,
+      );
+      expect(receivers.acknowledged.size).toBeGreaterThan(10 * KILLS);
+      expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+      expect(handled).toBe(ids.size);
+      expect(counted).toBe(handled);
+      expect(await receivers.overlaps()).toEqual([]);
+      expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual(Array(RECEIVERS).fill(0));
     });
 
     describeEventStore(

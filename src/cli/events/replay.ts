@@ -155,9 +155,8 @@ async function replay(flags: Flags): Promise<void> {
     );
   }
   if (flags.dryRun) return withDatabase(config, (store) => showReset(store, filter, flags));
-  // With threads, handlers that run here wait for the disk no longer than they do in the server.
   return withDatabase(config, (store) => toHandlers(config, store, { flags, filter }), {
-    threads: flags.run === true,
+    tidies: flags.run === true,
   });
 }
 

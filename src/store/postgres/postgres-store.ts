@@ -188,10 +188,11 @@ async function rewrite(session: Session, table: string): Promise<void> {
   }
 }
 
-/** @param threads false: for a command */
+/** Opens the store as `StoreOptions` say. */
 export function openPostgres({
-  threads,
+  threads = true,
+  tidies = threads,
   ...options
 }: PostgresOptions & { readonly threads?: boolean | undefined }): Promise<PostgresStore> {
-  return PostgresStore.open({ ...options, tidies: threads });
+  return PostgresStore.open({ ...options, tidies });
 }
