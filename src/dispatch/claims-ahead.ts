@@ -9,8 +9,11 @@ const MOST_AHEAD = 4;
 const MOST_IN_ALL = 1024;
 /** Where very many come, so many of them do: handlers keep a third of what is written, however hard acks press. */
 const OF_WHAT_CAME = 1 / 2;
-/** The same in a backlog. A claim costs a server, and the way there, little more if it has many events. */
-const MOST_IN_BACKLOG = 512;
+/** The same in a backlog. A claim costs a server, and the way there, little more if it has many events; on a thread an ack may come and wait for it. */
+const MOST_IN_BACKLOG = { 'on a server': 1024, 'on a thread': 512, here: 512 } as const satisfies Record<
+  StoreRuns,
+  number
+>;
 /** From a server events are claimed as in a backlog as long as at most one comes for so many that are handled. */
 const HANDLED_FOR_ONE = 8;
 /** From a thread, if none has come for so long: while it works on a large claim, acks wait. */
@@ -122,7 +125,7 @@ export class ClaimsAhead {
     const isQuick = this.#last > 0 && 2 * ended >= this.#last;
     const inTime = (ended * PATIENCE_MS) / 2 / Math.max(1, this.#clock.now() - this.#askedAt);
     const wanted = isQuick ? 2 * Math.max(ended, this.#last) : ended;
-    return Math.floor(Math.min(wanted, inTime, MOST_IN_BACKLOG, fitting));
+    return Math.floor(Math.min(wanted, inTime, MOST_IN_BACKLOG[this.#options.storeRuns], fitting));
   }
 
   /** A claim is made now. */

@@ -69,7 +69,7 @@ const LOST_UNSTARTED = 'the lease was lost before the handler began; another pro
  * How many handlers start before requests and answers of the store have their turn: those that end at once hold them up. Where more events
  * came in a turn, as many start: handlers keep their share however many connections there are.
  */
-const MOST_IN_TURN = 64;
+const MOST_IN_TURN = 16;
 /** How often leases are renewed while they last. */
 const RENEWALS = 3;
 /** How soon a write that failed is tried again. */

@@ -8,7 +8,7 @@ const stage = eachWithStage(sqliteFixture());
 
 const EVENTS = 600;
 /** So many handlers start in a turn of the event loop; a look at the turns may see those of two. */
-const IN_TURN = 64;
+const IN_TURN = 16;
 
 let turn: number;
 let isOver: boolean;
