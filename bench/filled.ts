@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { bytesOf, versionOf as versionIn } from '../src/store/sqlite/database-facts.ts';
 import { SCHEMA_VERSION } from '../src/store/sqlite/schema.ts';
+import { bytesOf, versionOf as versionIn } from '../src/store/sqlite/upkeep.ts';
 import { fill } from './fill.ts';
 import { say } from './measure.ts';
 import { BENCH_DIR } from './scratch.ts';

@@ -1,6 +1,6 @@
-import { bytesOf, versionOf } from './database-facts.ts';
 import { openReader } from './open-sqlite.ts';
 import { SCHEMA_VERSION } from './schema.ts';
+import { bytesOf, versionOf } from './upkeep.ts';
 
 /** The state of a database file. */
 export interface Inspection {

@@ -4,11 +4,10 @@ import { KitError } from '../../base/errors.ts';
 import { standStill } from '../../base/stand-still.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
-import { bytesOf, identityOf, setPageSize, versionOf } from './database-facts.ts';
 import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
 import { cutShort } from './unopened.ts';
-import { markZeroed } from './upkeep.ts';
+import { bytesOf, identityOf, markZeroed, setPageSize, versionOf } from './upkeep.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
 const BUSY_TIMEOUT_MS = 5000;

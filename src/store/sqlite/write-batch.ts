@@ -2,7 +2,7 @@ import { realpathSync, renameSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import { alone, type Batch, type Replies } from '../threads/protocol.ts';
-import { identityOf } from './database-facts.ts';
+import { identityOf } from './upkeep.ts';
 
 /**
  * Requests that a power cut may undo: an event that was claimed or settled then runs again, and its handler can tell. A

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { visible } from '../../../src/base/visible.ts';
 import { eventJson } from '../../../src/store/event-json.ts';
-import { type EventRow, toEvent } from '../../../src/store/sqlite/tables/events-view.ts';
+import { type EventRow, toEvent } from '../../../src/store/sqlite/tables/rows.ts';
 
 const row = {
   seq: 1,

@@ -1,8 +1,8 @@
 import type { Tally } from '../../event-search.ts';
 import type { EventFilter, Status } from '../../event-store.ts';
 import { onlyKind } from '../../filters.ts';
-import { TAKEN } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
+import { TAKEN } from '../tables/rows.ts';
 
 /** The start of a search: behind an event, or at the newest. */
 export interface Start {

@@ -9,8 +9,8 @@ import type {
   StoredEvent,
 } from '../../event-store.ts';
 import { instanceOf } from '../../owner.ts';
-import { type EventRow, placeFinder, timeOf, toEvent } from '../tables/events-view.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
+import { type EventRow, placeFinder, timeOf, toEvent } from '../tables/rows.ts';
 
 export function event(db: Database): (id: string) => StoredEvent | undefined {
   const seqOf = placeFinder(db);

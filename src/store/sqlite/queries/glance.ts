@@ -11,7 +11,7 @@ import type {
   Timeline,
 } from '../../event-search.ts';
 import { fewKinds } from '../../few-kinds.ts';
-import { type EventRow, placeFinder, TAKEN, toEvent } from '../tables/events-view.ts';
+import { type EventRow, placeFinder, TAKEN, toEvent } from '../tables/rows.ts';
 import { resourceOrder } from './candidates.ts';
 
 /** The first event that is pending or running is the oldest. Replayed events do not count: they are old on purpose. */

@@ -3,10 +3,9 @@ import type { EventId } from '../../event-id.ts';
 import type { Found, Picked, Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { ReplayQuery } from '../../semantics/replay-all.ts';
-import { type EventRow, placeFinder, toEvent } from '../tables/events-view.ts';
 import { type Condition, conditionOf } from '../tables/filter-sql.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
-import { idOf } from '../tables/rows.ts';
+import { type EventRow, idOf, placeFinder, toEvent } from '../tables/rows.ts';
 import { type Candidates, candidatesOf, NEWEST, OLDEST, oldestFirst, type Start } from './candidates.ts';
 import { tallyReader } from './glance.ts';
 

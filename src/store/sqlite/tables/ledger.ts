@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { LedgerRow, LedgerTables } from '../../driver.ts';
-import { placeFinder, TAKEN } from './events-view.ts';
+import { placeFinder, TAKEN } from './rows.ts';
 
 export function ledgerTables(db: Database): LedgerTables {
   const insert = db.prepare(
