@@ -28,10 +28,12 @@ export class WaitingLines {
   add(line: string): void {
     const length = Buffer.byteLength(line);
     const cost = this.costOf(length);
-    if (cost > 0) this.#pieces.push({ bytes: Buffer.allocUnsafeSlow(cost), length: 0 });
-    this.#held += cost;
-    const last = this.#pieces.at(-1);
-    if (!last) return;
+    let last = this.#pieces.at(-1);
+    if (!last || cost > 0) {
+      last = { bytes: Buffer.allocUnsafeSlow(cost), length: 0 };
+      this.#pieces.push(last);
+      this.#held += cost;
+    }
     last.bytes.write(line, last.length);
     last.length += length;
   }

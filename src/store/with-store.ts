@@ -3,7 +3,7 @@ import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 import { isThere } from './is-there.ts';
-import { openStore } from './open.ts';
+import { openStore, type StoreOptions } from './open.ts';
 
 /** The variables of the environment that name a store. */
 interface StoreSettings {
@@ -11,15 +11,8 @@ interface StoreSettings {
   readonly SECRETS_KEY?: Buffer | undefined;
 }
 
-/** How a command uses a store. */
-interface Use {
-  /** whether a SQLite database is worked with on threads of its own, so that the command goes on beside it */
-  readonly threads?: boolean | undefined;
-  /** of PostgreSQL: whether the command cares for the tables, as it handles very many events; without it, as `threads` says */
-  readonly tidies?: boolean | undefined;
-  /** of PostgreSQL: whether a database in which there is nothing of ours is refused */
-  readonly mustExist?: boolean | undefined;
-}
+/** How a command uses a store; without `threads`, on the calling thread. */
+type Use = Pick<StoreOptions, 'threads' | 'tidies' | 'mustExist'>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
