@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EventFilter } from '../../../src/store/event-store.ts';
-import { HANDLED, settleAll } from '../../support/claiming.ts';
+import { DEAD, HANDLED, SKIPPED, settleAll, waiting } from '../../support/claiming.ts';
 import { fill } from '../../support/filled-store.ts';
 import type { CurrentFixture } from '../../support/store-fixture.ts';
 import { EVENT_TIME, verified } from '../../support/verified-notification.ts';
@@ -130,6 +130,43 @@ export function describeSearch(fixture: CurrentFixture): void {
       expect(times).toEqual(times.toSorted((one, other) => one - other));
       expect(await store.replay({ ids })).toBe(ids.length);
       expect(await store.replay({})).toBe(0);
+    });
+
+    test('picks each once, in the order of event times, when many share one and each step is short', async () => {
+      const { store } = fixture();
+      const states = [HANDLED, DEAD, SKIPPED, waiting(60_000)];
+      for (let n = 0; n < 16; n++) {
+        const at = EVENT_TIME + Math.floor((n % 9) / 6) * 1000; // most at one time
+        await record({ media_id: n % 8 === 7 ? 'other' : 'one', user_id: `user-${n}`, at });
+        await settleAll(store, states[n % 4] ?? HANDLED);
+      }
+      const all = (await store.replayable({}, { limit: 100, reach: FAR })).ids;
+      expect(all).toHaveLength(16);
+      const filters: EventFilter[] = [
+        {},
+        { resource: 'media:one' },
+        { resource: 'media:one', since: EVENT_TIME + 1 },
+        { resource: 'media:one', until: EVENT_TIME + 1 },
+        { status: 'dead' },
+        { status: 'pending' },
+        { kind: 'media_available' },
+        { ids: all.slice(3, 9) },
+        { since: EVENT_TIME + 1000 },
+      ];
+      for (const filter of filters) {
+        const taken = new Set((await store.events(filter, { limit: 100 })).map(({ id }) => id));
+        const expected = all.filter((id) => taken.has(id));
+        for (const reach of [1, 2, 3, 5, FAR]) {
+          const ids: string[] = [];
+          for (let before: string | undefined; ; ) {
+            const picked = await store.replayable(filter, { before, limit: 2, reach });
+            ids.push(...picked.ids);
+            if (picked.next === undefined) break;
+            before = picked.next;
+          }
+          expect({ filter, reach, ids }).toEqual({ filter, reach, ids: expected });
+        }
+      }
     });
   });
 }

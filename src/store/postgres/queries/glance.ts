@@ -82,8 +82,8 @@ export function glancesOf(session: Session): Glances {
             FROM hookkit.events WHERE event = ${placeOf(id, params)}),
           place AS (
             SELECT event FROM one
-            UNION ALL SELECT event FROM (${resourceOrder({ ...one, order: 'DESC', from: '<', limit })}) AS older
-            UNION ALL SELECT event FROM (${resourceOrder({ ...one, order: 'ASC', from: '>', limit })}) AS newer)
+            UNION ALL SELECT event FROM (${resourceOrder({ ...one, order: 'DESC', limit })}) AS older
+            UNION ALL SELECT event FROM (${resourceOrder({ ...one, order: 'ASC', limit })}) AS newer)
           SELECT events.*, one.was_late, events.event = one.event AS is_asked
           FROM one CROSS JOIN place ${EVENT_THERE} ORDER BY events.event_time DESC, events.event DESC`;
         },

@@ -6,8 +6,6 @@ interface Along {
   /** the event time and the number of the event that it starts from */
   readonly place: string;
   readonly order: 'ASC' | 'DESC';
-  /** compares with that event */
-  readonly from: '<' | '>';
   readonly limit: string;
 }
 
@@ -15,7 +13,8 @@ interface Along {
  * The events of a resource in the order of their event times: what has ended, what is ready or runs, what waits, and what is
  * in the ledger only. One index over all events would cost every ack a write to a page that is not in memory.
  */
-export function resourceOrder({ resource, place, order, from, limit }: Along): string {
+export function resourceOrder({ resource, place, order, limit }: Along): string {
+  const from = order === 'ASC' ? '>' : '<';
   const arm = (table: string, where: string) => `(
     SELECT event, event_time FROM ${table}
     WHERE resource = ${resource} AND ${where} AND (event_time, event) ${from} ${place}

@@ -2,18 +2,18 @@ import type { Queries } from '../../driver-store.ts';
 import type { EventId } from '../../event-id.ts';
 import type { Stretch } from '../../event-search.ts';
 import type { EventFilter } from '../../event-store.ts';
+import { needsTallies, newestFirst, oldestFirst, type Place } from '../../semantics/search-route.ts';
 import type { Session } from '../session.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
 import { type EventRow, type Identity, idOf, toEvent } from '../tables/rows.ts';
-import { NEWEST, newestFirst, OLDEST, oldestFirst, type Start } from './candidates.ts';
+import { candidatesOf } from './candidates.ts';
 import { conditionOf, EVENT_THERE, type Params, placeOf, rowsOf } from './filter.ts';
 import { talliesOf } from './glance.ts';
 
 /** What a search finds, and in which order. */
 interface Kind {
   readonly columns: string;
-  readonly from: Start;
-  readonly candidatesOf: typeof newestFirst;
+  readonly routeOf: typeof newestFirst;
   readonly where?: (params: Params) => string;
 }
 
@@ -24,14 +24,14 @@ export function searchesOf(session: Session): Pick<Queries, 'search' | 'replayab
   const find = async <R extends Identity>(
     filter: EventFilter,
     { before, reach, limit }: Stretch,
-    { columns, from, candidatesOf, where = () => 'TRUE' }: Kind,
+    { columns, routeOf, where = () => 'TRUE' }: Kind,
   ): Promise<{ readonly rows: R[]; readonly next: EventId | undefined }> => {
-    const start = before === undefined ? from : await startOf(session, before);
-    if (!start) return { rows: [], next: undefined };
-    const isSized = filter.kind !== undefined || filter.status !== undefined;
-    const tallies = isSized ? await talliesOf(session) : [];
+    const start = before === undefined ? undefined : await startOf(session, before);
+    if (before !== undefined && !start) return { rows: [], next: undefined };
+    const tallies = needsTallies(filter) ? await talliesOf(session) : [];
+    const route = routeOf({ filter, start, reach, tallies });
     const all = await rowsOf<Row<R>>(session, (params) => {
-      const { sql, order } = candidatesOf({ filter, start, tallies, reach, params });
+      const { sql, order } = candidatesOf(route, params);
       const most = params.of(limit);
       const candidateOrder = order.replaceAll(/\w+ (?=ASC|DESC)/g, 'candidate.$&');
       // Where fewer were found than may be, the search went through to its last candidate.
@@ -56,24 +56,25 @@ export function searchesOf(session: Session): Pick<Queries, 'search' | 'replayab
   };
   return {
     async search({ filter, stretch }) {
-      const kind = { columns: 'events.*', from: NEWEST, candidatesOf: newestFirst };
+      const kind = { columns: 'events.*', routeOf: newestFirst };
       const { rows, next } = await find<EventRow>(filter, stretch, kind);
       return { events: rows.map(toEvent), next };
     },
     async replayable({ filter, stretch, upTo = Number.MAX_SAFE_INTEGER }) {
       const columns = 'events.event, events.event_time, events.digest';
       const where = (params: Params) => `${REPLAYABLE} AND events.event <= ${params.of(upTo)}`;
-      const kind = { columns, from: OLDEST, candidatesOf: oldestFirst, where };
+      const kind = { columns, routeOf: oldestFirst, where };
       const { rows, next } = await find<Identity>(filter, stretch, kind);
       return { ids: rows.map(idOf), next };
     },
   };
 }
 
-async function startOf(session: Session, id: string): Promise<Start | undefined> {
-  const [start] = await rowsOf<Start>(
+async function startOf(session: Session, id: string): Promise<Place | undefined> {
+  const [start] = await rowsOf<Place>(
     session,
-    (params) => `SELECT event, event_time, digest FROM hookkit.ledger WHERE event = ${placeOf(id, params)}`,
+    (params) =>
+      `SELECT event, event_time AS "eventTime", digest FROM hookkit.ledger WHERE event = ${placeOf(id, params)}`,
   );
   return start;
 }

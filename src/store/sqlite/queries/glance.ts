@@ -12,7 +12,6 @@ import type {
 } from '../../event-search.ts';
 import { fewKinds } from '../../few-kinds.ts';
 import { type EventRow, placeFinder, TAKEN, toEvent } from '../tables/rows.ts';
-import { resourceOrder } from './candidates.ts';
 
 /** The first event that is pending or running is the oldest. Replayed events do not count: they are old on purpose. */
 const OLDEST_TAKEN = `
@@ -57,6 +56,25 @@ export function tallyReader(db: Database): () => Tally[] {
   return () => all.all();
 }
 
+/**
+ * The numbers of a resource's events in the order of their event times and then of arrival, behind one of them, as `:resource`,
+ * `:time`, `:seq` and `:reach` say: what has ended, what is ready or runs, what waits, and what is in the ledger only. One index over all events would
+ * cost every ack a write to a page that is not in memory.
+ */
+export function resourceOrder(order: 'ASC' | 'DESC'): string {
+  const from = order === 'ASC' ? '>' : '<';
+  const arm = (table: string, event: string, where: string) => `
+    SELECT ${event} AS seq, event_time FROM ${table}
+    WHERE resource = :resource AND ${where} AND (event_time, ${event}) ${from} (:time, :seq)`;
+  // Each arm has this order of itself, or is short: SQLite merges them, and reads no more of them than it needs.
+  return `SELECT seq FROM (
+    ${arm('finished', 'event', 'TRUE')}
+    UNION ALL ${arm('work INDEXED BY work_ready', 'event', 'next_attempt_at IS NULL')}
+    UNION ALL ${arm('work INDEXED BY work_put_off', 'event', 'next_attempt_at IS NOT NULL')}
+    UNION ALL ${arm('ledger NOT INDEXED', 'seq', `seq > ${TAKEN}`)}
+    ORDER BY event_time ${order}, seq ${order} LIMIT :reach)`;
+}
+
 interface Along {
   readonly id: string;
   readonly each: number;
@@ -67,8 +85,8 @@ export function timeline(db: Database): (along: Along) => Timeline | undefined {
   const find = db.prepare<[number], EventRow>('SELECT * FROM events WHERE seq = ?');
   const along = (sql: string) =>
     db.prepare<object, EventRow>(`SELECT events.* FROM (${sql}) CROSS JOIN events USING (seq)`);
-  const older = along(resourceOrder({ order: 'DESC', from: '<' }));
-  const newer = along(resourceOrder({ order: 'ASC', from: '>' }));
+  const older = along(resourceOrder('DESC'));
+  const newer = along(resourceOrder('ASC'));
   const handledBefore = db
     .prepare<[string, number, number], number>(
       `SELECT 1 FROM finished JOIN results USING (event)
