@@ -5,10 +5,10 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
 import { backupsOf, isFormer, neededFor } from './former/move.ts';
 import { isThere } from './is-there.ts';
-import { keyPathOf } from './key-file.ts';
-import { inspectDatabase, schemaVersionOf } from './sqlite/inspect-database.ts';
-import { LONGEST_LOG } from './sqlite/open-sqlite.ts';
-import { cutShort } from './sqlite/unopened.ts';
+import { cutShort, keyPathOf } from './key-file.ts';
+import { inspect, LONGEST_LOG } from './sqlite/open-sqlite.ts';
+import { SCHEMA_VERSION as KNOWN } from './sqlite/schema.ts';
+import { bytesOf, problemsOf, versionOf } from './sqlite/upkeep.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
@@ -77,10 +77,10 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
     return unusable(fail(`its owner may not write ${path}: chmod u+w ${path}`));
   try {
     const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0; // before this check reads for long itself
-    const { version, isEmpty, known, problems } = inspectDatabase(path);
-    if (version > known) {
+    const [version, problems, bytes] = inspect(path, (db) => [versionOf(db), problemsOf(db), bytesOf(db)]);
+    if (version > KNOWN) {
       return unusable(
-        fail(`${path} has schema version ${version} and this program knows ${known}: run the newer program`),
+        fail(`${path} has schema version ${version} and this program knows ${KNOWN}: run the newer program`),
       );
     }
     if (problems.length > 0) {
@@ -88,16 +88,16 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
         fail(`${path} is damaged (${problems.join('; ')}): stop the server and restore a backup`),
       );
     }
-    const wrong = isEmpty ? cutShort(path) : undefined;
+    const wrong = bytes === 0 ? cutShort(path) : undefined;
     if (wrong !== undefined) return unusable(fail(wrong));
-    if (version < known) {
+    if (version < KNOWN) {
       const said = `${path} has schema version ${version}: the next start`;
       const needed = inMib(neededFor(statSync(path).size + logBytes, version));
       return unusable(
         warn(
           isFormer(version)
-            ? `${said} moves it into a new file of version ${known}, needs ${needed} of disk for that, and keeps this one: see docs/upgrading.md`
-            : `${said} brings it to ${known}`,
+            ? `${said} moves it into a new file of version ${KNOWN}, needs ${needed} of disk for that, and keeps this one: see docs/upgrading.md`
+            : `${said} brings it to ${KNOWN}`,
         ),
       );
     }
@@ -124,9 +124,9 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
  * @throws KitError STORE_UNUSABLE with the reason
  */
 export function assertPresentVersion(path: string): void {
-  const { version, known } = schemaVersionOf(path);
-  if (version === known) return;
-  const text = `the database has schema version ${version}, and this program reads version ${known}`;
+  const version = inspect(path, versionOf);
+  if (version === KNOWN) return;
+  const text = `the database has schema version ${version}, and this program reads version ${KNOWN}`;
   throw new KitError('STORE_UNUSABLE', text);
 }
 

@@ -1,8 +1,19 @@
 import type { EventFilter, StoredEvent } from './stored.ts';
 
+/**
+ * How many events one query holds against a filter, some 20 ms: one that few events match goes through all events in such steps, so that
+ * it can be interrupted. As long as a query reads, the log of SQLite cannot begin anew.
+ */
+export const REACH = 20_000;
+
 /** Whether a filter goes by the event time. It takes no event without one then, whose event time is stored as 0. */
 export function hasTimes({ since, until }: EventFilter): boolean {
   return since !== undefined || until !== undefined;
+}
+
+/** Whether a filter goes by the event time, and by nothing else. */
+export function isOnlyOfTimes({ since, until, ...others }: EventFilter): boolean {
+  return hasTimes({ since, until }) && Object.values(others).every((value) => value === undefined);
 }
 
 /** Whether an event happened within the times of a filter. */

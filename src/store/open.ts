@@ -47,7 +47,7 @@ const checks: Readonly<
 
 /** How a database is opened as one side of a transfer. */
 const sides: Readonly<Record<string, (url: string, options: SideOptions) => Promise<Side>>> = {
-  sqlite: async (url) => (await import('./sqlite/sqlite-side.ts')).openSqliteSide(pathOf(url)),
+  sqlite: async (url) => (await import('./transfer/sqlite-side.ts')).openSqliteSide(pathOf(url)),
   postgres: async (...given) => (await import('./postgres/postgres-side.ts')).openPostgresSide(...given),
 };
 

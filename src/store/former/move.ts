@@ -22,9 +22,9 @@ import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
 import { say } from '../say.ts';
-import { lockAlone, movingOf } from '../sqlite/lock-alone.ts';
 import { SCHEMA_VERSION, schema } from '../sqlite/schema.ts';
 import { bytesOf, identityOf, setPageSize, versionOf, ZEROED } from '../sqlite/upkeep.ts';
+import { lockAlone, movingOf } from './lock-alone.ts';
 import { migrations } from './migrations.ts';
 import { copyRows, isCopied, problemsOf } from './move-rows.ts';
 

@@ -3,12 +3,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { EventId } from '../event-id.ts';
 import type { Picked, Stretch } from '../event-search.ts';
 import type { EventFilter, ReplayOptions } from '../event-store.ts';
+import { REACH } from '../filters.ts';
 import type { Holder, Ready, Reset } from './replaying.ts';
 
 /** How many events one commit resets or makes ready, so that acks come through in between. */
 const STEP = 500;
-/** How many events one query looks at, so that a replay can be interrupted. */
-const REACH = 20_000;
 /**
  * How long the reset events wait if the process ends before it makes them ready. That is enough for some ten million
  * events. Of more, the first run while the last are being reset; their handlers are told that they are late if a newer

@@ -1,6 +1,7 @@
-import type { Batch, BoundOperations, Connection } from '../threads/protocol.ts';
+import { attempt, inOrder, oneByOne } from '../threads/batches.ts';
+import type { Batch, Connection } from '../threads/protocol.ts';
 import { openReader, openWriter } from './open-sqlite.ts';
-import { attempt, batchWriter, FileGuard, type Operate, oneByOne } from './write-batch.ts';
+import { batchWriter, FileGuard } from './write-batch.ts';
 
 export type Mode = 'read' | 'write';
 
@@ -34,23 +35,5 @@ export async function openConnection(path: string, mode: Mode, cacheKiB = CACHE_
       db.close();
       guard.setLogAside();
     },
-  };
-}
-
-/** Requests of one name that follow each other are done together, where the operation can do that. */
-function inOrder(operations: BoundOperations): Operate {
-  return async (batch) => {
-    const outputs: unknown[] = [];
-    for (let index = 0; index < batch.length; ) {
-      const name = batch[index]?.name ?? '';
-      const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
-      if (!operation) throw new Error(`no operation ${name}`);
-      const inputs: never[] = [];
-      do inputs.push(batch[index++]?.input as never);
-      while (operation.many && batch[index]?.name === name);
-      if (operation.many) outputs.push(...(await operation.many(inputs)));
-      else outputs.push(await operation.one(inputs[0] as never));
-    }
-    return outputs;
   };
 }

@@ -2,11 +2,11 @@ import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3';
 import { KitError } from '../../base/errors.ts';
 import { standStill } from '../../base/stand-still.ts';
+import { isBeingMoved, isBusy, movedByAnother } from '../former/lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
-import { isBeingMoved, isBusy, movedByAnother } from './lock-alone.ts';
+import { cutShort } from '../key-file.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
-import { cutShort } from './unopened.ts';
 import { bytesOf, identityOf, markZeroed, setPageSize, versionOf } from './upkeep.ts';
 
 /** How long a statement waits for another process's write before it gives up. */
@@ -96,6 +96,19 @@ export function openReader(path: string): Database.Database {
   const db = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   db.pragma('query_only = ON');
   return db;
+}
+
+/**
+ * Reads a database without changing it, beside other processes.
+ * @throws if the file is not a database, or cannot be read
+ */
+export function inspect<T>(path: string, read: (db: Database.Database) => T): T {
+  const db = openReader(path);
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
 }
 
 const OTHERS = 0o007;

@@ -15,6 +15,15 @@ export function bytesOf(db: Database): number {
   return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
 }
 
+/** As many as a reader needs. */
+const MOST_PROBLEMS = 3;
+
+/** The damages that SQLite finds: it reads the whole database. */
+export function problemsOf(db: Database): readonly string[] {
+  const found = db.prepare<[], string>(`PRAGMA quick_check(${MOST_PROBLEMS})`).pluck().all();
+  return found.filter((text) => text !== 'ok');
+}
+
 /**
  * How long a page of a new database is, in bytes. Each commit writes whole pages to the log, of which an event changes a few
  * bytes; shorter ones leave a fifth of the file empty, as a notification and a half fills them. SQLite's default is 4096.

@@ -1,6 +1,6 @@
 import { realpathSync, renameSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { messageOf } from '../../base/errors.ts';
+import { attempt, codeOf, failure, type Operate, oneByOne } from '../threads/batches.ts';
 import { alone, type Batch, type Replies } from '../threads/protocol.ts';
 import { identityOf } from './upkeep.ts';
 
@@ -9,9 +9,6 @@ import { identityOf } from './upkeep.ts';
  * commit of these alone does not wait for the disk. A crash of the process undoes none of them.
  */
 const relaxed: ReadonlySet<string> = new Set(['claim', 'renew', 'settle', 'step', 'holds']);
-
-/** Does requests in their order, within a transaction or, for those that go alone, without one. */
-export type Operate = (batch: Batch) => Promise<readonly unknown[]>;
 
 /**
  * Does batches: all requests in one commit; if that fails, each in a commit of its own, so that one cannot spoil the
@@ -59,16 +56,6 @@ export function transactionOf(db: Database): <T>(work: () => Promise<T>) => Prom
   };
 }
 
-/** Does requests apart from each other, in their order. */
-export async function oneByOne(
-  batch: Batch,
-  run: (one: Batch[number]) => Promise<Replies>,
-): Promise<Replies> {
-  const replies: Replies[number][] = [];
-  for (const one of batch) replies.push(...(await run(one)));
-  return replies;
-}
-
 /** Sets how far a commit goes, where it changes: FULL waits for the disk, NORMAL leaves that to the next FULL. */
 function durabilityOf(db: Database): (durability: 'FULL' | 'NORMAL') => void {
   let current = 'FULL';
@@ -78,26 +65,9 @@ function durabilityOf(db: Database): (durability: 'FULL' | 'NORMAL') => void {
   };
 }
 
-/** The replies to requests that were done together: their outputs, or one error. */
-export async function attempt(run: () => Promise<readonly unknown[]>): Promise<Replies> {
-  try {
-    return (await run()).map((output) => ({ output }));
-  } catch (error) {
-    return [failure(error)];
-  }
-}
-
-function failure(error: unknown): Replies[number] {
-  return { error: { message: messageOf(error), code: codeOf(error) } };
-}
-
 /** Whether a batch may have failed because of one request, and not because of the database. */
 function concernsOneRequest(error: unknown): boolean {
   return !(error instanceof FilesMoved) && !/^SQLITE_(BUSY|IOERR|READONLY)/.test(codeOf(error) ?? '');
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
 /** Thrown when the files of an open database were moved or deleted. */

@@ -1,15 +1,31 @@
-import type { MessagePort } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import {
   type Connection,
   contentOf,
   type FromThread,
+  type Opened,
   type Replies,
   type ToThread,
   tagged,
 } from './protocol.ts';
 import { StayingAwake } from './staying-awake.ts';
 import { copyOfReply } from './store-link.ts';
+
+/** Makes this thread a store thread: it opens a connection, tells its parent whether it could, and does batches. */
+export async function serveThread(open: () => Promise<Connection>): Promise<void> {
+  if (!parentPort) throw new Error('this module runs on a worker thread');
+  let connection: Connection;
+  try {
+    connection = await open();
+  } catch (error) {
+    parentPort.postMessage(tagged<Opened>({ opened: false, message: messageOf(error) }));
+    return;
+  }
+  parentPort.postMessage(tagged<Opened>({ opened: true }));
+  serveBatches(parentPort, connection);
+}
 
 /** Does the batches that come through a port, until `close`. What cannot be passed on fails its own request only. */
 export function serveBatches(port: MessagePort, connection: Connection): void {

@@ -1,6 +1,6 @@
 import type { Listed, ListStep, Queries } from '../../driver-store.ts';
 import type { Attempt, EventFilter, Received, RunningStart } from '../../event-store.ts';
-import { hasTimes } from '../../filters.ts';
+import { isOnlyOfTimes, REACH } from '../../filters.ts';
 import { instanceOf } from '../../owner.ts';
 import { fromText, fromTextOrNull, type Session } from '../session.ts';
 import { type EventRow, toEvent } from '../tables/rows.ts';
@@ -16,7 +16,7 @@ import {
   placeOf,
   rowsOf,
 } from './filter.ts';
-import { REACH, settledAfter } from './settled.ts';
+import { settledAfter } from './settled.ts';
 
 type Lists = Pick<
   Queries,
@@ -151,8 +151,4 @@ function placesOf({ ids, status }: EventFilter, params: Params, low: string, hig
   const those = havingStatus(status, params).join(' UNION ALL ');
   return `SELECT ledger.* FROM (SELECT event FROM (${those}) AS those ${within} OFFSET 0) AS one
     CROSS JOIN LATERAL (SELECT * FROM hookkit.ledger WHERE ledger.event = one.event OFFSET 0) AS ledger`;
-}
-
-function isOnlyOfTimes({ since, until, ...others }: EventFilter): boolean {
-  return hasTimes({ since, until }) && Object.values(others).every((value) => value === undefined);
 }

@@ -1,8 +1,6 @@
 import type { EventFilter } from '../../event-store.ts';
+import { REACH } from '../../filters.ts';
 import { NO_END, TAKEN } from './filter.ts';
-
-/** How many events one query looks at, so that none takes long: a filter that few match goes through all in such steps. */
-export const REACH = 20_000;
 
 /**
  * The next events in the order of their numbers, up to where that order cannot change any more: processes take numbers at

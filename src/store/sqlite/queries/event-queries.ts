@@ -1,13 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Listed, ListStep } from '../../driver-store.ts';
-import type {
-  Attempt,
-  AttemptOutcome,
-  EventFilter,
-  Received,
-  RunningStart,
-  StoredEvent,
-} from '../../event-store.ts';
+import type { Attempt, EventFilter, Received, RunningStart, StoredEvent } from '../../event-store.ts';
+import { isOnlyOfTimes, REACH } from '../../filters.ts';
 import { instanceOf } from '../../owner.ts';
 import { conditionOf } from '../tables/filter-sql.ts';
 import { type EventRow, placeFinder, timeOf, toEvent } from '../tables/rows.ts';
@@ -22,120 +16,97 @@ export function event(db: Database): (id: string) => StoredEvent | undefined {
   };
 }
 
-interface AttemptRow {
-  replay: number;
-  attempt: number;
-  started_at: number;
-  duration_ms: number;
-  outcome: AttemptOutcome;
-  error: string | Buffer | null;
-  instance: string | null;
-}
+type AttemptRow = Omit<Attempt, 'error' | 'instance'> & {
+  readonly error: string | Buffer | null;
+  readonly instance: string | null;
+};
 
 export function attempts(db: Database): (id: string) => Attempt[] {
   const seqOf = placeFinder(db);
   const find = db.prepare<[number | undefined], AttemptRow>(
-    'SELECT * FROM attempts WHERE event = ? ORDER BY replay, attempt',
+    `SELECT replay, attempt, started_at AS startedAt, duration_ms AS durationMs, outcome, error, instance
+     FROM attempts WHERE event = ? ORDER BY replay, attempt`,
   );
   return (id) =>
     find.all(seqOf(id)).map((row) => ({
-      replay: row.replay,
-      attempt: row.attempt,
-      startedAt: timeOf(row.started_at) ?? 0,
-      durationMs: row.duration_ms,
-      outcome: row.outcome,
+      ...row,
+      startedAt: timeOf(row.startedAt) ?? 0,
       error: row.error?.toString(),
       instance: row.instance?.toString(),
     }));
 }
 
-interface RunningRow {
-  owner: string;
-  started_at: number;
-  lease_until: number;
-}
-
 export function running(db: Database): (id: string) => RunningStart | undefined {
   const seqOf = placeFinder(db);
-  const find = db.prepare<[number | undefined], RunningRow>(
-    `SELECT owner, started_at, lease_until FROM ledger JOIN lanes ON lanes.resource = ledger.resource AND lanes.event = ledger.seq
-     WHERE ledger.seq = ?`,
+  const find = db.prepare<[number | undefined], Omit<RunningStart, 'instance'> & { owner: string }>(
+    `SELECT owner, started_at AS startedAt, lease_until AS leaseUntil
+     FROM ledger JOIN lanes ON lanes.resource = ledger.resource AND lanes.event = ledger.seq WHERE ledger.seq = ?`,
   );
   return (id) => {
     const row = find.get(seqOf(id));
-    return row && { startedAt: row.started_at, leaseUntil: row.lease_until, instance: instanceOf(row.owner) };
+    return row && { startedAt: row.startedAt, leaseUntil: row.leaseUntil, instance: instanceOf(row.owner) };
   };
 }
 
-/**
- * How many events one query looks at, some 20 ms: as long as a query reads, the log cannot begin anew. Filters that few
- * events match go through all events, in steps of so many.
- */
-const REACH = 20_000;
+/** Where a step begins and ends, and where the next one begins; undefined after the last. */
+interface Bounds {
+  readonly after: number;
+  readonly upTo: number;
+  readonly next: number | undefined;
+}
+
+function lister<R extends object, T>(
+  db: Database,
+  columns: string,
+  order: 'ASC' | 'DESC',
+  toItem: (row: R) => T,
+) {
+  return ({ filter, limit }: Pick<ListStep<unknown>, 'filter' | 'limit'>, bounds: Bounds): Listed<T> => {
+    const { sql, params } = conditionOf(filter);
+    const statement = db.prepare<unknown[], R>(
+      `SELECT ${columns} FROM events WHERE ${sql} AND seq > ? AND seq <= ? ORDER BY seq ${order} LIMIT ?`,
+    );
+    const found = statement.all(...params, bounds.after, bounds.upTo, limit).map(toItem);
+    return { found, next: found.length === limit ? undefined : bounds.next };
+  };
+}
 
 export function events(db: Database): (query: ListStep<string>) => Listed<StoredEvent> {
-  const seqOf = placeFinder(db);
-  const newest = newestFinder(db);
-  return ({ filter, from, at, limit }) => {
-    const { sql, params } = conditionOf(filter);
-    const top = at ?? (from === undefined ? newest() + 1 : (seqOf(from) ?? 0));
-    const bottom = filter.ids ? 0 : Math.max(0, top - REACH);
-    const found = db
-      .prepare<unknown[], EventRow>(
-        `SELECT * FROM events WHERE ${sql} AND seq < ? AND seq >= ? ORDER BY seq DESC LIMIT ?`,
-      )
-      .all(...params, top, bottom, limit)
-      .map(toEvent);
-    return { found, next: found.length === limit || bottom === 0 ? undefined : bottom };
+  const [seqOf, newest] = [placeFinder(db), newestFinder(db)];
+  const list = lister(db, '*', 'DESC', toEvent);
+  return (step) => {
+    const { filter, from, at } = step;
+    const upTo = at ?? (from === undefined ? newest() : (seqOf(from) ?? 1) - 1);
+    const after = filter.ids ? 0 : Math.max(0, upTo - REACH);
+    return list(step, { after, upTo, next: after === 0 ? undefined : after });
   };
 }
 
 export function eventsAfter(db: Database): (query: ListStep<string>) => Listed<StoredEvent> {
-  const seqOf = placeFinder(db);
-  const stretchOf = stretchFinder(db);
-  return ({ filter, from, at, limit }) => {
-    const { sql, params } = conditionOf(filter);
+  const [seqOf, boundsOf] = [placeFinder(db), boundsFinder(db)];
+  const list = lister(db, '*', 'ASC', toEvent);
+  return (step) => {
+    const { filter, from, at } = step;
     const start = from === undefined ? 0 : (seqOf(from) ?? Number.MAX_SAFE_INTEGER);
-    const { after, upTo, next } = stretchOf(filter, at ?? start);
-    const found = db
-      .prepare<unknown[], EventRow>(
-        `SELECT * FROM events WHERE ${sql} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
-      )
-      .all(...params, after, upTo, limit)
-      .map(toEvent);
-    return { found, next: found.length === limit ? undefined : next };
+    return list(step, boundsOf(filter, at ?? start));
   };
 }
 
-type ReceivedRow = [seq: number, body: string | null, receivedAt: number, webhookId: string];
+type ReceivedRow = Omit<Received, 'body'> & { readonly body: string | null };
 
 export function receivedAfter(db: Database): (query: ListStep<number>) => Listed<Received> {
-  const stretchOf = stretchFinder(db);
-  return ({ filter, from = 0, at, limit }) => {
-    const { sql, params } = conditionOf(filter);
-    const { after, upTo, next } = stretchOf(filter, at ?? from);
-    const found = db
-      .prepare<unknown[], ReceivedRow>(
-        `SELECT seq, body, received_at, webhook_id FROM events WHERE ${sql} AND seq > ? AND seq <= ?
-         ORDER BY seq LIMIT ?`,
-      )
-      .raw()
-      .all(...params, after, upTo, limit)
-      .map(([place, body, receivedAt, webhookId]) => ({
-        place,
-        body: body ?? undefined,
-        receivedAt,
-        webhookId,
-      }));
-    return { found, next: found.length === limit ? undefined : next };
-  };
+  const boundsOf = boundsFinder(db);
+  const columns = 'seq AS place, body, received_at AS receivedAt, webhook_id AS webhookId';
+  const toReceived = ({ body, ...row }: ReceivedRow): Received => ({ ...row, body: body ?? undefined });
+  const list = lister(db, columns, 'ASC', toReceived);
+  return (step) => list(step, boundsOf(step.filter, step.at ?? step.from ?? 0));
 }
 
 /** How many events of a step match. */
 export function count(
   db: Database,
 ): (query: Pick<ListStep<never>, 'filter' | 'at'>) => { events: number; next: number | undefined } {
-  const stretchOf = stretchFinder(db);
+  const boundsOf = boundsFinder(db);
   const counted = (sql: string, params: readonly unknown[]) =>
     db
       .prepare<unknown[], number>(`SELECT count(*) FROM events WHERE ${sql}`)
@@ -145,14 +116,9 @@ export function count(
     const { sql, params } = conditionOf(filter);
     // The identity index alone answers this: the last hour is counted at once, a year in about a tenth of a second a million.
     if (isOnlyOfTimes(filter)) return { events: counted(sql, params), next: undefined };
-    const { after, upTo, next } = stretchOf(filter, at ?? 0);
+    const { after, upTo, next } = boundsOf(filter, at ?? 0);
     return { events: counted(`${sql} AND seq > ? AND seq <= ?`, [...params, after, upTo]), next };
   };
-}
-
-function isOnlyOfTimes({ since, until, ...others }: EventFilter): boolean {
-  const hasTimes = since !== undefined || until !== undefined;
-  return hasTimes && Object.values(others).every((value) => value === undefined);
 }
 
 function newestFinder(db: Database): () => number {
@@ -160,10 +126,10 @@ function newestFinder(db: Database): () => number {
   return () => find.get() ?? 0;
 }
 
-/** Where a step in the order of receipt ends, and where the next one begins; undefined after the newest event. */
-function stretchFinder(db: Database) {
+/** The bounds of a step in the order of receipt. */
+function boundsFinder(db: Database): (filter: EventFilter, after: number) => Bounds {
   const newest = newestFinder(db);
-  return (filter: EventFilter, after: number) => {
+  return (filter, after) => {
     const last = newest();
     const upTo = filter.ids ? last : Math.min(last, after + REACH); // ids are look-ups, of which the caller knows the number
     return { after, upTo, next: upTo < last ? upTo : undefined };

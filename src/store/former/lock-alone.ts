@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { standStill } from '../../base/stand-still.ts';
-import { identityOf, versionOf } from './upkeep.ts';
+import { identityOf, versionOf } from '../sqlite/upkeep.ts';
 
 /** How long other programs may take to end, and how long each try waits for them. */
 const WAIT_MS = 5000;

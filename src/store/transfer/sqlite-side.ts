@@ -4,16 +4,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import type { Awaitable, Tables } from '../driver.ts';
+import { isBusy, lockWithin } from '../former/lock-alone.ts';
 import { keyPathOf } from '../key-file.ts';
-import { columnsOf, type Form, type Row } from '../transfer/forms.ts';
-import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from '../transfer/side.ts';
-import { isBusy, lockWithin } from './lock-alone.ts';
-import { openWriter, setUp } from './open-sqlite.ts';
-import { SCHEMA_VERSION } from './schema.ts';
-import { makeDirectory } from './sqlite-store.ts';
-import { tablesOf } from './tables/index.ts';
-import { unopened } from './unopened.ts';
-import { transactionOf } from './write-batch.ts';
+import { openWriter, setUp } from '../sqlite/open-sqlite.ts';
+import { SCHEMA_VERSION } from '../sqlite/schema.ts';
+import { makeDirectory, unopened } from '../sqlite/sqlite-store.ts';
+import { tablesOf } from '../sqlite/tables/index.ts';
+import { transactionOf } from '../sqlite/write-batch.ts';
+import { columnsOf, type Form, type Row } from './forms.ts';
+import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from './side.ts';
 
 /** How SQLite keeps a table, where that is not as its form says. */
 interface Kept {
