@@ -76,7 +76,7 @@ const variables = {
   MAX_CONNECTIONS: whole(1, 1_000_000, 'connections').default(5000),
   MAX_WAITING_ACKS: whole(1, 1_000_000, 'requests').default(10_000),
 
-  WEBHOOK_SECRET: secret(/^.+$/, 'the secret of a webhook').optional(),
+  WEBHOOK_SECRET: secret(/^(?=.*\S).+$/, 'the secret of a webhook, and not blank').optional(),
   REJECT_LIMIT: whole(1, 1_000_000, 'failures a minute').default(60),
   QUARANTINE_MAX_BYTES: whole(0, 1_099_511_627_776, 'bytes').default(268_435_456),
 
@@ -102,7 +102,8 @@ const variables = {
 
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),
-  ADMIN_TOKEN: secret(/^\S{16,}$/, 'at least 16 characters without spaces').optional(),
+  // A browser sends other characters as it likes, a client as Bearer not at all.
+  ADMIN_TOKEN: secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional(),
   ADMIN_NAMES: text(/^[\w.-]+(\s*,\s*[\w.-]+)*$/, 'host names, separated by commas')
     .transform((names) => names.toLowerCase().split(/\s*,\s*/))
     .optional(),

@@ -32,7 +32,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     KEEP_ALIVE_TIMEOUT_MS: { valid: '600000', parsed: 600_000, invalid: ['99', 'no'] },
     MAX_CONNECTIONS: { valid: '1', parsed: 1, invalid: ['0', '1000001', 'many'] },
     MAX_WAITING_ACKS: { valid: '1', parsed: 1, invalid: ['0', '1000001'] },
-    WEBHOOK_SECRET: { valid: ' any text ', invalid: ['two\nlines'] },
+    WEBHOOK_SECRET: { valid: ' any text ', invalid: ['two\nlines', ' ', '\t'] },
     REJECT_LIMIT: { valid: '1', parsed: 1, invalid: ['0', '-5'] },
     QUARANTINE_MAX_BYTES: { valid: '0', parsed: 0, invalid: ['-1', '1099511627777', '1MB'] },
     DATABASE_URL: {
@@ -40,6 +40,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
       invalid: [
         'sqlite:',
         'sqlite: ',
+        'sqlite:postgres://user:hunter2@host/db',
         'sqlite: /srv/receiver.db',
         'sqlite:/srv/receiver.db ',
         'sqlite:\u00a0receiver.db',
@@ -66,7 +67,15 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     SHUTDOWN_GRACE_MS: { valid: '0', parsed: 0, invalid: ['-1', '3600001'] },
     ADMIN_HOST: { valid: 'localhost', invalid: ['not a host'] },
     ADMIN_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
-    ADMIN_TOKEN: { valid: 'sixteen-letters!', invalid: ['fifteen-letters', 'with spaces in between'] },
+    ADMIN_TOKEN: {
+      valid: 'sixteen-letters!',
+      invalid: [
+        'fifteen-letters',
+        'with spaces in between',
+        'größer-als-sechzehn',
+        '\x1b[31m-sixteen-letters',
+      ],
+    },
     ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
     ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
     PROVIDER_BASE_URL: {

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { systemClock } from './clock.ts';
 import { KitError, messageOf } from './errors.ts';
+import { pause } from './pause.ts';
 import { visible } from './visible.ts';
 
 /** A file while it is written. */
@@ -23,14 +25,16 @@ export interface Lines {
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. The next process removes a file that a killed process left beside the path.
  * A symbolic link stays, and its target is replaced. A device or a pipe is written into as the work goes on.
+ * @param signal ends the wait for somebody who reads the pipe
  * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace one that is neither empty nor has lines of this kind
  */
 export async function writeWholeFile<T>(
   path: string,
   lines: Lines,
   work: (file: WholeFile) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
-  const draft = await begin(path, lines);
+  const draft = await begin(path, lines, signal);
   try {
     const result = await work(draft);
     await draft.commit();
@@ -41,10 +45,11 @@ export async function writeWholeFile<T>(
   }
 }
 
-async function begin(path: string, lines: Lines): Promise<Straight> {
+async function begin(path: string, lines: Lines, signal?: AbortSignal): Promise<Straight> {
   try {
     const found = await statOf(path);
     // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
+    if (found?.isFIFO()) return new Straight(path, await openForReader(path, signal));
     if (found?.isFile() === false) return new Straight(path, await open(path, constants.O_WRONLY));
     const target = await targetOf(path);
     if (found && !(await mayBeReplaced(target, lines))) throw new Error(notOurs(lines));
@@ -53,7 +58,23 @@ async function begin(path: string, lines: Lines): Promise<Straight> {
     const file = await open(draftPath, 'wx', 0o600); // notifications are for the owner alone
     return new Draft(path, file, { draftPath, target });
   } catch (cause) {
+    if (signal?.aborted) throw signal.reason;
     throw failed(path, cause);
+  }
+}
+
+const LOOK_EVERY_MS = 50;
+
+/** Opens a pipe once somebody reads it. An open that waits for that by itself cannot be ended. */
+async function openForReader(path: string, signal: AbortSignal | undefined): Promise<FileHandle> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const first = await open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch((error) => {
+      if (error.code !== 'ENXIO') throw error; // nobody has it open
+    });
+    // One that waits where the pipe is full. The first stays open until then, or the reader would see an end.
+    if (first) return open(path, constants.O_WRONLY).finally(() => first.close());
+    await pause(systemClock, LOOK_EVERY_MS, signal);
   }
 }
 

@@ -35,8 +35,8 @@ async function demo({ once }: { once?: true }): Promise<void> {
     await write(
       `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhookUrl}\ninspector      ${stage.service.adminUrl}\n\n`,
     );
-    await playRound(stage);
-    if (once) return;
+    await playRound(stage, () => closed !== undefined);
+    if (once || closed) return;
     await write(
       `\nA new media follows every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
     );
@@ -46,14 +46,15 @@ async function demo({ once }: { once?: true }): Promise<void> {
   }
 }
 
-/** @throws KitError DEMO_FAILED if a result is not as expected */
-async function playRound(stage: Stage): Promise<void> {
+/** Shows nothing once the stage closes. @throws KitError DEMO_FAILED if a result is not as expected */
+async function playRound(stage: Stage, isStopping: () => boolean): Promise<void> {
   const scenes = [
     ...(await playAllKinds(stage)),
     ...(await playDuplicate(stage)),
     ...(await playForgery(stage)),
     ...(await playOutOfOrder(stage)),
   ];
+  if (isStopping()) return;
   const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
   await write(
     table(

@@ -15,7 +15,8 @@ export function writeOut<T>(
   out: string | undefined,
   lines: Lines,
   work: (write: (lines: string) => Promise<void>) => Promise<T>,
+  signal: AbortSignal,
 ): Promise<T> {
   if (out === undefined) return work(writeWhileRead);
-  return writeWholeFile(pathOf(out), lines, (file) => work((some) => file.write(some)));
+  return writeWholeFile(pathOf(out), lines, (file) => work((some) => file.write(some)), signal);
 }

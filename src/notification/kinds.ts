@@ -42,12 +42,17 @@ export function isKind(name: unknown): name is Kind {
 export const groupNames: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
 
 /**
- * The kinds that a filter means: a kind, all of a group, or `unknown:NAME` for a kind that this version does not know. Undefined for
- * any other text.
+ * The kinds that a filter means: a kind, all of a group, or `unknown:NAME` for a kind that this version does not know; `unknown:` for what
+ * names none. Undefined for any other text.
  */
 export function kindsMeant(text: string): readonly string[] | undefined {
   if (isKind(text)) return [text];
   if (groupNames.includes(text)) return kindNames.filter((kind) => KINDS[kind].group === text);
-  const [, unknown] = /^unknown:(.+)$/s.exec(text) ?? [];
+  const [, unknown] = /^unknown:(.*)$/s.exec(text) ?? [];
   return unknown === undefined ? undefined : [unknown];
+}
+
+/** The filter that means a kind, whatever its name. */
+export function filterOfKind(kind: string): string {
+  return isKind(kind) || (kind !== '' && kindsMeant(kind) === undefined) ? kind : `unknown:${kind}`;
 }

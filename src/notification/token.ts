@@ -132,10 +132,11 @@ export function mayBeHs256(token: string): boolean {
 /** Why a token is refused that none of a webhook's keys has signed. */
 export function unsigned(token: string, keys: readonly KeyObject[]): Refusal {
   if (token.length <= EXAMINED) {
-    const head = segmentsOf(token)?.[0];
+    const [head, , signature] = segmentsOf(token) ?? [];
     if (head === undefined) return { reason: 'malformed token' };
     const refusal = refusalOfHeader(head);
     if (refusal) return refusal;
+    if (signature === '') return { reason: 'malformed token' };
   }
   return { reason: keys.length === 0 ? 'no secret' : 'bad signature' };
 }
@@ -166,13 +167,14 @@ function refusalOfHeader(head: string): Refusal | undefined {
   return undefined;
 }
 
-/** Header, claims and signature in base64url; undefined where a token is not made of these three. */
+/** Header, claims and signature in base64url; undefined where a token is not made of these three. An unsigned one has no signature (RFC 7515, A.5). */
 function segmentsOf(token: string): readonly string[] | undefined {
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
   if (first < 0 || second < 0 || token.indexOf('.', second + 1) >= 0) return undefined;
   const segments = [token.slice(0, first), token.slice(first + 1, second), token.slice(second + 1)];
-  return segments.some((one) => one === '' || STRANGE.test(one)) ? undefined : segments;
+  const isMade = segments[0] !== '' && segments[1] !== '' && !segments.some((one) => STRANGE.test(one));
+  return isMade ? segments : undefined;
 }
 
 /** Whether it is nearly every token over a text. The input is not put together: garbage of large ones is most of what a forgery costs. */

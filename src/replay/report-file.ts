@@ -46,14 +46,20 @@ export interface Report {
 export async function withReport<T>(
   { path, reasons }: { readonly path: string | undefined; readonly reasons: Reasons },
   work: (report: Report | undefined) => Promise<T>,
+  signal: AbortSignal,
 ): Promise<T> {
   if (path === undefined) return work(undefined);
-  return writeWholeFile(path, REPORT, async (file) => {
-    const report = new ReportWriter(file, reasons);
-    const result = await work(report);
-    await report.flush();
-    return result;
-  });
+  return writeWholeFile(
+    path,
+    REPORT,
+    async (file) => {
+      const report = new ReportWriter(file, reasons);
+      const result = await work(report);
+      await report.flush();
+      return result;
+    },
+    signal,
+  );
 }
 
 class ReportWriter implements Report {

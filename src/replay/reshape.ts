@@ -46,7 +46,9 @@ export async function reshaped(
   if (times) {
     const move = { newest: times.newest, now: clock.now() };
     if (times.oldest + shiftOf(move) < EARLIEST) throw tooFarApart(times);
-    events = movedToNow(events, move);
+    // The next replay moves events to a later second: in the same one they would be those of this one, which the receiver has seen.
+    const nextSecond = times.newest + shiftOf(move) + 1000;
+    events = notBefore(nextSecond, movedToNow(events, move), { clock, signal });
   }
   if (duplicate > 0) events = duplicated(events, duplicate, random);
   if (shuffle) events = shuffled(events, random);
@@ -118,6 +120,17 @@ export async function* movedToNow(
     const event_time = timestamp(event.eventTime + shift);
     yield { ...event, body: JSON.stringify({ ...parseJsonText(event.body), event_time }) };
   }
+}
+
+/** Ends no sooner than a given time. */
+async function* notBefore(
+  end: number,
+  events: AsyncIterable<RecordedEvent>,
+  { clock, signal }: Pick<Reading, 'clock' | 'signal'>,
+): AsyncGenerator<RecordedEvent> {
+  yield* events;
+  const left = end - clock.now();
+  if (left > 0) await pauseUntilAborted(clock, left, signal);
 }
 
 function shiftOf({ newest, now }: Move): number {

@@ -32,6 +32,9 @@ export async function sendNotification(
   return { answer, ms: Math.round(systemClock.monotonic() - began) };
 }
 
+/** The answers of a server that takes no notifications there. */
+const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
+
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
 export function checkAnswer(answer: Answer, fault: Fault | undefined): void {
   const mayCutOff = fault === 'truncated' || fault === 'slow';
@@ -39,9 +42,17 @@ export function checkAnswer(answer: Answer, fault: Fault | undefined): void {
     throw new KitError('REPLAY_FAILED', 'there was no answer');
   if (fault === undefined && answer.status !== 200)
     throw new KitError('REPLAY_FAILED', 'the receiver did not take the notification');
-  if (fault !== undefined && answer.status !== undefined && answer.status < 400)
+  if (fault === undefined || answer.status === undefined) return;
+  if (answer.status < 400)
     throw new KitError(
       'REPLAY_FAILED',
       `the receiver took the notification although it is ${fault}: this receiver is not safe`,
+    );
+  if (NOT_THERE.has(answer.status))
+    throw new KitError('REPLAY_FAILED', 'nothing takes notifications there: correct the path of --to');
+  if (answer.status >= 500)
+    throw new KitError(
+      'REPLAY_FAILED',
+      'the receiver failed, and so has not refused the notification: send it again once it works',
     );
 }

@@ -5,10 +5,11 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { inMib, MIB } from '../base/size-text.ts';
 import { backupsOf, isFormer, neededFor } from './former/move.ts';
 import { isThere } from './is-there.ts';
-import { cutShort, keyPathOf } from './key-file.ts';
+import { keyPathOf } from './key-file.ts';
 import { inspect, LONGEST_LOG } from './sqlite/open-sqlite.ts';
 import { SCHEMA_VERSION as KNOWN } from './sqlite/schema.ts';
 import { bytesOf, problemsOf, versionOf } from './sqlite/upkeep.ts';
+import { cutShort, logLeft } from './unopened.ts';
 
 // The doctor's checks of a SQLite database before it opens it: the disk, the database file and the key file.
 
@@ -62,6 +63,8 @@ export function checkDatabase(path: string): { readonly finding: Finding; readon
   const { warn, fail } = findingsOf('database');
   const unusable = (finding: Finding) => ({ finding, isUsable: false });
   try {
+    const left = logLeft(path);
+    if (left !== undefined) return unusable(fail(left));
     if (!isThere(path)) {
       return unusable(
         warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`),

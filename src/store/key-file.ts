@@ -26,20 +26,6 @@ export function keyPathOf(path: string): string {
 }
 
 /**
- * What is wrong with a database that is there and has nothing in it, although there is a key beside it: a server that began with it
- * would have lost everything in silence. Undefined if there is no key.
- */
-export function cutShort(path: string): string | undefined {
-  const key = keyPathOf(path);
-  // Also a link that leads nowhere, as while what it leads to is not mounted.
-  if (!lstatSync(key, { throwIfNoEntry: false })) return undefined;
-  return (
-    `${path} is empty, although there is a key for it (${key}), so a copy or a backup was cut short: put a whole copy there; ` +
-    'to start with an empty database instead, stop the server, and remove the file'
-  );
-}
-
-/**
  * The key in a file beside the database. Where that is a symbolic link, a new key takes the place of the file that it leads to: who
  * keeps the key elsewhere finds it there.
  */
@@ -55,7 +41,7 @@ export function keyFile(path: string): KeySource {
 }
 
 /** Where a path leads, also while nothing is there. */
-function fileOf(path: string): string {
+export function fileOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path;

@@ -4,6 +4,7 @@ import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
 import { isThere } from './is-there.ts';
 import { openStore, type StoreOptions } from './open.ts';
+import { refuseLogLeft } from './unopened.ts';
 
 /** The variables of the environment that name a store. */
 interface StoreSettings {
@@ -53,6 +54,7 @@ export async function withDatabase<T>(
   use: Omit<Use, 'mustExist'> = {},
 ): Promise<T> {
   if (!hasDatabase(config)) {
+    refuseLogLeft(sqlitePathOf(config.DATABASE_URL) ?? '');
     throw new KitError(
       'STORE_UNUSABLE',
       `there is no database at ${sqlitePathOf(config.DATABASE_URL)}: run this where the server runs, or set DATABASE_URL`,

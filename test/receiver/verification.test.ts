@@ -23,7 +23,8 @@ const REFUSED: readonly (readonly [string, string, object])[] = [
   ['signed with another secret', tokenOf(text, 'another secret'), { reason: 'bad signature' }],
   ['signed with an empty string', tokenOf(text, ''), { reason: 'bad signature' }],
   ['of another webhook', tokenOf(text, 'the secret of another webhook'), { reason: 'bad signature' }],
-  ['with alg none and no signature', `${unsigned('none')}.`, { reason: 'malformed token' }],
+  ['with alg none and no signature', `${unsigned('none')}.`, { reason: 'not HS256' }],
+  ['of the right header, with an empty signature', `${header}.${claims}.`, { reason: 'malformed token' }],
   ['with alg None and a signature', `${unsigned('None')}.${signature}`, { reason: 'not HS256' }],
   [
     'with alg NONE, rightly signed',

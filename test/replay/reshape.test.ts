@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { type RecordedEvent, recordedEvent, type Source, UNTOLD } from '../../src/replay/recorded-event.ts';
 import { duplicated, movedToNow, paced, reshaped, shuffled, timesOf } from '../../src/replay/reshape.ts';
+import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -138,6 +140,23 @@ test('is refused with what to leave out, when moving to now would take the oldes
   });
   const near = await listOf(await read([at('1000-01-01T00:00:00Z'), at('2026-11-25T00:00:00Z')]));
   expect(near).toHaveLength(2);
+});
+
+test('is new again, when it was moved to now twice, one time right after the other', async () => {
+  const given = [5, 1500, 2999].map((ms) => ({ happened: Date.UTC(2026, 0, 1) + ms, received: ms }));
+  const source = { read: () => recordedAt(given), async close() {} } as Source;
+  for (const start of [0, 1, 999, 12_345]) {
+    const clock = new VirtualClock(Date.UTC(2026, 5, 1) + start);
+    const moved = async () => {
+      const options = { unreplayable: UNTOLD, clock, signal: new AbortController().signal };
+      const all = listOf(await reshaped(source, { asNew: true }, options));
+      await eventually('it waits for the next second', () => clock.nextDue() !== undefined);
+      await clock.advance((clock.nextDue() ?? 0) - clock.now());
+      return (await all).map(({ body }) => body);
+    };
+    const [first, second] = [await moved(), await moved()];
+    expect(new Set([...first, ...second]).size).toBe(2 * given.length);
+  }
 });
 
 test('has each once at the times of the recorded order, when shuffled', async () => {

@@ -58,7 +58,8 @@ async function compare(a: string, b: string, { reasons, exact, allowEmpty, json 
     else if (differ > 0)
       await writeAll(tableLines(['id', 'kind', 'resource', 'A', 'B'], () => asRows(comparison)));
     say(`${alike} events ended alike, ${changed} differently, ${onlyA} are in A only, ${onlyB} in B only`);
-    if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines could not be read`);
+    if (broken > 0)
+      throw new KitError('REPLAY_FAILED', `${broken} ${broken === 1 ? 'line' : 'lines'} could not be read`);
     if (alike + differ === 0 && !allowEmpty)
       throw new KitError('REPLAY_FAILED', 'both reports are empty (--allow-empty makes that a success)');
     if (differ > 0) setExitCode(1);

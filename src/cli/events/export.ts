@@ -58,11 +58,16 @@ async function exportEvents({ out: given, redact, redactKeyFile, ...flags }: Fla
   const listener = listenerOnStderr();
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      const exported = await writeOut(out, RECORDING, async (write) => {
-        const written = await exportRecording(store, { filter, write, redactKey, listener, signal });
-        if (signal.aborted) throw interrupted(written, out);
-        return written;
-      });
+      const exported = await writeOut(
+        out,
+        RECORDING,
+        async (write) => {
+          const written = await exportRecording(store, { filter, write, redactKey, listener, signal });
+          if (signal.aborted) throw interrupted(written, out);
+          return written;
+        },
+        signal,
+      );
       tell(exported, out);
     }),
   );

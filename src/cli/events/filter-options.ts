@@ -60,13 +60,15 @@ function kindsOf(text: string): readonly string[] {
   if (meant !== undefined) return meant;
   throw new InvalidArgumentError(
     `It must be one of ${kindNames.join(', ')}; a group: ${groupNames.join(', ')}; or unknown:NAME for a kind that ` +
-      'this version does not know.',
+      'this version does not know, unknown: for what names none.',
   );
 }
 
 function resource(text: string): string {
-  if (/^(media|channel):./.test(text)) return text;
-  throw new InvalidArgumentError('It must be media:ID or channel:ID, such as media:UUhbHm6C.');
+  if (/^(media|channel|event):./s.test(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be media:ID or channel:ID, such as media:UUhbHm6C, or else as `hookkit events list` shows it.',
+  );
 }
 
 function id(text: string, before: readonly string[] = []): readonly string[] {

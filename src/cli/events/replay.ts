@@ -179,6 +179,11 @@ function refuseContradictions(flags: Flags, filter: EventFilter): void {
     throw new KitError('INPUT_INVALID', '--seed is for what is drawn: give --shuffle or --duplicate with it');
   if (flags.wait !== undefined && flags.timeout !== undefined)
     throw new KitError('INPUT_INVALID', '--wait and --timeout are the same: give one of them');
+  if (flags.failOn === 'dead' && flags.expect === 'dead')
+    throw new KitError(
+      'INPUT_INVALID',
+      '--fail-on dead and --expect dead contradict each other: give one of them',
+    );
   if (flags.from !== undefined && flags.status !== undefined)
     throw new KitError('INPUT_INVALID', '--status is of the database: a recording has none');
   if (flags.from === '-' && flags.secretFile === '-')
@@ -236,14 +241,18 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const opened = run ? await openHere(config, store) : undefined;
   await interruptible('run it again to replay the rest', async (signal) => {
     await using here = opened;
-    const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
-      const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
-      const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
-      tellInterruption(result, signal);
-      if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
-      await showEnds(result, flags);
-      return result;
-    });
+    const { ends, unstored } = await withReport(
+      reportOf(flags),
+      async (report) => {
+        const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
+        const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
+        tellInterruption(result, signal);
+        if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
+        await showEnds(result, flags);
+        return result;
+      },
+      signal,
+    );
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
     if (unstored) throw notStored(unstored);
@@ -345,16 +354,21 @@ async function sendAll(
   const { seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0)) say(`--seed ${seed} repeats this`);
   const keys = await keysFor(config, flags.secretFile);
-  const { answers, pruned } = await withReport(reportOf(flags), async (report) => {
-    const reshaping = { speed, shuffle, seed, duplicate, asNew };
-    const how = { to, keys, concurrency, timeoutMs, report, listener, signal };
-    const result = await replayOverHttp(source, { ...reshaping, ...how });
-    const { answers, pruned } = result;
-    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${answerTable(answers)}`);
-    signal.throwIfAborted();
-    if (answers.counts.size === 0) refuseEmpty(flags, pruned);
-    return result;
-  });
+  const { answers, pruned } = await withReport(
+    reportOf(flags),
+    async (report) => {
+      const reshaping = { speed, shuffle, seed, duplicate, asNew };
+      const how = { to, keys, concurrency, timeoutMs, report, listener, signal };
+      const result = await replayOverHttp(source, { ...reshaping, ...how });
+      const { answers, pruned } = result;
+      if (signal.aborted)
+        say(`${answers.sent} notifications were sent and answered:\n${answerTable(answers)}`);
+      signal.throwIfAborted();
+      if (answers.counts.size === 0) refuseEmpty(flags, pruned);
+      return result;
+    },
+    signal,
+  );
   tellPruned(pruned);
   const counts = Object.fromEntries(answers.counts);
   await write(flags.json ? `${JSON.stringify(counts)}\n` : answerTable(answers));
@@ -382,5 +396,8 @@ function tellPruned(pruned: number): void {
 /** @throws KitError REPLAY_FAILED */
 function refuseUnwanted(unwanted: number): void {
   if (unwanted > 0)
-    throw new KitError('REPLAY_FAILED', `${unwanted} notifications were not answered with 200`);
+    throw new KitError(
+      'REPLAY_FAILED',
+      `${unwanted} ${unwanted === 1 ? 'notification was' : 'notifications were'} not answered with 200`,
+    );
 }

@@ -40,7 +40,8 @@ ${Object.entries(FAULT_HELP)
 The command first reads the file of --body as a receiver reads it. If every receiver refuses it, the command sends nothing and
 says why. With --as-is it signs and sends the exact bytes of any file; --fault forged, alg-none and slow go with that.
 
-Exits with 0 if the receiver took the notification, or with --fault refused it; with 1 if it did not, or gave no answer; with 2
+Exits with 0 if the receiver took the notification, or with --fault refused it; with 1 if it did not, gave no answer, or failed (5xx,
+with --fault also 404 and 405, which refuse any notification); with 2
 if nothing was sent.
 
 Examples:

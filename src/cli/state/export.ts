@@ -32,12 +32,17 @@ async function exportAll({ out: given }: { out?: string }): Promise<void> {
   const out = outFile(given);
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      const exported = await writeOut(out, STATES, async (write) => {
-        const written = await exportStates(store, { write, signal });
-        if (!signal.aborted) return written;
-        const kept = out === undefined ? 'the end is missing' : `${out} was not written`;
-        throw new KitError('INTERRUPTED', `interrupted: ${kept}`);
-      });
+      const exported = await writeOut(
+        out,
+        STATES,
+        async (write) => {
+          const written = await exportStates(store, { write, signal });
+          if (!signal.aborted) return written;
+          const kept = out === undefined ? 'the end is missing' : `${out} was not written`;
+          throw new KitError('INTERRUPTED', `interrupted: ${kept}`);
+        },
+        signal,
+      );
       if (exported === 0) say('no media or channel has a state: the export is empty');
       else if (out !== undefined) say(`the state of ${exported} media and channels exported to ${out}`);
     }),

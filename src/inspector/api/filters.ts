@@ -18,11 +18,14 @@ const RESOURCE = /^(media|channel|event):./;
 
 /** A time in a request: a date, or a date and time with an offset. Parsed to milliseconds since the epoch. */
 const moment = z
-  .union([
-    z.iso.datetime({ offset: true }),
-    z.iso.datetime({ local: true }).transform((text) => `${text}Z`),
-    z.iso.date(),
-  ])
+  .union(
+    [
+      z.iso.datetime({ offset: true }),
+      z.iso.datetime({ local: true }).transform((text) => `${text}Z`),
+      z.iso.date(),
+    ],
+    'must be a date, or a date and a time, such as 2026-11-19 or 2026-11-19T14:00',
+  )
   .transform((text) => Date.parse(text))
   .describe('2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00; UTC without an offset');
 
@@ -32,12 +35,15 @@ export const filterShape = {
     .optional()
     .describe(
       `such as media_available; all of a group: ${groupNames.join(', ')}; the name of a kind that this version does not know, or ` +
-        'unknown:NAME where that is the name of a group',
+        'unknown:NAME where that is the name of a group; unknown: for what names no kind',
     ),
   status: z.enum(statuses).optional(),
   site: text.optional(),
   resource: text
-    .regex(RESOURCE, 'must be media:ID or channel:ID, such as media:UUhbHm6C')
+    .regex(
+      RESOURCE,
+      'must be media:ID or channel:ID, such as media:UUhbHm6C, or else as the list of events shows it',
+    )
     .optional()
     .describe('media:ID or channel:ID'),
   webhook: text.optional(),

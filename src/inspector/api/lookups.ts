@@ -218,7 +218,7 @@ export async function rejections({ watch }: Inspected): Promise<z.input<typeof r
       kind: answer.kind,
       webhook_id: answer.webhookId,
       source: answer.source,
-      advice: adviceFor(result),
+      advice: adviceFor(result, answer),
     })),
   };
 }

@@ -1,7 +1,10 @@
+import type { Request } from 'express';
 import { z } from 'zod';
-import { kindNames } from '../../notification/kinds.ts';
+import { filterOfKind, kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
+import type { EventFilter } from '../../store/event-store.ts';
 import { OTHER_KINDS } from '../../store/few-kinds.ts';
+import { Refused } from '../api/endpoint.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';
 import { events } from '../api/lookups.ts';
@@ -14,16 +17,18 @@ const query = z.object({ ...filterShape, before: eventIdText.optional(), replaye
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters. */
-export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
-  return async (req) => {
-    const { before, replayed, ...filters } = readQuery(query, req.query);
-    const filter = filterOf(filters);
+export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replays'>): Page {
+  return async (req, res) => {
+    const given = textsOf(req.query, filterNames);
+    const { filter, before, replayed, mistake } = asked(req);
+    if (mistake !== undefined) res.status(400);
     const [list, { tallies }, named] = await Promise.all([
-      events({ store }, { filter, before, limit: LIMIT }),
+      mistake === undefined
+        ? events({ store }, { filter, before, limit: LIMIT })
+        : { events: [], next: null },
       store.overview(),
       namedBy({ store }, filter.q),
     ]);
-    const given = textsOf(req.query, filterNames);
     return {
       view: 'events',
       title: 'Events',
@@ -31,19 +36,40 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
       named,
       given,
       statuses,
+      filterOfKind,
       kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])].filter(
         (kind) => kind !== OTHER_KINDS,
       ),
+      mistake,
       isRestricted: isRestricted(filter),
       isEmptyStore: tallies.length === 0,
       isFirstPage: before === undefined,
       // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
-      replayed: replayed === undefined ? undefined : Number(replayed),
+      replayed: replayed === undefined ? undefined : replays.find(replayed)?.events,
       nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
       query: new URLSearchParams(given),
     };
   };
+}
+
+interface Asked {
+  readonly filter: EventFilter;
+  readonly before?: string | undefined;
+  /** the bulk replay that led here */
+  readonly replayed?: string | undefined;
+  /** what is wrong with the form, which shows it and finds nothing */
+  readonly mistake?: string;
+}
+
+function asked(req: Request): Asked {
+  try {
+    const { before, replayed, ...filters } = readQuery(query, req.query);
+    return { filter: filterOf(filters), before, replayed };
+  } catch (error) {
+    if (error instanceof Refused) return { filter: {}, mistake: error.message };
+    throw error;
+  }
 }
 
 /** Finds the event, media or channel with the searched text as its id, however old it is. */

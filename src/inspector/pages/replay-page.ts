@@ -51,14 +51,10 @@ export function replayMany(inspected: Inspected): RequestHandler {
 }
 
 /** Redirects to the list if all events are reset; else to the page that shows the progress, or how to go on. */
-function lead(
-  res: Response,
-  { id: replay, events, isOver, problem }: Progress,
-  given: Record<string, string>,
-) {
+function lead(res: Response, { id: replay, isOver, problem }: Progress, given: Record<string, string>) {
   if (isOver && problem === undefined) {
     const { status: _past, reset_steps: _done, ...filters } = given;
-    return res.redirect(303, eventsPath({ ...filters, replayed: String(events) }));
+    return res.redirect(303, eventsPath({ ...filters, replayed: replay }));
   }
   res.redirect(303, `/events/replay?${new URLSearchParams({ ...given, replay })}`);
 }

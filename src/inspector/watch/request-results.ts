@@ -64,6 +64,18 @@ const ADVICE: Readonly<Partial<Record<Result, string>>> = {
     'Notifications come by POST; this was a browser, a scanner or a health check with the wrong path.',
 };
 
-export function adviceFor(result: Result): string {
-  return (isRejection(result) && ADVICE[result]) || 'See the log.';
+/** Advice that depends on more than the result. */
+function closerAdvice(result: Result, { error = '', webhookId }: Answered): string | undefined {
+  if (result === 'no_secret' && webhookId === '')
+    return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
+  if (result !== 'malformed_body') return undefined;
+  if (error.includes('ambiguous'))
+    return 'A member of the body appears twice in one object, and readers of JSON do not agree on which one counts. The provider sends none.';
+  if (error.includes('cannot be read'))
+    return 'The request ended before its body had come: its client or a proxy was cut off, or too slow (REQUEST_TIMEOUT_MS).';
+  return undefined;
+}
+
+export function adviceFor(result: Result, answer: Answered): string {
+  return closerAdvice(result, answer) ?? ((isRejection(result) && ADVICE[result]) || 'See the log.');
 }

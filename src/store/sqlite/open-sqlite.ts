@@ -5,7 +5,7 @@ import { standStill } from '../../base/stand-still.ts';
 import { isBeingMoved, isBusy, movedByAnother } from '../former/lock-alone.ts';
 import { finishMove, isFormer, moveFormer } from '../former/move.ts';
 import { isThere } from '../is-there.ts';
-import { cutShort } from '../key-file.ts';
+import { cutShort, refuseLogLeft } from '../unopened.ts';
 import { extensions, MOVED_VERSION, SCHEMA_VERSION, schema } from './schema.ts';
 import { bytesOf, identityOf, markZeroed, setPageSize, versionOf } from './upkeep.ts';
 
@@ -29,6 +29,7 @@ export const LONGEST_LOG = 1.5 * LOG_BYTES;
 export function openWriter(path: string): Database.Database {
   const wasThere = isThere(path); // of something that is no file SQLite says nothing
   finishMove(path); // before an empty file takes its place
+  refuseLogLeft(path);
   closeToOthers(path);
   const db = connect(path);
   if (wasThere) refuseCutShort(db, path);
@@ -93,6 +94,7 @@ function connect(path: string): Database.Database {
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. */
 export function openReader(path: string): Database.Database {
+  refuseLogLeft(path);
   const db = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   db.pragma('query_only = ON');
   return db;

@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -13,6 +13,7 @@ import type { Operations, StoreLink } from '../link.ts';
 import { LocalLink } from '../threads/local-link.ts';
 import { LazyLink } from '../threads/store-link.ts';
 import { ThreadLink } from '../threads/thread-link.ts';
+import { unopened } from '../unopened.ts';
 import { givenKey } from '../vault.ts';
 import type { Mode } from './connection.ts';
 import { ReadGate } from './read-gate.ts';
@@ -60,13 +61,14 @@ export class SqliteStore extends DriverStore {
 
   /** @throws KitError STORE_UNUSABLE if the database cannot be opened, is newer, or was sealed with another key */
   static async open({
-    path,
+    path: given,
     clock,
     timeOfCommit,
     secretsKey,
     threads = true,
     onCommit,
   }: SqliteOptions): Promise<SqliteStore> {
+    const path = resolve(given); // a handler may change the directory of the process
     makeDirectory(dirname(path));
     const openLink = async <O extends Operations>(mode: Mode): Promise<StoreLink<O>> => {
       const onBatch = mode === 'write' ? onCommit : undefined;
@@ -147,31 +149,6 @@ function afterOthers<T>(open: () => Promise<T>): Promise<T> {
   const opened = openings.then(open);
   openings = opened.catch(() => {});
   return opened;
-}
-
-/** The error where a database cannot be opened. */
-export function unopened(path: string, message: string): KitError {
-  return new KitError('STORE_UNUSABLE', `cannot open the database ${path}: ${advised(message)}`);
-}
-
-/** Advice for the user, by how a message of SQLite begins. Our own messages say themselves what to do, and have paths in them. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(unable to open database file|attempt to write a readonly database)/,
-    'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
-  ],
-  [/^database (schema |table )?is locked/, 'another program locks it: wait for that program, or end it'],
-  [/^database or disk is full/, 'make room on its disk'],
-  [
-    /^(file is (encrypted or is )?not a database|database disk image is malformed|malformed database schema)/,
-    'restore a backup, or set another path in DATABASE_URL',
-  ],
-];
-
-/** A message of SQLite, with what the user can do about it where that is known. */
-function advised(message: string): string {
-  const advice = ADVICE.find(([said]) => said.test(message))?.[1];
-  return advice === undefined ? message : `${message} (${advice})`;
 }
 
 export function makeDirectory(path: string): void {

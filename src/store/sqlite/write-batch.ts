@@ -92,7 +92,7 @@ export class FileGuard {
     for (const { file, identity } of [this.#database, this.#log]) {
       if (identity !== undefined && identityOf(file) === identity) continue;
       throw new FilesMoved(
-        `${file} was moved, deleted or replaced: move it back, or stop this process, delete ${this.#log.file} and start again to work with the file that is there now`,
+        `${file} was moved, deleted or replaced: move it back; to work with the file that is there now instead, stop this process with SIGTERM, so that it writes what it has into its own file, and start again`,
       );
     }
   }

@@ -8,9 +8,10 @@ import { isBusy, lockWithin } from '../former/lock-alone.ts';
 import { keyPathOf } from '../key-file.ts';
 import { openWriter, setUp } from '../sqlite/open-sqlite.ts';
 import { SCHEMA_VERSION } from '../sqlite/schema.ts';
-import { makeDirectory, unopened } from '../sqlite/sqlite-store.ts';
+import { makeDirectory } from '../sqlite/sqlite-store.ts';
 import { tablesOf } from '../sqlite/tables/index.ts';
 import { transactionOf } from '../sqlite/write-batch.ts';
+import { unopened } from '../unopened.ts';
 import { columnsOf, type Form, type Row } from './forms.ts';
 import { type Change, type Numbers, PAGE_BYTES, PAGE_ROWS, type Side } from './side.ts';
 

@@ -43,6 +43,7 @@ test.each([
     ['channel:live', 'media:first'],
   ],
   [['--kind', 'unknown:media_renamed'], ['media:renamed']],
+  [['--kind', 'unknown:'], ['media:nameless']],
   [['--status', 'pending', '--site', 'site-2'], ['media:other']],
   [['--resource', 'media:first'], ['media:first']],
   [['--webhook', 'webhook-2'], ['media:other']],
@@ -66,8 +67,19 @@ test.each([
   await store.record(verified({ media_id: 'renamed', event: 'media_renamed', at: noon - 86_400_000 }));
   const event_time = new Date(noon).toISOString();
   await store.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
+  await store.record(verifiedBody({ media_id: 'nameless' }));
   const { stdout } = await desk().events(['list', '--json', ...filter]);
   expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
+});
+
+test('finds an event that belongs to no media or channel, when it is asked for by the resource that a list shows', async () => {
+  const store = await desk().store();
+  await store.record(verifiedBody({ event: 'account_closed' }));
+  await store.record(verified({}));
+  const [own] = ndjson((await desk().events(['list', '--kind', 'unknown:account_closed', '--json'])).stdout);
+  expect(own.resource).toMatch(/^event:/);
+  const { code, stdout } = await desk().events(['list', '--resource', own.resource, '--json']);
+  expect({ code, ids: ndjson(stdout).map(({ id }) => id) }).toEqual({ code: 0, ids: [own.id] });
 });
 
 test('shows which process runs an event, since when, and how long its lease lasts, while one does', async () => {

@@ -132,6 +132,10 @@ test.each([
   [['replay', '--all', '--status', 'dead'], '--all and a filter contradict each other: give one of them'],
   [['replay', '--all', '--shuffle'], '--shuffle needs --to'],
   [
+    ['replay', '--all', '--fail-on', 'dead', '--expect', 'dead'],
+    '--fail-on dead and --expect dead contradict each other: give one of them',
+  ],
+  [
     ['replay', '--all', '--dry-run', '--report', 'x'],
     '--dry-run replays nothing to report on: leave --report out',
   ],

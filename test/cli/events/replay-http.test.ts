@@ -155,7 +155,7 @@ test('counts each kind of answer, when a receiver refuses some, and ends with 1'
   const args = ['replay', '--to', url, '--from', file, '--json'];
   const run = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
   expect(run).toMatchObject({ code: 1, stdout: '{"503":1,"accepted":2}\n' });
-  expect(run.stderr).toMatch(/^503: event \S+\nhookkit: 1 notifications were not answered with 200\n$/);
+  expect(run.stderr).toMatch(/^503: event \S+\nhookkit: 1 notification was not answered with 200\n$/);
 });
 
 test('counts unanswered notifications, when the receiver is not there, and ends with 1', async () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
@@ -83,6 +86,29 @@ test('ends with 1, when the receiver refuses a genuine one, with its answer', as
   const run = await desk().events([...media, '--to', `${service.url}/webhooks/media`], { env: withSecret });
   expect(run).toMatchObject({ code: 1, stderr: 'hookkit: the receiver did not take the notification\n' });
   expect(run.stdout).toMatch(/^401 in \d+ ms: /);
+});
+
+test.each([
+  [
+    'the path is wrong',
+    '/webhooks/medias',
+    404,
+    'nothing takes notifications there: correct the path of --to',
+  ],
+  [
+    'it cannot record',
+    '/webhooks/media',
+    503,
+    'the receiver failed, and so has not refused the notification: send it again once it works',
+  ],
+])('ends with 1, when a broken one is not refused for what it is: %s', async (_, path, status, why) => {
+  const server = createServer((_req, res) => void res.writeHead(status).end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const args = [...media, '--to', `http://127.0.0.1:${port}${path}`, '--fault', 'forged'];
+  const run = await desk().events(args, { env: withSecret });
+  expect(run).toMatchObject({ code: 1, stderr: `hookkit: ${why}\n` });
+  server.close();
 });
 
 test('ends with 1, when a receiver neither answers a slow body nor cuts it off in time', async () => {

@@ -11,6 +11,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { describe, expect, jest, test } from '@jest/globals';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
+import { runCli } from '../../support/run-cli.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
@@ -40,6 +41,14 @@ describe.each([
     expect(await writeTo(pipe)).toMatchObject({ code: 0 });
     expect(ndjson(await read)).toHaveLength(3);
     expect(lstatSync(pipe).isFIFO()).toBe(true);
+  });
+
+  test('ends with 1, when it is interrupted while nobody reads the pipe that it is given', async () => {
+    const pipe = desk().path('pipe');
+    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    await desk().fill(3);
+    const run = await runCli(['events', ...args, pipe], { env: desk().env, signal: AbortSignal.abort() });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('hookkit: interrupted') });
   });
 
   test.each([

@@ -103,9 +103,12 @@ describe('a bulk replay over HTTP', () => {
     };
     await Promise.all([led(), led()]);
     // On a busy machine the first answers may come before the end, and lead to how far it is.
-    const all = { status: 303, location: `/events?kind=media_available&replayed=${MANY}` };
+    const all = { status: 303, location: `/events?kind=media_available&replayed=${form.get('replay')}` };
     await eventually('it has ended', async () => (await led()).location === all.location);
     expect(await led()).toEqual(all);
+    const said = `${MANY.toLocaleString('en')} events were reset to pending`;
+    expect((await raw(all.location)).body).toContain(said);
+    expect((await raw('/events?replayed=999')).body).not.toContain('reset to pending');
     expect(await service.store.count({ status: 'pending' })).toBe(MANY);
     expect(await replaysOf(service.store)).toEqual(new Set([1]));
   });

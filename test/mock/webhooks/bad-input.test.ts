@@ -35,6 +35,10 @@ describe('a bad body', () => {
       { metadata: { ...metadata, webhook_url: 'http://127.0.0.1.example.com/' } },
     ],
     ['a webhook_url of another scheme', { metadata: { ...metadata, webhook_url: 'ftp://127.0.0.1/' } }],
+    [
+      'a webhook_url with a line break',
+      { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
+    ],
     ['a webhook_url that is empty', { metadata: { ...metadata, webhook_url: '' } }],
     ['a webhook_url that is null', { metadata: { ...metadata, webhook_url: null } }],
     ['a name that is no string', { metadata: { ...metadata, name: 5 } }],
