@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
@@ -9,8 +8,8 @@ import { prettyLog } from '../dev/pretty-log.ts';
 import { replayLast } from '../dev/replay-last.ts';
 import { showErrorsLeftBehind, showing } from '../dev/show-runs.ts';
 import { setDevStage } from '../dev/stage.ts';
-import { watchReplaced } from '../dev/watch-replaced.ts';
-import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
+import { watchHandlers } from '../dev/watch-handlers.ts';
+import { loadApp, possibleFiles } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { Service } from '../service.ts';
 import { stopInOrder } from '../stopping.ts';
@@ -62,7 +61,7 @@ async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   const reader = { say, cwd };
   showErrorsLeftBehind(reader);
   const guard = guardProcess(output.log);
-  if (isWatched()) watchReplaced(dirname(handlersFile(config))); // before they load, as that may fail
+  if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail
   const app = showing(await loadApp(config, output.log), reader);
   const stage = await setDevStage({ config, app, output, life: tick && { seed } });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, reader);

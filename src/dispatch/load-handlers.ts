@@ -21,16 +21,22 @@ const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
  * The module of the handlers, as a path.
  * @throws KitError HANDLERS_UNUSABLE if there is no such file
  */
-export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
+export function handlersFile(config: Pick<Config, 'HANDLERS'>): string {
+  const { HANDLERS } = config;
   const project = projectFolder();
-  const files = HANDLERS === undefined ? USUAL : [HANDLERS];
-  const file = files.map((path) => resolve(project, path)).find((path) => existsSync(path));
+  const file = possibleFiles(config).find((path) => existsSync(path));
   if (file !== undefined) return file;
   const missing =
     HANDLERS === undefined
       ? `there are no handlers in ${project}: it has neither ${USUAL.join(' nor ')}`
       : `there is no ${resolve(project, HANDLERS)}, which HANDLERS names`;
   throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice()}`);
+}
+
+/** Where the module of the handlers may be; the first that is there is meant. */
+export function possibleFiles({ HANDLERS }: Pick<Config, 'HANDLERS'>): readonly string[] {
+  const files = HANDLERS === undefined ? USUAL : [HANDLERS];
+  return files.map((path) => resolve(projectFolder(), path));
 }
 
 function advice(): string {

@@ -100,7 +100,7 @@ export async function appPages(
     settings,
     log,
     states: (of, name) => statesOf(store, of, name),
-    state: async (resource) => stateJson(await store.state(resource)),
+    state: async (resource) => stateJson(await store.state(resourceOf(resource))),
   };
   await failing('routes', { log, clock }, async () => routes(router, ctx as RoutesContext<never, never>));
   const known = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
@@ -140,6 +140,12 @@ function refuseFailed(log: Logger): ErrorRequestHandler {
     if (res.headersSent) return void res.destroy(); // its reader must not take it for whole
     res.status(500).type('text').send('internal error; see the log\n');
   };
+}
+
+/** @throws TypeError: a name without what it is of would seem to have no state */
+function resourceOf(given: unknown): string {
+  if (typeof given === 'string' && /^(media|channel|event):./s.test(given)) return given;
+  throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(given)}`);
 }
 
 /** Goes through the states of all media or channels, a stretch at a time: memory does not grow with their number. */

@@ -203,7 +203,7 @@ export function checkKeyFile(
   const { ok, fail, skipped } = findingsOf('key');
   if (SECRETS_KEY) return ok('SECRETS_KEY is set');
   try {
-    if (!isThere(path)) return skipped(`there is no ${path} yet: it is made with the database`);
+    if (!isThere(path)) return skipped(`there is no ${path}: it is made with the first database`);
   } catch (error) {
     return fail(messageOf(error));
   }

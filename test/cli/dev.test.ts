@@ -151,6 +151,16 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
     await uploaded(`${version} media_available`);
   }
 
+  // As where another branch is checked out.
+  const entry = join(copy, 'src/handlers/index.ts');
+  const written = readFileSync(entry);
+  await saved(() => rmSync(entry, { force: true }));
+  await until(() => output.includes('there are no handlers in'));
+  const before = starts();
+  await saved(() => writeFileSync(entry, written));
+  await until(() => starts() > before);
+  await uploaded('fifth media_available');
+
   const group = -present(running.pid);
   process.kill(group, 'SIGINT');
   await exited;
@@ -162,7 +172,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   db.close();
   const webhooks = new Set(stored.map((row) => (row as { webhook_id: string }).webhook_id));
   expect(webhooks.size).toBeGreaterThanOrEqual(starts());
-  expect(starts()).toBeGreaterThanOrEqual(5);
+  expect(starts()).toBeGreaterThanOrEqual(6);
 });
 
 // As the button of an editor ends it: a terminal would signal all of them.
