@@ -61,6 +61,7 @@ function viewOf({ id, replaced, oldSecretUntil }: Rotated) {
 function inWords(rotated: Rotated, standings: Standings): string {
   const { id, replaced, old_secret_until: until } = viewOf(rotated);
   const old = endInWords(replaced, { whose: 'the old secret', until, standings });
-  if (id === null) return `nothing is left to do: webhook ${replaced} is gone (npx hookkit webhooks list shows its successor), and ${old}`;
+  if (id === null)
+    return `nothing is left to do: webhook ${replaced} is gone (npx hookkit webhooks list shows its successor), and ${old}`;
   return `webhook ${replaced} is replaced by ${id}; ${old}`;
 }

@@ -174,11 +174,20 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen()),
     call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401), '--fault', 'forged'),
   ],
-  'send: the receiver refused a genuine notification, took a broken one, or gave no answer': async () => [
-    call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401)),
-    call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(), '--fault', 'forged'),
-    call('send', '--kind', 'media_available', '--media', 'm', '--to', 'http://127.0.0.1:1/'),
-  ],
+  'send: the receiver refused a genuine notification, took a broken one, answered it with 404, 405 or 5xx, or gave no answer':
+    async () => [
+      call('send', '--kind', 'media_available', '--media', 'm', '--to', await listen(401)),
+      ...(await Promise.all(
+        [200, 404, 405, 503].map(async (status) =>
+          call(
+            ...['send', '--kind', 'media_available', '--media', 'm', '--fault', 'forged'],
+            '--to',
+            await listen(status),
+          ),
+        ),
+      )),
+      call('send', '--kind', 'media_available', '--media', 'm', '--to', 'http://127.0.0.1:1/'),
+    ],
   'send: every receiver refuses the file of `--body`; nothing was sent': async (own) => [
     call('send', '--body', own.write('b.json', '[]'), '--to', 'http://127.0.0.1:1/'),
   ],
