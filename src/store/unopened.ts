@@ -1,5 +1,6 @@
 import { lstatSync, statSync } from 'node:fs';
 import { KitError } from '../base/errors.ts';
+import { isThere } from './is-there.ts';
 import { fileOf, keyPathOf } from './key-file.ts';
 
 /**
@@ -19,14 +20,15 @@ export function cutShort(path: string): string | undefined {
 /**
  * What is wrong with a log of SQLite whose database is missing or empty: it may have acknowledged notifications that are in no other file,
  * and SQLite deletes it when it opens the database, even to read. Undefined if there is no such log.
+ * @throws KitError STORE_UNUSABLE if the database cannot be seen, or is no file
  */
 export function logLeft(path: string): string | undefined {
-  const bytesOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size;
+  const isFile = isThere(path);
+  if (isFile && statSync(path).size > 0) return undefined;
   const log = `${fileOf(path)}-wal`;
-  const bytes = bytesOf(path);
-  if (bytes || !bytesOf(log)) return undefined;
+  if (!statSync(log, { throwIfNoEntry: false })?.size) return undefined;
   return (
-    `${path} is ${bytes === undefined ? 'not there' : 'empty'}, although its log is there (${log}), which may have acknowledged ` +
+    `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged ` +
     'notifications that are in no other file: put the database back that the log is of; to start with an empty one instead, stop the ' +
     'server, and move the log away'
   );
