@@ -40,10 +40,19 @@ async function run(id: string, { grace, json }: Flags): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
   await withDatabase(config, async (store) => {
-    const rotated = await interruptible(
-      `run npx hookkit webhooks rotate ${id} again, and it continues from here`,
-      (signal) => rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep: say }),
-    );
+    const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
+    let isBegun = false;
+    const onStep = (step: string) => {
+      isBegun = true;
+      say(step);
+    };
+    const rotated = await interruptible(again, (signal) =>
+      rotate(id, { client, store, clock: systemClock, graceMs: grace, signal, onStep }),
+    ).catch((error) => {
+      if (isBegun && error?.code !== 'INTERRUPTED')
+        say(`the rotation is not complete: remove the cause, and ${again}`);
+      throw error;
+    });
     await warnOfPredictable(store, rotated.id);
     const standings = await Standings.read(store, config);
     const warning = warningOfEnvironment(id, standings);
