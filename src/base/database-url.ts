@@ -6,7 +6,8 @@ const SERVER = /^postgres(ql)?:\/\/.+$/;
 
 /**
  * A file, and no folder: SQLite would make a file beside it, of another name. Nor the database in memory, which keeps nothing.
- * Nor the URL of a server, which may have a password. better-sqlite3 takes white space off both ends of a path, and so would open another file than the one that was looked for.
+ * Nor the URL of a server, which may have a password. better-sqlite3 takes white space off both ends of a path, and so would open
+ * another file than the one that was looked for.
  */
 export const SQLITE_URL = new RegExp(`^${SQLITE}(?!\\s|:memory:$|postgres(ql)?:).*[^/\\s]$`);
 /** What a DATABASE_URL may be. */

@@ -6,6 +6,7 @@ import { shown, textOf } from '../base/thrown.ts';
 import type { AppPages } from '../observer.ts';
 import { stateJson } from '../store/event-json.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
+import { isResource } from '../store/filters.ts';
 import type { DefinedApp, RoutesContext, StartContext, StateOf } from './app.ts';
 import { loading } from './at-work.ts';
 import type { Handlers } from './handler.ts';
@@ -144,7 +145,7 @@ function refuseFailed(log: Logger): ErrorRequestHandler {
 
 /** @throws TypeError: a name without what it is of would seem to have no state */
 function resourceOf(given: unknown): string {
-  if (typeof given === 'string' && /^(media|channel|event):./s.test(given)) return given;
+  if (typeof given === 'string' && isResource(given)) return given;
   throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(given)}`);
 }
 

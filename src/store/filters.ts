@@ -25,6 +25,11 @@ export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: 
   return eventTime !== 0 && isLate && isEarly;
 }
 
+/** Whether a text names a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
+export function isResource(text: string): boolean {
+  return /^(media|channel|event):./s.test(text);
+}
+
 /** The one kind that a filter takes, in whichever form; undefined if it takes several, or any. An index helps to find one. */
 export function onlyKind({ kind }: EventFilter): string | undefined {
   const [first, ...others] = [kind ?? []].flat();

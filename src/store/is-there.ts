@@ -1,4 +1,5 @@
-import { type Stats, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { KitError } from '../base/errors.ts';
 
 /**
@@ -27,4 +28,10 @@ function statOf(path: string): Stats | undefined {
       { cause },
     );
   }
+}
+
+/** The file that a link leads to, also if it is not there. To be asked behind `isThere`: links may lead in a circle. */
+export function targetOf(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
 }

@@ -41,7 +41,7 @@ export function keyFile(path: string): KeySource {
 }
 
 /** Where a path leads, also while nothing is there. */
-export function fileOf(path: string): string {
+function fileOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path;

@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { KitError } from '../base/errors.ts';
-import { isThere } from './is-there.ts';
-import { fileOf, keyPathOf } from './key-file.ts';
+import { isThere, targetOf } from './is-there.ts';
+import { keyPathOf } from './key-file.ts';
 
 /**
  * What is wrong with a database that is there and has nothing in it, although there is a key beside it: a server that began with it
@@ -25,7 +25,7 @@ export function cutShort(path: string): string | undefined {
 export function logLeft(path: string): string | undefined {
   const isFile = isThere(path);
   if (isFile && statSync(path).size > 0) return undefined;
-  const log = `${fileOf(path)}-wal`;
+  const log = `${targetOf(path)}-wal`;
   if (!statSync(log, { throwIfNoEntry: false })?.size) return undefined;
   return (
     `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged ` +

@@ -53,11 +53,12 @@ export async function withDatabase<T>(
   work: (store: EventStore) => Promise<T>,
   use: Omit<Use, 'mustExist'> = {},
 ): Promise<T> {
-  if (!hasDatabase(config)) {
-    refuseLogLeft(sqlitePathOf(config.DATABASE_URL) ?? '');
+  const path = sqlitePathOf(config.DATABASE_URL);
+  if (path !== undefined && !isThere(path)) {
+    refuseLogLeft(path);
     throw new KitError(
       'STORE_UNUSABLE',
-      `there is no database at ${sqlitePathOf(config.DATABASE_URL)}: run this where the server runs, or set DATABASE_URL`,
+      `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`,
     );
   }
   return withStore(config, work, { ...use, mustExist: true });

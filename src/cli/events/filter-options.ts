@@ -3,6 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
+import { isResource } from '../../store/filters.ts';
 import { moment, TIME_HELP } from '../option-values.ts';
 
 /** The options of a filter. */
@@ -65,7 +66,7 @@ function kindsOf(text: string): readonly string[] {
 }
 
 function resource(text: string): string {
-  if (/^(media|channel|event):./s.test(text)) return text;
+  if (isResource(text)) return text;
   throw new InvalidArgumentError(
     'It must be media:ID or channel:ID, such as media:UUhbHm6C, or else as `hookkit events list` shows it.',
   );

@@ -1,4 +1,5 @@
 import { Argument, InvalidArgumentError } from 'commander';
+import { isResource } from '../../store/filters.ts';
 
 /** The argument of commands that take one resource. */
 export function resourceArgument(): Argument {
@@ -9,6 +10,6 @@ export function resourceArgument(): Argument {
 
 /** Events that belong to no media or channel have a resource of their own, `event:ID`. */
 function resource(text: string): string {
-  if (/^(media|channel|event):./s.test(text)) return text;
+  if (isResource(text)) return text;
   throw new InvalidArgumentError('It must be media:ID or channel:ID.');
 }

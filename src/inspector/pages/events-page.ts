@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { filterOfKind, kindNames } from '../../notification/kinds.ts';
+import { kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { OTHER_KINDS } from '../../store/few-kinds.ts';
@@ -36,7 +36,6 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
       named,
       given,
       statuses,
-      filterOfKind,
       kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])].filter(
         (kind) => kind !== OTHER_KINDS,
       ),

@@ -1,6 +1,5 @@
 import express, { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { filterOfKind } from '../../notification/kinds.ts';
 import { OTHER_KINDS } from '../../store/few-kinds.ts';
 import { channels, type Inspected, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
 import { countOf } from '../watch/metrics.ts';
@@ -30,7 +29,6 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       title: 'Overview',
       stats: known,
       otherKinds: OTHER_KINDS,
-      filterOfKind,
       webhookPath,
       concerns: concernsOf(known, clock.now()),
     };

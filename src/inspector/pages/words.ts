@@ -1,4 +1,5 @@
 export { headlineOf } from '../../base/thrown.ts';
+export { filterOfKind } from '../../notification/kinds.ts';
 
 const UNITS = [
   ['d', 86_400_000],
@@ -40,6 +41,11 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 /** The path of an event's page. */
 export function eventPath(id: string): string {
   return `/events/${encodeURIComponent(id)}`;
+}
+
+/** The name of a kind, also of none. */
+export function kindName(kind: string): string {
+  return kind || '(no kind)';
 }
 
 /** The list of events with these filters. */

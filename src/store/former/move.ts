@@ -4,22 +4,21 @@ import {
   closeSync,
   existsSync,
   linkSync,
-  lstatSync,
   openSync,
   readdirSync,
-  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statfsSync,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { inMib, MIB } from '../../base/size-text.ts';
 import { syncFile } from '../../base/sync-file.ts';
+import { targetOf } from '../is-there.ts';
 import { networkOf, tokenDigest } from '../quarantine-keys.ts';
 import { say } from '../say.ts';
 import { SCHEMA_VERSION, schema } from '../sqlite/schema.ts';
@@ -315,10 +314,4 @@ export function finishMove(path: string): void {
     );
   }
   place(moving, file);
-}
-
-/** The file that a link leads to, also if it is not there. */
-function targetOf(path: string): string {
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
 }

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
@@ -68,6 +77,14 @@ describe.each([
     expect(isUsable).toBe(false);
     expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
   });
+});
+
+test('the log stays as it is, when links of links lead to a database that is missing', async () => {
+  const before = readFileSync(`${path}-wal`);
+  symlinkSync(path, join(directory, 'inner.db'));
+  symlinkSync('inner.db', join(directory, 'outer.db'));
+  await expect(open(join(directory, 'outer.db'))).rejects.toThrow(LEFT);
+  expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
 });
 
 test('an empty database begins, when its log was moved away, as the error says', async () => {

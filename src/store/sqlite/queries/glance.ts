@@ -58,8 +58,8 @@ export function tallyReader(db: Database): () => Tally[] {
 
 /**
  * The numbers of a resource's events in the order of their event times and then of arrival, behind one of them, as `:resource`,
- * `:time`, `:seq` and `:reach` say: what has ended, what is ready or runs, what waits, and what is in the ledger only. One index over all events would
- * cost every ack a write to a page that is not in memory.
+ * `:time`, `:seq` and `:reach` say: what has ended, what is ready or runs, what waits, and what is in the ledger only. One index over
+ * all events would cost every ack a write to a page that is not in memory.
  */
 export function resourceOrder(order: 'ASC' | 'DESC'): string {
   const from = order === 'ASC' ? '>' : '<';

@@ -9,6 +9,7 @@ import {
   newestFirst,
   oldestFirst,
   type Place,
+  type Route,
 } from '../../semantics/search-route.ts';
 import { type Condition, conditionOf } from '../tables/filter-sql.ts';
 import { REPLAYABLE } from '../tables/resets.ts';
@@ -90,7 +91,7 @@ interface Candidates {
   readonly params: Params;
 }
 
-function candidatesOf({ start, reach, ...route }: ReturnType<typeof newestFirst>): Candidates {
+function candidatesOf({ start, reach, ...route }: Route): Candidates {
   const params = { seq: start.event, time: start.eventTime, digest: start.digest, reach };
   if (route.order === 'time of a resource, newest first') {
     return {
