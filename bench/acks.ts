@@ -1,62 +1,123 @@
-import { runChild } from './children.ts';
-import type { LoadOptions, LoadResult } from './load.ts';
-import type { Connections, Sizes } from './sizes.ts';
-import type { Target } from './target.ts';
+import { withDatabase } from './database.ts';
+import { atLeast, atMost, atMostRounds, number, type Part, table } from './page.ts';
+import { interleaved } from './rounds.ts';
+import { withService } from './service.ts';
+import type { Sizes } from './sizes.ts';
+import { withChild, withScratch } from './stage.ts';
+import type { TargetOptions } from './targets.ts';
+import { type Loaded, load } from './wrk.ts';
 
-/** What a target does with one load. Times are milliseconds, memory is MB (10^6 bytes). */
-export interface AckFigures {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly p999: number;
-  /** the load generator's share of a core */
-  readonly load: number;
-  /** microseconds of processor time that the server spent a request, whatever it did meanwhile included */
-  readonly cpuMicros: number;
-  /** KB (10^3 bytes) that the server had written to files for a request, whatever it did meanwhile included */
-  readonly writtenKb: number;
-  /** the largest that the server has been */
-  readonly peakMb: number;
-  /** how many queries it ran beside, a second */
-  readonly queries: number;
+const NAMES = ['bare Express', 'textbook', 'textbook-normal', 'ours', 'ours, PostgreSQL'] as const;
+type Name = (typeof NAMES)[number];
+
+/** NaN where it is not measured. */
+interface AckFigures {
+  readonly at32: number;
+  readonly p99at32: number;
+  /** events that were not handled when the load had ended */
+  readonly left32: number;
+  readonly at128: number;
+  readonly left128: number;
+  readonly p50at1: number;
 }
 
-let series = 0;
+/** A server under load. */
+interface Target {
+  readonly port: number;
+  /** resolves once all is handled, with how much was not */
+  readonly handled?: () => Promise<number>;
+}
 
-/** Warms a target up and sends it requests for as long as the sizes say. */
-export async function measureAcks(
-  target: Target,
-  connections: Connections,
-  { warmUpSeconds, ackSeconds }: Sizes,
-): Promise<AckFigures> {
-  const { port, recordsNothing: mayRepeat } = target;
-  await load({ port, mayRepeat, connections: 32, seconds: warmUpSeconds });
-  const before = await target.usage();
-  const { requests, perSecond, p50, p99, p999, cpu } = await load({
-    port,
-    mayRepeat,
-    connections,
-    seconds: ackSeconds,
+const SECONDS = 340;
+
+/** Acks a second and how long they take, beside what does less. */
+export async function acks(sizes: Sizes): Promise<Part> {
+  const limits = { rounds: sizes.ackRounds, seconds: SECONDS };
+  const results = await interleaved(NAMES, limits, (name) => measure(name, sizes));
+  const { ours, textbook, 'bare Express': express, 'textbook-normal': normal } = results;
+  const postgres = results['ours, PostgreSQL'];
+  const rows = NAMES.map((name) => {
+    const { at32, p99at32, left32, at128, left128, p50at1 } = results[name];
+    const share = (one: number, all: number) => number(one / all, 2);
+    return [
+      name,
+      number(at32),
+      share(at32, express.at32),
+      number(p99at32, 1),
+      number(left32),
+      number(at128),
+      share(at128, express.at128),
+      number(left128),
+      number(p50at1, 2),
+    ];
   });
-  const after = await target.usage();
+  const head = [
+    '',
+    '32: acks/s',
+    'of bare Express',
+    'p99 ms',
+    'left',
+    '128: acks/s',
+    'of bare Express',
+    'left',
+  ];
   return {
-    perSecond,
-    p50,
-    p99,
-    p999,
-    load: cpu,
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
-    writtenKb: (after.writtenBytes - before.writtenBytes) / 1000 / requests,
-    peakMb: after.peakMb,
-    queries: ((after.queries - before.queries) * perSecond) / requests,
+    goals: [
+      atLeast('acks/s at 32 connections, of bare Express', 0.45, ours.at32 / express.at32, 2),
+      atLeast('of a textbook receiver with synchronous NORMAL', 1.6, ours.at32 / normal.at32, 2),
+      atLeast('at 128 connections, of bare Express', 0.45, ours.at128 / express.at128, 2),
+      atMost('p50 at 1 connection, of textbook FULL', 1.4, ours.p50at1 / textbook.p50at1, 2),
+      {
+        what: 'PostgreSQL, acks/s at 32',
+        goal: '≥ 1.3 × the version before',
+        measured: number(postgres.at32),
+      },
+    ],
+    text: `## Acks\n\n${table([...head, '1: p50 ms'], rows)}\n\n${notes(sizes)}`,
   };
 }
 
-/** Sends a target notifications that nobody has sent before. @throws Error unless all are accepted */
-export async function load(options: Omit<LoadOptions, 'series'>): Promise<LoadResult> {
-  // Distinct from those of every earlier run too, as a database may have been kept.
-  const named: LoadOptions = { ...options, series: `${Date.now().toString(36)}-${series++}` };
-  const result = await runChild<LoadResult>('./load.ts', named);
-  if (result.refused > 0) throw new Error(`${result.refused} of ${result.requests} were not accepted`);
-  return result;
+function notes({ ackRounds, load: seconds, warmUp }: Sizes): string {
+  return `- Of ${atMostRounds(ackRounds)}, each target once a round: after ${warmUp} s of warming up, ${seconds} s over 32 connections, 128 and 1 (wrk, one thread).
+- \`bare Express\` verifies and stores nothing. \`textbook\`: jsonwebtoken with the secret as a string and one insert a request on
+  the thread that answers, \`synchronous = FULL\`; \`textbook-normal\`: the same with NORMAL, which may lose what it acknowledged.
+- \`left\`: events that were not handled yet when the load had ended.`;
+}
+
+function measure(name: Name, sizes: Sizes): Promise<AckFigures> {
+  return withTarget(name, async ({ port, handled = async () => Number.NaN }) => {
+    const under = async (series: string, connections: number, seconds = sizes.load) => {
+      const mayRepeat = name === 'bare Express';
+      const loaded = await load({ port, connections, seconds, series, mayRepeat });
+      return { ...loaded, left: await handled() };
+    };
+    const nothing: Loaded & { left: number } = {
+      perSecond: Number.NaN,
+      p50: Number.NaN,
+      p99: Number.NaN,
+      left: Number.NaN,
+    };
+    await under('warm-up', 32, sizes.warmUp);
+    const at32 = await under('32', 32);
+    const at128 = name === 'ours, PostgreSQL' ? nothing : await under('128', 128);
+    const at1 = name === 'ours' || name === 'textbook' ? await under('1', 1) : nothing;
+    return {
+      at32: at32.perSecond,
+      p99at32: at32.p99,
+      left32: at32.left,
+      at128: at128.perSecond,
+      left128: at128.left,
+      p50at1: at1.p50,
+    };
+  });
+}
+
+function withTarget<T>(name: Name, use: (target: Target) => Promise<T>): Promise<T> {
+  if (name === 'ours' || name === 'ours, PostgreSQL')
+    return withDatabase(name === 'ours' ? 'SQLite' : 'PostgreSQL', (url) => withService(url, use));
+  const other = (options: TargetOptions) =>
+    withChild<number, T>('./targets.ts', options, (port) => use({ port }));
+  if (name === 'bare Express') return other({});
+  const synchronous = name === 'textbook' ? 'FULL' : 'NORMAL';
+  return withScratch((directory) => other({ directory, synchronous }));
 }

@@ -1,24 +1,40 @@
 import { randomBytes } from 'node:crypto';
-import { connected } from '../test/support/postgres-databases.ts';
+import { join } from 'node:path';
+import pg from 'pg';
+import { PostgresServer } from '../test/support/postgres-server.ts';
+import { withScratch } from './stage.ts';
 
-/** Measures on the server that BENCH_POSTGRES names; says so where it names none. */
-export async function onServer(measure: (server: string) => Promise<string>): Promise<string> {
-  const server = process.env.BENCH_POSTGRES;
-  if (server) return measure(server);
-  return 'Not measured: BENCH_POSTGRES names no server (postgres://USER@HOST:PORT/postgres).';
+export type EngineName = 'SQLite' | 'PostgreSQL';
+
+/** Gives `use` the URL of a new database, which is gone afterwards. */
+export function withDatabase<T>(engine: EngineName, use: (url: string) => Promise<T>): Promise<T> {
+  if (engine === 'PostgreSQL') return withPostgres(use);
+  return withScratch((directory) => use(`sqlite:${join(directory, 'receiver.db')}`));
 }
 
-/** A database of its own, which is dropped afterwards. */
-export async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
+let started: Promise<string> | undefined;
+
+/** The server that BENCH_POSTGRES names, or one of our own; it waits for the disk, and checkpoints as seldom as by default. */
+async function server(): Promise<string> {
+  if (process.env.BENCH_POSTGRES) return process.env.BENCH_POSTGRES;
+  const own = await PostgresServer.make({ durable: true, settings: { max_wal_size: '1GB' } });
+  process.on('exit', () => own.abandon());
+  await own.start();
+  return own.adminUrl();
+}
+
+async function withPostgres<T>(use: (url: string) => Promise<T>): Promise<T> {
+  started ??= server();
+  const admin = new pg.Client(await started);
+  await admin.connect();
   const name = `bench_${randomBytes(4).toString('hex')}`;
-  return connected(server, async (admin) => {
-    try {
-      await admin.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
-      const url = new URL(server);
-      url.pathname = `/${name}`;
-      return await use(url.href);
-    } finally {
-      await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    }
-  });
+  try {
+    await admin.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+    const url = new URL(await started);
+    url.pathname = `/${name}`;
+    return await use(url.href);
+  } finally {
+    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await admin.end();
+  }
 }

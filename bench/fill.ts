@@ -1,57 +1,76 @@
-import { openWriter } from '../src/store/sqlite/open-sqlite.ts';
-import { insertEvents } from '../test/support/insert-events.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { engineOf, openStore } from '../src/store/open.ts';
+import { SECRETS_KEY } from './service.ts';
 
-export const SITES = 50;
-export const MEDIA = 500_000;
-export const CHANNELS = 20_000;
-/** Prime to the number of media. */
-const STRIDE = 104_729;
-const KINDS = [
-  ['media_created', 'media_available', 'conversions_complete', 'thumbnail_created', 'media_updated'],
-  ['track_created', 'media_reuploaded', 'thumbnail_deleted', 'media_deleted'],
-].flat();
-/** The newest happened just now, the oldest a year ago. */
-const YEAR_MS = 31_536_000_000;
-
-/** A media's id, as a filled database has it. */
-export function mediaId(media: number): string {
-  return media.toString(16).padStart(8, '0');
+interface Contents {
+  readonly events: number;
+  /** how many media the events are of, in turn */
+  readonly media: number;
+  /** else nearly all are handled by one attempt each, some skipped, a few dead */
+  readonly isPending: boolean;
 }
 
-/** The media of the n-th event: each is hit once before any is hit again, in no order that an index would like. */
-export function mediaNumber(n: number): number {
-  return (n * STRIDE) % MEDIA;
+const DAY_MS = 86_400_000;
+const LANES = `INSERT INTO lanes (resource, ready_at)
+  SELECT resource, min(received_at) FROM events WHERE status = 'pending' GROUP BY resource`;
+const ATTEMPTS = `INSERT INTO attempts (event, lease, replay, attempt, instance, started_at, ms, outcome, error)
+  SELECT seq, 'filled.' || seq, 0, 1, 'filled', received_at + 10, 12, CASE status WHEN 'dead' THEN 'failed' ELSE status END, last_error
+  FROM events WHERE status <> 'pending'`;
+
+/** Fills an empty database, of either engine, straight into the real tables: to record so many events takes minutes. */
+export async function fill(url: string, { events, media, isPending }: Contents): Promise<void> {
+  const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY });
+  await store.close();
+  const raw = await (await engineOf(url)).openRaw(url);
+  try {
+    // In steps, as a statement on PostgreSQL has 30 s.
+    for (let from = 0; from < events; from += 100_000) {
+      const sql = eventsSql({ from, to: Math.min(events, from + 100_000), events, media, isPending });
+      await raw.transact(async (db) => db.all(sql));
+    }
+    await raw.transact(async (db) => db.all(isPending ? LANES : ATTEMPTS));
+  } finally {
+    await raw.close();
+  }
 }
 
-/**
- * Makes a database as some years of use leave it: nearly all events handled by one attempt each, some skipped, a few
- * thousand given up, a few thousand pending. Written in bulk; the schema is the real one.
- */
-export function fill(path: string, events: number, now: number): void {
-  const db = openWriter(path);
-  db.pragma('synchronous = OFF');
-  const kinds = KINDS.map((kind, index) => `WHEN ${index} THEN '${kind}'`).join(' ');
-  insertEvents(
-    db,
-    `SELECT n AS seq, at AS event_time, kind, resource, 'site' || (n % ${SITES}) AS site_id, at + 700 AS received_at, status,
-      CASE WHEN status IN ('handled', 'skipped') THEN at + 900 END AS handled_at,
-      CASE status WHEN 'dead' THEN 'Error: the page is not there' || char(10) || '    at handler (media.ts:12)'
-        WHEN 'skipped' THEN 'not for us' END AS last_error,
-      '{"event":"' || kind || '"' || CASE WHEN kind LIKE 'thumbnail%' THEN ',"thumbnail_id":"' || printf('t%07x', n) || '"'
-        WHEN kind LIKE 'track%' THEN ',"track_id":"' || printf('t%07x', n) || '"' ELSE '' END ||
-        ',"' || replace(resource, ':', '_id":"') || '","webhook_id":"hook0001","site_id":"site' || (n % ${SITES}) ||
-        '","event_time":"' || strftime('%Y-%m-%dT%H:%M:%S+00:00', at / 1000, 'unixepoch') || '"}' AS body
+/** Received within the last 30 days, or just now where they are pending. */
+function eventsSql(part: Contents & { readonly from: number; readonly to: number }): string {
+  const { from, to, events, media, isPending } = part;
+  const now = Date.now();
+  const at = isPending
+    ? `${now - events} + n`
+    : `${now - 30 * DAY_MS} + n * ${Math.floor((30 * DAY_MS) / events)}`;
+  const status = isPending
+    ? "'pending'"
+    : "CASE WHEN n % 2000 = 3 THEN 'dead' WHEN n % 50 = 7 THEN 'skipped' ELSE 'handled' END";
+  return `INSERT INTO events (id, kind, webhook_id, site_id, resource, event_time, received_at, last_delivery_at, body, status,
+      starts, attempts, late, last_error, handled_at, ended_at)
+    SELECT 'm' || (1000000 + n) || '-1000000000' || (1000000000 + n), kind, '2yW4KmiG', site, 'media:' || media, at, at + 700, at + 700,
+      '{"event":"' || kind || '","media_id":"' || media || '","webhook_id":"2yW4KmiG","site_id":"' || site ||
+        '","event_time":"2026-11-27T12:00:00+00:00","n":' || n || '}',
+      status, CASE status WHEN 'pending' THEN 0 ELSE 1 END, CASE status WHEN 'pending' THEN 0 ELSE 1 END,
+      CASE status WHEN 'pending' THEN NULL ELSE 0 END, CASE status WHEN 'dead' THEN 'Error: the page is not there' END,
+      CASE WHEN status IN ('handled', 'skipped') THEN at + 900 END, CASE status WHEN 'pending' THEN NULL ELSE at + 900 END
     FROM (
-      SELECT n, ${now} - ${YEAR_MS} + n * (${YEAR_MS} / ${events}) AS at,
-        CASE WHEN n % 100 < 5 THEN iif(n % 2, 'channel_active', 'channel_idle')
-          WHEN n % 100000 = 77 THEN 'made_up' ELSE CASE n % ${KINDS.length} ${kinds} END END AS kind,
-        CASE WHEN n % 100 < 5 THEN 'channel:' || printf('%08x', (n * 7919) % ${CHANNELS})
-          ELSE 'media:' || printf('%08x', (n * ${STRIDE}) % ${MEDIA}) END AS resource,
-        CASE WHEN n > ${events} - 2000 THEN 'pending' WHEN n % 2000 = 3 THEN 'dead'
-          WHEN n % 50 = 7 THEN 'skipped' ELSE 'handled' END AS status
-      FROM (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${events})
-        SELECT n FROM numbers))`,
-  );
-  db.pragma('wal_checkpoint(TRUNCATE)');
-  db.close();
+      WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to - 1})
+      SELECT n, ${at} AS at, ${status} AS status, 1000000 + (n * 104729 % ${media}) AS media, 'site' || (n % 50) AS site,
+        CASE n % 3 WHEN 0 THEN 'media_created' WHEN 1 THEN 'media_available' ELSE 'media_updated' END AS kind
+      FROM numbers) AS given
+    ORDER BY n`;
+}
+
+/** Milliseconds from the start of the first event to the end of the last, once the service has gone. */
+export async function handlingMs(url: string): Promise<number> {
+  const raw = await (await engineOf(url)).openRaw(url);
+  try {
+    const [row] = await raw.transact(async (db) =>
+      db.all<{ ms: number }>(
+        'SELECT (SELECT max(ended_at) FROM events) - (SELECT min(started_at) FROM attempts) AS ms',
+      ),
+    );
+    return row?.ms ?? Number.NaN;
+  } finally {
+    await raw.close();
+  }
 }

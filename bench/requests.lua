@@ -25,13 +25,12 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '{"requests":%d,"seconds":%f,"refused":%d,"repeated":%d,"p50":%f,"p99":%f,"p999":%f}\n',
+    '{"requests":%d,"seconds":%f,"refused":%d,"repeated":%d,"p50":%f,"p99":%f}\n',
     summary.requests,
     summary.duration / 1e6,
     errors.connect + errors.read + errors.write + errors.status + errors.timeout,
     loading:get("repeated"),
     latency:percentile(50) / 1e3,
-    latency:percentile(99) / 1e3,
-    latency:percentile(99.9) / 1e3
+    latency:percentile(99) / 1e3
   ))
 end

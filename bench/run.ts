@@ -1,66 +1,54 @@
+import { writeFileSync } from 'node:fs';
 import { Argument, Command } from 'commander';
-import { atLeastOne } from '../src/cli/option-values.ts';
-import { removeFilled } from './filled.ts';
-import { say } from './measure.ts';
-import { partOf, writeBeside, writePart } from './results.ts';
-import { acks } from './sections/acks.ts';
-import { burst } from './sections/burst.ts';
-import { dispatch } from './sections/dispatch.ts';
-import { files } from './sections/files.ts';
-import { hostile } from './sections/hostile.ts';
-import { loaded } from './sections/loaded.ts';
-import { postgres } from './sections/postgres.ts';
-import { postgresStored } from './sections/postgres-stored.ts';
-import { queues } from './sections/queues.ts';
-import { restart } from './sections/restart.ts';
-import type { Section } from './sections/section.ts';
-import { snapshot } from './sections/snapshot.ts';
-import { steady } from './sections/steady.ts';
-import { stored } from './sections/stored.ts';
-import { type SizeOptions, sizesOf } from './sizes.ts';
+import { acks } from './acks.ts';
+import { backlog } from './backlog.ts';
+import { lists } from './lists.ts';
+import { memory } from './memory.ts';
+import { circumstances, goalTable, type Part } from './page.ts';
+import { say } from './rounds.ts';
+import { FULL, QUICK } from './sizes.ts';
 
-const sections: Readonly<Record<string, Section>> = {
-  acks,
-  loaded,
-  stored,
-  burst,
-  steady,
-  dispatch,
-  files,
-  hostile,
-  restart,
-  postgres,
-  'postgres-stored': postgresStored,
-  queues,
-  snapshot,
-};
+const sections = { acks, backlog, memory, lists };
+const names = Object.keys(sections) as (keyof typeof sections)[];
 
-const names = Object.keys(sections);
 const command = new Command('npm run bench --')
   .description(
-    'Measure the sections that are named, or all, and put what came out into bench/RESULTS.md. The environment: BENCH_DIR, where ' +
-      'databases lie; BENCH_KEEP=1 keeps the filled ones; BENCH_POSTGRES, the server of the sections that measure PostgreSQL.',
+    'Measure all, in at most 15 minutes, and write bench/RESULTS.md; or measure some sections, and print. It needs wrk. The environment: ' +
+      'BENCH_DIR, where SQLite databases lie; BENCH_POSTGRES (postgres://USER@HOST:PORT/postgres), a server in place of one of its own.',
   )
-  .addArgument(new Argument('[section...]', 'which to measure').choices(names).default(names, 'all'))
-  .option('--quick', 'measure little, and print it only', false)
-  .option('--rounds <count>', 'how often to measure', atLeastOne)
-  .option('--events <count>', 'how many events to measure with', atLeastOne)
-  .option('--jobs <count>', 'how many jobs to measure with', atLeastOne)
+  .addArgument(new Argument('[section...]', 'which to measure').choices(names))
+  .option('--quick', 'measure in some 2 minutes, and print', false)
   .parse();
-const options = command.opts<SizeOptions>();
-const sizes = sizesOf(options);
-const chosen = command.args.length > 0 ? command.args : names;
-const titles = Object.values(sections).map(({ title }) => title);
-process.on('SIGINT', () => process.exit(130)); // what lies on the disk for this run is removed at the exit
-try {
-  for (const [name, { title, run, isOneRound }] of Object.entries(sections)) {
-    if (!chosen.includes(name)) continue;
-    say(`\n${title}`);
-    const rounds = isOneRound ? 1 : sizes.rounds;
-    const part = await partOf(title, rounds, () => run(sizes, options.quick ? () => {} : writeBeside));
-    process.stdout.write(`${part}\n`);
-    if (!options.quick) writePart(part, titles);
-  }
-} finally {
-  removeFilled();
+const { quick } = command.opts<{ quick: boolean }>();
+const chosen = names.filter((name) => command.args.length === 0 || command.args.includes(name));
+
+/** A benchmark that hangs ends, with all that it has started. */
+const MOST_MS = 20 * 60_000;
+setTimeout(() => {
+  say('it takes too long');
+  process.exit(1);
+}, MOST_MS).unref();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+
+const where = circumstances();
+const began = performance.now();
+const parts: Part[] = [];
+for (const name of chosen) {
+  say(`\n${name}`);
+  parts.push(await sections[name](quick ? QUICK : FULL));
 }
+const minutes = ((performance.now() - began) / 60_000).toFixed(1);
+const told = ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench ', 'bench -- ');
+const page = `# Measured
+
+${where} \`${told}\` took ${minutes} minutes.
+The service is \`hookkit serve\` with handlers that do nothing, as operators start it, and everything is handled as it comes. Servers, load and
+database share the machine. Every request is another notification, correctly signed. Figures are medians.
+
+${goalTable(parts.flatMap(({ goals }) => goals))}
+
+${parts.map(({ text }) => text).join('\n\n')}
+`;
+process.stdout.write(page);
+if (!quick && chosen.length === names.length) writeFileSync(new URL('RESULTS.md', import.meta.url), page);
+process.exit(0); // an own PostgreSQL goes with it

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
-import v8 from 'node:v8';
 
 const inKit = (path) => new URL(`../${path}`, import.meta.url);
 // A clone runs its TypeScript. The package holds the JavaScript of it, as Node strips no types below node_modules.
@@ -26,9 +25,7 @@ if (major < 24 && !isForAnyNode) {
 const cache = fileURLToPath(new URL('.cache/hookkit', packages));
 module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
-// Loading leaves little behind: were V8 to make room for it meanwhile, a server would keep 12 MB more than it needs.
-v8.setFlagsFromString('--semi-space-growth-factor=1');
-const { run, boundHeap } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
+const { run } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
 const { stdout, stderr, env } = process;
 const code = await run(process.argv.slice(2), {
   // Not opened before a command reads it.
@@ -39,7 +36,6 @@ const code = await run(process.argv.slice(2), {
   stderr,
   env,
   cwd: process.cwd(),
-  onLoaded: boundHeap,
 });
 process.exitCode = code; // also where a handler has set another
 

@@ -11,7 +11,6 @@ import { KitError, messageOf } from './base/errors.ts';
 import { CREDENTIAL, isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
-import { similarTo } from './base/similar.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -92,13 +91,14 @@ const variables = {
     /^[\w.-]{1,100}$/,
     'at most 100 letters, digits, dots, hyphens and underscores',
   ).optional(),
-  DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(16),
+  DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(64),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
-  RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(12),
+  RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(40),
   RETRY_BASE_MS: ms(1, DAY_MS, 'a time').default(1000),
   RETRY_CAP_MS: ms(1, 30 * DAY_MS, 'a time').default(HOUR_MS),
   LEASE_MS: ms(100, DAY_MS, 'a time').default(30_000),
-  SHUTDOWN_GRACE_MS: ms(0, HOUR_MS, 'a time').default(10_000),
+  DRAIN_MS: ms(0, HOUR_MS, 'a time').default(3000),
+  SHUTDOWN_GRACE_MS: ms(0, HOUR_MS, 'a time').default(4000),
 
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),
@@ -311,6 +311,18 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
       const missing = other === undefined ? 'is not set' : `is not set, but ${other} is: is it misspelt?`;
       return `  ${variable}: ${isMissing ? missing : `the given value (not shown) is not valid: ${message}`}`;
     }),
+  );
+}
+
+/** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
+function similarTo(written: string, names: readonly string[]): string | undefined {
+  const oneLess = (name: string) => [
+    name,
+    ...Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1)),
+  ];
+  const near = new Set(oneLess(written));
+  return names.find(
+    (name) => name !== written && name.length > 4 && oneLess(name).some((part) => near.has(part)),
   );
 }
 

@@ -1,31 +1,27 @@
-import type { Logger } from 'pino';
-import { checkNode } from './base/check-node.ts';
 import { systemClock } from './base/clock.ts';
-import { sqlitePathOf } from './base/database-url.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
+import { isLoopback } from './base/request-origin.ts';
+import { isSeeded } from './base/seeded-random.ts';
 import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
-import { checkApp } from './dispatch/checks/check-app.ts';
+import { checkApp } from './dispatch/check-app.ts';
 import { checkClock } from './provider/check-clock.ts';
 import { checkProvider } from './provider/check-provider.ts';
-import { checkUrls } from './receiver/check-urls.ts';
-import { checkBackups } from './store/check-files.ts';
-import { checkStore, guessable, type Verifiable } from './store/check-store.ts';
-import { checkDatabase, checkKey, openStore } from './store/open.ts';
-import { predictable } from './store/predictable-secrets.ts';
+import { checkUrls } from './provider/check-urls.ts';
+import { checkStore, type Verifiable } from './store/check-store.ts';
+import type { WebhookSecret } from './store/event-store.ts';
+import { checkDatabase, openStore } from './store/open.ts';
 
 interface Examination {
   /** whether to skip the checks that need the network */
   readonly isOffline: boolean;
   /** checked in addition to the URLs of the registered webhooks */
   readonly urls: readonly string[];
-  /** the log for handlers that take long to load */
-  readonly logOf: (config: Config) => Pick<Logger, 'warn'>;
 }
 
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
 export async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
-  yield checkNode(process.versions.node);
+  yield checkNode();
   const configuration = findingsOf('configuration');
   let config: Config;
   try {
@@ -35,28 +31,19 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  const { loaded, findings } = await checkApp(config, examination.logOf(config));
+  const { loaded, findings } = await checkApp(config);
   for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   yield* findings;
-  const found: Finding[] = [];
-  const webhooks = yield* keeping(examineStore(config), found);
-  const path = sqlitePathOf(config.DATABASE_URL);
-  if (path !== undefined) yield* checkBackups(path, found);
+  const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
 }
 
-/** Passes findings on, and keeps them. */
-async function* keeping<R>(
-  findings: AsyncGenerator<Finding, R, undefined>,
-  kept: Finding[],
-): AsyncGenerator<Finding, R, undefined> {
-  for (;;) {
-    const step = await findings.next();
-    if (step.done) return step.value;
-    kept.push(step.value);
-    yield step.value;
-  }
+function checkNode(): Finding {
+  const { ok, warn } = findingsOf('node');
+  const { node: version } = process.versions; // 24 at least: an older one gets no further than bin/hookkit.js
+  if (Number.parseInt(version, 10) % 2 === 0) return ok(`Node.js ${version}`);
+  return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
 }
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */
@@ -64,13 +51,13 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
   const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
   const options = { url, clock: systemClock, secretsKey, connections, threads: false };
   if (!(yield* checkDatabase(options))) {
-    const wrong = [guessable(predictable([], config)), checkKey(options)].filter((one) => one !== undefined);
-    yield* wrong.length > 0 ? wrong : [findingsOf('secrets').skipped('it needs the database')];
+    yield findingsOf('secrets').skipped('it needs the database');
     return undefined;
   }
   try {
     const store = await openStore(options);
     try {
+      yield* refuseSeeded(await store.secrets(), config);
       return yield* checkStore(store, config);
     } finally {
       await store.close();
@@ -80,6 +67,20 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     yield findingsOf('secrets').fail(messageOf(error));
     return undefined;
   }
+}
+
+/** Secrets that everybody can compute serve this machine alone. */
+function* refuseSeeded(stored: readonly WebhookSecret[], config: Config) {
+  const { HOST, TRUST_PROXY, WEBHOOK_SECRET: fallback } = config;
+  if (isLoopback(HOST) && TRUST_PROXY === 0) return;
+  const whose = new Set(
+    stored.filter(({ secret }) => isSeeded(secret)).map(({ webhookId }) => `webhook ${webhookId}`),
+  );
+  if (fallback !== undefined && isSeeded(fallback)) whose.add('WEBHOOK_SECRET');
+  if (whose.size > 0)
+    yield findingsOf('secrets').fail(
+      `the secret of ${[...whose].join(', ')} begins with mock-, so anybody can compute it, and it verifies nothing here: use another one`,
+    );
 }
 
 async function* examineNetwork(

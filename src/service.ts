@@ -1,24 +1,21 @@
-import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { boundedServer } from './base/bounded-server.ts';
 import type { MonotonicClock } from './base/clock.ts';
 import { Listener } from './base/listener.ts';
+import { pause } from './base/pause.ts';
 import type { Config } from './config.ts';
 import { configuredDispatcher } from './dispatch/configured.ts';
-import type { Dispatcher } from './dispatch/dispatcher.ts';
-import { notStored } from './dispatch/not-stored.ts';
+import { type Dispatcher, notStored } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import { type Admin, harmless } from './observer.ts';
-import { Admissions } from './receiver/admissions.ts';
-import { configuredReceiver } from './receiver/configured.ts';
-import { Keyring, keysBy } from './receiver/keyring.ts';
-import { LossReport } from './receiver/loss-report.ts';
+import { keepAdmitting } from './receiver/admissions.ts';
+import { createReceiver } from './receiver/app.ts';
+import { Keyring } from './receiver/keyring.ts';
+import { Quarantine } from './receiver/quarantine.ts';
+import type { Phase } from './receiver/webhook-route.ts';
 import type { EventStore } from './store/event-store.ts';
 import { openForServer } from './store/open.ts';
-import { isReachable } from './store/predictable-secrets.ts';
 import { keepFor } from './store/retention.ts';
-import { watchClock } from './store/watch-clock.ts';
-import { watchSecrets } from './store/watch-secrets.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -51,8 +48,8 @@ export interface Service {
 }
 
 /**
- * Opens the store, listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at
- * a stop as well as when a later part cannot begin.
+ * Opens the store, listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
+ * as when a later part cannot begin.
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -60,18 +57,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const observer = harmless(() => admin?.observer, log, clock);
   const ends = new AsyncDisposableStack();
   try {
-    const store = await (options.store ??
-      openForServer(config, { clock, log, onCommit: observer.committed }));
+    const store = await (options.store ?? openForServer(config, { clock, onCommit: observer.committed }));
     ends.defer(() => store.close());
 
-    const keyring = new Keyring({ store, clock, ...keysBy(config) });
+    const keyring = new Keyring({ store, clock, log, config });
     ends.defer(() => keyring.stop());
     await keyring.start();
+    const quarantine = new Quarantine({ store, keyring, clock, log, maxBytes: config.QUARANTINE_MAX_BYTES });
+    ends.defer(() => quarantine.stop());
 
-    const opened = await openApp(app, { log, clock });
+    const opened = await openApp(app, { log });
     ends.defer(() => opened.close()); // after the last handler
-    const pages = await appPages(app, { opened, store, log, clock });
-
+    const pages = await appPages(app, { opened, store, log });
     const dispatcher = configuredDispatcher(config, {
       store,
       handlers: app.handlers,
@@ -81,55 +78,47 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       random,
       observer,
     });
-    const losses = new LossReport({ store, clock, log });
-    ends.defer(() => losses.stop());
-    let isDraining = false;
-    const receiver = configuredReceiver(config, {
+
+    let phase: Phase = 'open';
+    const receiver = createReceiver(config, {
       store,
       keyring,
+      quarantine,
       clock,
       log,
       observer,
-      onQuarantineLost: (lost, isCounted) => losses.add(lost, isCounted),
-      isDraining: () => isDraining,
+      phase: () => phase,
     });
-    const listener = await listen(receiver, config);
+    const server = boundedServer(receiver, {
+      bodyLimit: config.BODY_LIMIT,
+      headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
+      maxConnections: config.MAX_CONNECTIONS,
+    });
+    const { HOST: host, PORT: port } = config;
+    const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {
       await Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]);
       if (dispatcher.unstored > 0) throw notStored(dispatcher.unstored);
     });
 
-    const admissions = new Admissions({
-      store,
-      keyring,
-      clock,
-      log,
-      onFound: (webhooks) => observer.secretsFound(webhooks),
-      onEnd: () => dispatcher.wake(),
-    });
-    ends.defer(() => admissions.stop());
-    admissions.start(); // WEBHOOK_SECRET may be new
+    ends.defer(store.watch((resource) => dispatcher.came(resource)));
     dispatcher.start();
-    ends.defer(store.watch(() => dispatcher.wakeSoon()));
+    const onFound = (webhooks: readonly string[]) => observer.secretsFound(webhooks);
+    ends.defer(keepAdmitting({ store, keyring, clock, log, onFound })); // WEBHOOK_SECRET may be new
+    const days = config.RETENTION_DAYS;
+    if (days !== undefined) ends.defer(keepFor({ store, clock, log, days }));
 
-    if (config.RETENTION_DAYS !== undefined)
-      ends.defer(keepFor({ store, clock, log, days: config.RETENTION_DAYS }));
-    ends.defer(watchClock({ store, clock, log }));
-    ends.defer(watchSecrets({ store, clock, log, isReachable: isReachable(config) }));
-    ends.defer(() => {
-      isDraining = true;
-    });
-
-    const inspector = await admin?.start({
-      store,
-      config,
-      clock,
-      log,
-      pages,
-      wake: () => dispatcher.wake(),
-    });
+    const wake = () => dispatcher.wake();
+    const inspector = await admin?.start({ store, config, clock, log, pages, wake });
     ends.defer(() => inspector?.stop());
+    ends.defer(async () => {
+      phase = 'draining';
+      if (config.DRAIN_MS > 0) await pause(clock, config.DRAIN_MS);
+      phase = 'closed';
+    });
     return {
       port: listener.port,
       store,
@@ -142,15 +131,4 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await ends.disposeAsync();
     throw error;
   }
-}
-
-function listen(app: RequestListener, config: Config): Promise<Listener> {
-  const server = boundedServer(app, {
-    bodyLimit: config.BODY_LIMIT,
-    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-    keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
-    maxConnections: config.MAX_CONNECTIONS,
-  });
-  return Listener.start(server, { host: config.HOST, port: config.PORT, settings: 'HOST and PORT' });
 }

@@ -2,7 +2,6 @@ import { systemClock } from './base/clock.ts';
 import { type Admin, harmless } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
 import { openForServer } from './store/open.ts';
-import { refusePredictable } from './store/predictable-secrets.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
@@ -11,25 +10,15 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   readonly threads?: boolean;
 };
 
-/** Starts the service as the commands run it: on the machine's clock, with the inspector. */
-export async function start(options: Options): Promise<Service> {
-  const { config, app, log } = options;
+/** Starts the service as the commands run it: on the machine's clock, with the inspector. At a terminal, it stops without draining. */
+export async function start({ config, app, log, droppedLogLines, threads }: Options): Promise<Service> {
   let admin: Admin | undefined;
-  const store = openForServer(config, {
-    clock: systemClock,
-    log,
-    threads: options.threads,
-    onCommit: harmless(() => admin?.observer, log, systemClock).committed,
-  }).then(async (opened) => {
-    await refusePredictable(opened, config).catch(async (error) => {
-      await opened.close();
-      throw error;
-    });
-    return opened;
-  });
+  const { committed } = harmless(() => admin?.observer, log, systemClock);
+  const store = openForServer(config, { clock: systemClock, threads, onCommit: committed });
   store.catch(() => {}); // startService reports it
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');
-  admin = (await import('./inspector/index.ts')).createInspector(systemClock, options.droppedLogLines);
-  return startService({ config, app, log, store, clock: systemClock, random: Math.random, admin });
+  admin = (await import('./inspector/index.ts')).createInspector(systemClock, droppedLogLines);
+  const own = process.stdout.isTTY ? { ...config, DRAIN_MS: 0 } : config;
+  return startService({ config: own, app, log, store, clock: systemClock, random: Math.random, admin });
 }

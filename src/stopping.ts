@@ -2,9 +2,13 @@ import closeWithGrace from 'close-with-grace';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
-import { SAME_SIGNAL_MS } from './base/stop-signals.ts';
 import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
 
+/**
+ * For so long after a signal to stop, another one is taken for the same, in milliseconds. A terminal sends Ctrl-C to all processes of a
+ * command, and npm and `node --watch` then pass theirs on; so do supervisors that signal a whole group.
+ */
+export const SAME_SIGNAL_MS = 1000;
 /** From terminals, supervisors, and programs that start a process again. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 /** Those of a fault of the program: the system ends it at once, as without us. */

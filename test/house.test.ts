@@ -50,13 +50,12 @@ const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
   recipes: (target) => /^src\//.test(target) && !HANDLERS_MAY_IMPORT.test(target),
 };
 
-/** The same of folders within the store: what both engines go by knows neither of them, and the way to a thread knows no SQL. */
+/** The same of folders within the store: what both engines go by knows neither of them. */
 const forbiddenBelow: Readonly<Record<string, (target: string) => boolean>> = {
-  'src/store/semantics/': (target) => OTHER_FOLDER_OF_STORE.test(target) || ENGINES.includes(target),
-  'src/store/threads/': (target) => OTHER_FOLDER_OF_STORE.test(target) || ENGINES.includes(target),
+  'src/store/operations/': (target) => ENGINES.test(target),
+  'src/store/lists/': (target) => ENGINES.test(target),
 };
-const OTHER_FOLDER_OF_STORE = /^src\/store\/(?!semantics\/|threads\/)[^/]+\//;
-const ENGINES = ['better-sqlite3', 'pg'];
+const ENGINES = /^(src\/store\/(sqlite|postgres)\/|better-sqlite3$|pg$)/;
 
 /** What a handler may import, wherever it stands. */
 const HANDLERS_MAY_IMPORT = /^src\/(index\.ts$|dispatch\/handler\.ts$|provider\/|notification\/|recipes\/)/;
@@ -66,28 +65,17 @@ const leaves = ['testing', 'recipes'];
 
 /** The door of the store: what other rooms import of it. */
 const STORE_DOOR = [
-  'event-store.ts', // the interface, and everything that it gives and takes
-  'open.ts', // opens the store that DATABASE_URL names
+  'event-store.ts', // the store, and everything that it gives and takes
+  'open.ts', // opens and checks the database that DATABASE_URL names
   'event-id.ts',
-  'event-json.ts',
-  'event-search.ts',
+  'lists/event-json.ts',
   'filters.ts', // recordings are filtered by them too
-  'event-pages.ts', // goes through all events
   'verified.ts', // what is stored of a notification
-  'owner.ts', // of leases
-  'few-kinds.ts', // of an overview, for its pages
-  'environment-secret.ts', // which webhooks WEBHOOK_SECRET serves
-  'commit-probe.ts', // whether the store can commit: receiver and inspector ask
+  'stored.ts',
   'retention.ts', // runs with the service
-  'prune-matching.ts',
-  'watch-secrets.ts', // runs with the service
-  'watch-clock.ts', // runs with the service
-  'predictable-secrets.ts', // no start with one, and no import
-  'check-files.ts', // for the doctor, and for lists that change nothing
   'check-store.ts', // for the doctor
   'with-store.ts', // for commands
-  'transfer/move-database.ts', // for the command
-  'memory/memory-store.ts', // for tests of handlers
+  'move.ts', // for the command
 ].map((file) => `src/store/${file}`);
 
 /** Each import of a file that breaks a rule of its room. */
@@ -161,12 +149,12 @@ describe('the rules of the house', () => {
     ['src/recipes/a.ts', '../dispatch/dispatcher.ts'],
     ['src/cli/a.ts', '../testing/kit.ts'],
     ['src/dispatch/a.ts', '../recipes/published.ts'],
-    ['src/cli/a.ts', '../store/sqlite/sqlite-store.ts'],
+    ['src/cli/a.ts', '../store/sqlite/engine.ts'],
     ['src/dispatch/a.ts', '../store/seal.ts'],
-    ['src/store/semantics/a.ts', '../sqlite/schema.ts'],
-    ['src/store/semantics/a.ts', 'pg'],
-    ['src/store/threads/a.ts', '../sqlite/connection.ts'],
-    ['src/store/threads/a.ts', 'better-sqlite3'],
+    ['src/store/operations/a.ts', '../sqlite/connection.ts'],
+    ['src/store/operations/a.ts', 'better-sqlite3'],
+    ['src/store/lists/a.ts', '../postgres/engine.ts'],
+    ['src/store/lists/a.ts', 'pg'],
   ])('are broken, when %s imports %s', (path, specifier) => {
     const text = `import type { A } from '${specifier}';`;
     expect(brokenRules([{ path, text }])).toHaveLength(1);
@@ -182,7 +170,7 @@ describe('the rules of the house', () => {
     ['src/testing/a.ts', '../dispatch/dispatcher.ts'],
     ['src/recipes/a.ts', '../index.ts'],
     ['src/recipes/a.ts', '../provider/index.ts'],
-    ['src/store/a.ts', './sqlite/sqlite-store.ts'],
+    ['src/store/a.ts', './sqlite/engine.ts'],
   ])('are kept, when %s imports %s', (path, specifier) => {
     const text = `import type { A } from '${specifier}';`;
     expect(brokenRules([{ path, text }])).toEqual([]);
@@ -250,13 +238,6 @@ describe('the rules of the house', () => {
     expect(spawning.filter(({ text }) => !/\bprogramEnv\b/.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  test('start without what they do not need: nobody imports values of node:http, which would load fetch', () => {
-    const valueImport = /^import (?!type )[^;]*'node:http';/m;
-    expect(valueImport.test("import {\n  createServer,\n} from 'node:http';")).toBe(true);
-    expect(valueImport.test("import type { Server } from 'node:http';")).toBe(false);
-    expect(sources.filter(({ text }) => valueImport.test(text)).map(({ path }) => path)).toEqual([]);
-  });
-
   test('take every time and timer from a Clock: nobody else asks the machine, but base/ and the scripts of pages', () => {
     const reads = [
       'const t = Date.now();',
@@ -290,7 +271,7 @@ describe('the rules of the house', () => {
   });
 
   test('keep virtual time to the mock and tests: what a server loads imports the machine clock alone', () => {
-    const users = breaches(sources, (target) => /^src\/base\/(virtual-clock|timer-queue)\.ts$/.test(target));
+    const users = breaches(sources, (target) => /^src\/base\/virtual-clock\.ts$/.test(target));
     const others = users.filter(
       (user) => !/^src\/(mock\/|testing\/|cli\/mock|base\/virtual-clock)/.test(user),
     );
@@ -331,8 +312,6 @@ describe('the rules of the house', () => {
       'src/cli/print.ts',
       'src/cli/stderr-log.ts', // its lines pass through visibleLog
       'src/cli/terminal.ts',
-      // The store has no other way to say what its opening waits for: it happens before there is a log.
-      'src/store/say.ts',
     ]);
     const loggers = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),

@@ -4,7 +4,6 @@ import { loadedBy } from './support/loaded-files.ts';
 
 test('the door for handlers loads its few files and no package, so no Express and no SQLite', () => {
   expect(loadedBy('src/index.ts')).toEqual([
-    'node:url',
     'node:util',
     'src/base/cut.ts',
     'src/base/errors.ts',

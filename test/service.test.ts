@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { eventsIn } from './support/events-in.ts';
 import { eventually } from './support/eventually.ts';
 import { bodyOf, deliver } from './support/notifications.ts';
 import { spawnCli } from './support/run-cli.ts';
@@ -43,6 +44,6 @@ test('handles an event again, when it is replayed while the service runs, withou
   await eventually('it is handled', async () => (await store.count({ status: 'handled' })) === 1);
   await store.replay({});
   await eventually('it is handled', async () => (await store.count({ status: 'handled' })) === 1);
-  const [event] = await store.events({}, { limit: 1 });
+  const [event] = await eventsIn(store, {}, 1);
   expect(event).toMatchObject({ replays: 1, attempts: 1, status: 'handled' });
 });

@@ -1,11 +1,7 @@
-import { type SinceBoot, sinceBoot } from './since-boot.ts';
-
 /** The source of time. Every part that waits or stamps takes a clock, so that tests and the mock can replace it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** How long the machine has been running; undefined where that is not known. */
-  sinceBoot?(): SinceBoot | undefined;
   /** Calls `fn` once, `ms` milliseconds from now; the function returned cancels it. */
   after(ms: number, fn: () => unknown): () => void;
 }
@@ -23,7 +19,6 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 export const systemClock: MonotonicClock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sinceBoot,
   after(ms, fn) {
     const timer = setTimeout(fn, Math.min(ms, LONGEST_TIMER)).unref();
     return () => clearTimeout(timer);

@@ -4,8 +4,6 @@ export type ErrorCode =
   | 'CONFIG_INVALID'
   /** The store cannot read or commit now; trying again later may help. */
   | 'STORE_UNAVAILABLE'
-  /** A value cannot be passed to the store, or from it: it has a function in it, a symbol, a getter that throws, or the like. */
-  | 'VALUE_UNSTORABLE'
   /** The database cannot be used at all by this version or with this key. */
   | 'STORE_UNUSABLE'
   /** The address is taken, or not to be had. */
@@ -14,8 +12,6 @@ export type ErrorCode =
   | 'DEMO_FAILED'
   /** The input of a command is not valid. */
   | 'INPUT_INVALID'
-  /** A secret is in use that everybody can compute. */
-  | 'SECRET_PREDICTABLE'
   /** The secret of a new webhook could not be stored, so that the webhook was not to stay. */
   | 'SECRET_NOT_STORED'
   /** Neither the provider nor the store knows such a webhook. */
@@ -28,8 +24,6 @@ export type ErrorCode =
   | 'EVENT_UNKNOWN'
   /** Some events ended otherwise than expected; the lines before tell which. */
   | 'REPLAY_FAILED'
-  /** A line of a file cannot be imported; what is before it is. */
-  | 'IMPORT_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
   /** What the `start` or the `routes` of an app threw. */
@@ -38,8 +32,6 @@ export type ErrorCode =
   | 'FILES_EXIST'
   /** A handler that was tried did not succeed. */
   | 'HANDLER_FAILED'
-  /** The clocks of this process and of the database are too far apart, or the database's was set within the last hour, for what was asked. */
-  | 'CLOCKS_DIFFER'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'
   /** Stopped by Ctrl-C or SIGTERM. */
@@ -53,19 +45,6 @@ export class KitError extends Error {
     super(message, options);
     this.name = 'KitError';
     this.code = code;
-  }
-}
-
-/**
- * The secrets were sealed under another key since they were opened. Not fatal: the receiver's keyring serves from memory until the process is
- * restarted with the new key.
- */
-export class OtherKey extends KitError {
-  constructor(cause: unknown) {
-    super(
-      'STORE_UNAVAILABLE',
-      `the store cannot do this now: the secrets were sealed under another key: ${messageOf(cause)}`,
-    );
   }
 }
 

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { systemClock } from './clock.ts';
 import { KitError, messageOf } from './errors.ts';
+import { pause } from './pause.ts';
+import { repeat } from './repeat.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -61,22 +64,21 @@ export class Listener {
    * closes idle connections. Requests that have not ended within the grace, in milliseconds, are cut off.
    */
   async close(graceMs: number): Promise<void> {
-    const closed = once(this.#server, 'close');
-    const began = systemClock.monotonic();
+    const server = this.#server;
+    const closed = once(server, 'close');
     // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
-    const forgive = systemClock.after(FAREWELL_MS + graceMs, () => this.#server.closeAllConnections());
-    let cancelLook = () => {};
-    const look = () => {
-      cancelLook = systemClock.after(LOOK_MS, look);
-      this.#server.getConnections((_error, count) => {
-        if (count > 0 && systemClock.monotonic() < began + FAREWELL_MS) return;
-        this.#server.close();
-        this.#server.closeIdleConnections();
-      });
-    };
-    cancelLook = systemClock.after(LOOK_MS, look);
+    const forgive = systemClock.after(FAREWELL_MS + graceMs, () => server.closeAllConnections());
+    const end = systemClock.monotonic() + FAREWELL_MS;
+    const connections = promisify(server.getConnections.bind(server));
+    while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
+    server.close();
+    // Node closes those that are idle now; others become so with their answer.
+    const leave = repeat(systemClock, LOOK_MS, async () => {
+      server.closeIdleConnections();
+      return LOOK_MS;
+    });
     await closed;
-    cancelLook();
+    leave();
     forgive();
   }
 }

@@ -1,15 +1,15 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { type LevelWithSilent, type Logger, pino } from 'pino';
+import { systemClock } from './clock.ts';
+import { within } from './pause.ts';
+import { visibleLog } from './visible.ts';
 
-import { type Clock, systemClock } from './clock.ts';
-import { standStill } from './stand-still.ts';
-import { parsable, visibleLog } from './visible.ts';
-import { WaitingLines } from './waiting-lines.ts';
-
-/** Bytes of memory for lines that wait to be written, at most. */
+/** Bytes of lines that wait to be written, at most. */
 const MOST_HELD = 8 * 1024 * 1024;
-const SHORTEST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 250;
+/** Lines that are written at once. */
+const TOGETHER = 256;
+/** The pause before lines that could not be written are tried again. */
+const RETRY_MS = 10;
 /** How long a process may wait for its last lines at its end. */
 const LAST_LINES_MS = 1000;
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -34,8 +34,7 @@ export function openLog(
   render?: (line: string) => string,
 ): Log {
   const destination = openDestination(fd, (lines) => log.warn({ lines }, 'log lines were dropped'));
-  const streamWrite = render && ((line: string) => render(parsable(line)));
-  const log = pino({ level, ...visibleLog, ...(streamWrite && { hooks: { streamWrite } }) }, destination);
+  const log = pino({ level, ...(render ? { hooks: { streamWrite: render } } : visibleLog) }, destination);
   return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
 }
 
@@ -44,7 +43,7 @@ export function openLog(
  * @param onResumed called when lines are taken again, with the number of those dropped meanwhile
  */
 export function openDestination(fd: 1 | 2, onResumed: (lines: number) => void): LogDestination {
-  const destination = new LogDestination({ fd: neverBlocking(fd), clock: systemClock, onResumed });
+  const destination = new LogDestination(neverBlocking(fd), onResumed);
   process.once('exit', () => destination.writeRest());
   return destination;
 }
@@ -67,38 +66,33 @@ function neverBlocking(fd: 1 | 2): number {
   }
 }
 
-interface Options {
-  readonly fd: number;
-  readonly clock: Clock;
-  /** called when lines are taken again, with the number of those dropped meanwhile */
-  readonly onResumed: (lines: number) => void;
-}
-
 /**
  * Writes lines to a descriptor, in their order and each whole or not at all. A line that cannot be written now (ENOSPC
  * on a full disk, EAGAIN if the reader hangs, EPIPE if it is gone) waits and is tried again. Beyond MOST_HELD new lines
  * are dropped and counted, until half of the waiting lines are out. So the line with the count stands in the gap.
+ *
+ * Not `pino.destination`: on a full disk or a closed pipe its exit handler tries for ever (sonic-boom 4.2.1, `flushSync`), and the
+ * process never ends.
  */
 export class LogDestination {
   readonly #fd: number;
-  readonly #clock: Clock;
-  readonly #onResumed: Options['onResumed'];
-  readonly #waiting = new WaitingLines();
-  /** under way, or the rest of it; as much as a pipe takes, or one longer line */
-  #chunk = NOTHING;
-  #isWriting = false;
-  #isPausing = false;
-  #pauseMs = SHORTEST_PAUSE_MS;
+  readonly #onResumed: (lines: number) => void;
+  readonly #waiting: string[] = [];
+  /** what a write has left over */
+  #rest = NOTHING;
+  /** bytes that are not written yet */
+  #held = 0;
+  /** a write is under way, or will be tried again */
+  #isBusy = false;
   #dropped = 0;
-  /** since when lines are dropped, as a number of lines; undefined while they are taken */
-  #droppedBefore: number | undefined;
-  #hasGivenUp = false;
+  /** of these, those that no line has told of yet; 0 while lines are taken */
+  #untold = 0;
   #isEnding = false;
+  #hasGivenUp = false;
   #onIdle = () => {};
 
-  constructor({ fd, clock, onResumed }: Options) {
+  constructor(fd: number, onResumed: (lines: number) => void) {
     this.#fd = fd;
-    this.#clock = clock;
     this.#onResumed = onResumed;
   }
 
@@ -107,109 +101,75 @@ export class LogDestination {
   }
 
   /** Takes a line, its line break included. Pino calls this. */
-  write(text: string): void {
-    if (this.#droppedBefore !== undefined) {
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line);
+    if (this.#untold > 0 || this.#held + bytes > MOST_HELD) {
       this.#dropped++;
+      this.#untold++;
+      this.#resume(); // at once, where that line alone is too large
       return;
     }
-    const length = Buffer.byteLength(text);
-    if (this.#held + this.#waiting.costOf(length) > MOST_HELD) {
-      this.#droppedBefore = this.#dropped++;
-      this.#resume(); // at once, where it is that line alone that is too large
-      return;
-    }
-    if (this.#held === 0 && !this.#isEnding) {
-      this.#chunk = Buffer.from(text);
-      this.#writeOn();
-      return;
-    }
-    this.#waiting.add(text);
+    this.#held += bytes;
+    this.#waiting.push(line);
     if (this.#isEnding) this.writeRest();
-    else if (!this.#isWriting && !this.#isPausing) this.#writeOn();
+    else if (!this.#isBusy) this.#writeOn();
   }
 
-  /** Bytes of memory for what is not written yet. */
-  get #held(): number {
-    return this.#chunk.length + this.#waiting.held;
-  }
-
-  /** Resolves once no line waits any more, or after a second; lines that still wait are dropped. */
+  /** Resolves once no line waits any more, or after a second; lines that still wait are given up. */
   async flush(): Promise<void> {
     if (this.#held === 0) return;
-    await new Promise<void>((resolve) => {
-      // Not the clock's, whose timers do not keep the process alive: this one is all that does.
-      const timer = setTimeout(resolve, LAST_LINES_MS);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    await within(systemClock, LAST_LINES_MS, promise);
     this.#hasGivenUp = this.#held > 0;
   }
 
   /**
    * Writes the waiting lines as the process ends, when nothing asynchronous happens any more; for a second at most. Lines
-   * that come later still are written the same way.
+   * that come later still are written the same way. A write under way is ended by its thread.
    */
   writeRest(): void {
     this.#isEnding = true;
-    if (this.#hasGivenUp) return;
     const giveUpAt = performance.now() + LAST_LINES_MS;
-    // A chunk under way is written by its thread.
-    let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, ...this.#waiting.takeAll()]);
-    if (!this.#isWriting) this.#chunk = NOTHING;
-    this.#hasGivenUp = true; // until all of it is out
-    while (rest.length > 0 && performance.now() < giveUpAt) {
+    let rest = Buffer.concat([this.#rest, Buffer.from(this.#waiting.splice(0).join(''))]);
+    this.#rest = NOTHING;
+    this.#held = 0;
+    while (rest.length > 0 && !this.#hasGivenUp) {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest));
       } catch (error) {
-        if (!isBusy(error)) return;
-        standStill(SHORTEST_PAUSE_MS);
+        this.#hasGivenUp = (error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAt;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
       }
     }
-    this.#hasGivenUp = rest.length > 0;
-    if (this.#hasGivenUp) return;
     this.#resume();
   }
 
   #writeOn(): void {
-    if (this.#chunk.length === 0) this.#chunk = this.#waiting.takeFirst() ?? NOTHING;
-    if (this.#chunk.length === 0) {
+    const chunk =
+      this.#rest.length > 0 ? this.#rest : Buffer.from(this.#waiting.splice(0, TOGETHER).join(''));
+    this.#rest = NOTHING;
+    this.#isBusy = chunk.length > 0;
+    if (!this.#isBusy) {
       this.#onIdle();
       return;
     }
-    this.#isWriting = true;
-    write(this.#fd, this.#chunk, (error, written) => {
-      this.#isWriting = false;
+    write(this.#fd, chunk, (error, written) => {
+      this.#rest = error ? chunk : chunk.subarray(written);
       if (error) {
-        this.#tryLater();
+        systemClock.after(RETRY_MS, () => this.#writeOn());
         return;
       }
-      this.#pauseMs = SHORTEST_PAUSE_MS;
-      this.#chunk = this.#chunk.subarray(written);
+      this.#held -= written;
       this.#resume();
-      // Telling may have set it going already.
-      if (!this.#isWriting) this.#writeOn();
-    });
-  }
-
-  #tryLater(): void {
-    this.#isPausing = true;
-    this.#clock.after(this.#pauseMs, () => {
-      this.#isPausing = false;
       this.#writeOn();
     });
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
   #resume(): void {
-    if (this.#droppedBefore === undefined || this.#held > MOST_HELD / 2) return;
-    const lines = this.#dropped - this.#droppedBefore;
-    this.#droppedBefore = undefined;
+    if (this.#untold === 0 || this.#held > MOST_HELD / 2) return;
+    const lines = this.#untold;
+    this.#untold = 0;
     this.#onResumed(lines);
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EINTR');
 }

@@ -1,8 +1,8 @@
-import type { ClientRequest } from 'node:http';
+import { once } from 'node:events';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { beginningOf } from './answer-body.ts';
-import { systemClock } from './clock.ts';
-import { http } from './node-http.ts';
+import { messageOf } from './errors.ts';
 
 /** The result of a post. */
 export type PostResult =
@@ -44,37 +44,27 @@ export class Poster {
     this.#https.destroy();
   }
 
-  #try({ url, headers, body, timeoutMs, signal, writeBody }: Post): Promise<PostResult | 'stale'> {
-    const { request, agent } = String(url).startsWith('https:')
-      ? { request: https.request, agent: this.#https }
-      : { request: http.request, agent: this.#http };
-    return new Promise((resolve) => {
-      const sent = request(url, { method: 'POST', headers, agent, ...(signal && { signal }) });
-      const disarm = systemClock.after(timeoutMs, () => {
-        resolve({ type: 'timed out' });
-        sent.destroy();
-      });
-      const end = (result: PostResult | 'stale') => {
-        disarm();
-        resolve(result);
-      };
-      const fail = (error: NodeJS.ErrnoException) => {
-        const code = codeOf(error);
-        end(sent.reusedSocket && STALE.has(code) ? 'stale' : { type: 'unanswered', error: code });
-      };
-      sent.on('error', fail);
-      sent.on('response', (response) => {
-        beginningOf(response, ANSWER_LIMIT).then(
-          (text) => end({ type: 'answered', status: response.statusCode ?? 0, body: text }),
-          (error: NodeJS.ErrnoException) => end({ type: 'unanswered', error: codeOf(error) }),
-        );
-      });
+  async #try({ url, headers, body, timeoutMs, signal, writeBody }: Post): Promise<PostResult | 'stale'> {
+    const isSecure = String(url).startsWith('https:');
+    const limit = AbortSignal.timeout(timeoutMs);
+    const options = { method: 'POST', headers, signal: AbortSignal.any(signal ? [limit, signal] : [limit]) };
+    const sent = isSecure
+      ? https.request(url, { ...options, agent: this.#https })
+      : http.request(url, { ...options, agent: this.#http });
+    sent.on('error', () => {}); // also one that comes behind the answer
+    let isAnswered = false;
+    try {
       if (writeBody) writeBody(sent, body);
       else sent.end(body);
-    });
+      const [response]: IncomingMessage[] = await once(sent, 'response');
+      isAnswered = true;
+      const text = response && (await beginningOf(response, ANSWER_LIMIT));
+      return { type: 'answered', status: response?.statusCode ?? 0, body: text ?? '' };
+    } catch (error) {
+      if (limit.aborted) return { type: 'timed out' };
+      const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);
+      const isStale = sent.reusedSocket && STALE.has(code) && !isAnswered;
+      return isStale ? 'stale' : { type: 'unanswered', error: code };
+    }
   }
-}
-
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? error.message;
 }

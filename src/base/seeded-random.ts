@@ -1,6 +1,11 @@
 /** The beginning of a secret that follows from a seed: everybody who knows that seed can sign with it. */
 export const SEEDED_MARK = 'mock-';
 
+/** Whether a secret follows from a seed. */
+export function isSeeded(secret: string): boolean {
+  return secret.startsWith(SEEDED_MARK);
+}
+
 export const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Numbers in [0, 1) that look random and are the same for the same seed (mulberry32). */

@@ -1,10 +1,16 @@
 import type { MonotonicClock } from './clock.ts';
-import { type Timer, TimerQueue } from './timer-queue.ts';
+
+interface Timer {
+  /** milliseconds since the Unix epoch */
+  readonly due: number;
+  readonly fn: () => unknown;
+}
 
 /** A clock that stands still until `advance`. Timers fire in order of due time, then of creation. */
 export class VirtualClock implements MonotonicClock {
   #now: number;
-  readonly #timers = new TimerQueue();
+  /** in the order in which they fire */
+  readonly #timers: Timer[] = [];
 
   /** @param now where it starts, in milliseconds since the Unix epoch */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
@@ -20,20 +26,24 @@ export class VirtualClock implements MonotonicClock {
   }
 
   after(ms: number, fn: () => unknown): () => void {
-    const timer = this.#timers.add(this.#now + Math.max(0, ms), fn);
-    return () => this.#timers.remove(timer);
+    const timer = { due: this.#now + Math.max(0, ms), fn };
+    // From the end, where most new timers belong.
+    this.#timers.splice(this.#timers.findLastIndex(({ due }) => due <= timer.due) + 1, 0, timer);
+    return () => {
+      const index = this.#timers.indexOf(timer);
+      if (index >= 0) this.#timers.splice(index, 1);
+    };
   }
 
   /** When the next timer is due, in milliseconds since the epoch; undefined where none waits. */
   nextDue(): number | undefined {
-    return this.#timers.first()?.due;
+    return this.#timers[0]?.due;
   }
 
   /** Advances by `ms` and fires the timers that fall due; each waits for the promise of the timer before it. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
-      this.#timers.remove(timer);
+    for (let timer = this.#takeDue(end); timer; timer = this.#takeDue(end)) {
       this.#now = Math.max(this.#now, timer.due);
       await timer.fn();
     }
@@ -41,17 +51,18 @@ export class VirtualClock implements MonotonicClock {
   }
 
   /**
-   * Goes to a time at once, as a machine that slept: each timer that is due by then fires once, in order, at that time. What
+   * Goes to a time at once, as a machine that slept: each timer that is due by then fires once, in order, at that time. A timer that
    * is set while they fire waits for the next call. Waits for no promise.
    * @param time milliseconds since the Unix epoch
    */
   leap(time: number): void {
     this.#now = Math.max(this.#now, time);
-    const due: Timer[] = [];
-    for (let timer = this.#timers.first(); timer && timer.due <= this.#now; timer = this.#timers.first()) {
-      this.#timers.remove(timer);
-      due.push(timer);
-    }
-    for (const { fn } of due) fn();
+    const later = this.#timers.findIndex(({ due }) => due > this.#now);
+    for (const { fn } of this.#timers.splice(0, later < 0 ? this.#timers.length : later)) fn();
+  }
+
+  #takeDue(by: number): Timer | undefined {
+    const [first] = this.#timers;
+    return first && first.due <= by ? this.#timers.shift() : undefined;
   }
 }

@@ -6,7 +6,7 @@ import { introduction } from '../dev/introduction.ts';
 import { type Key, takeKeys } from '../dev/keys.ts';
 import { prettyLog } from '../dev/pretty-log.ts';
 import { replayLast } from '../dev/replay-last.ts';
-import { showErrorsLeftBehind, showing } from '../dev/show-runs.ts';
+import { tellingEnds } from '../dev/show-runs.ts';
 import { setDevStage } from '../dev/stage.ts';
 import { watchHandlers } from '../dev/watch-handlers.ts';
 import { loadApp, possibleFiles } from '../dispatch/load-handlers.ts';
@@ -47,7 +47,7 @@ interface Flags {
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
 function devConfig(): Config {
-  const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' });
+  const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' });
   return {
     ...config,
     DATABASE_URL: config.DEV_DATABASE_URL,
@@ -56,13 +56,13 @@ function devConfig(): Config {
 }
 
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
-  const { stdin, stdout, cwd } = terminal();
+  const { stdin, stdout } = terminal();
   const output = openLog(config, 1, await prettyLog(stdout));
-  const reader = { say, cwd };
-  showErrorsLeftBehind(reader);
+  const reader = { say };
   const guard = guardProcess(output.log);
   if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail
-  const app = showing(await loadApp(config, output.log), reader);
+  const loaded = await loadApp(config);
+  const app = { ...loaded, handlers: tellingEnds(loaded.handlers, reader) };
   const stage = await setDevStage({ config, app, output, life: tick && { seed } });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, reader);
   const stop = async () => {

@@ -3,7 +3,6 @@ import { KitError } from '../base/errors.ts';
 import { examine } from '../examination.ts';
 import { printFindings } from './findings.ts';
 import { receiverUrl } from './option-values.ts';
-import { stderrLog } from './stderr-log.ts';
 import { endProcess } from './terminal.ts';
 
 interface Flags {
@@ -50,5 +49,5 @@ async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
       '--url needs the network, which --offline leaves alone: give one of them',
     );
   endProcess(); // whatever the handlers' files set off while they load
-  await printFindings(examine({ isOffline: offline === true, urls, logOf: stderrLog }), json === true);
+  await printFindings(examine({ isOffline: offline === true, urls }), json === true);
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { SAME_SIGNAL_MS } from '../base/stop-signals.ts';
+import { SAME_SIGNAL_MS } from '../stopping.ts';
 import { say } from './print.ts';
 import { onInterrupt } from './terminal.ts';
 

@@ -7,8 +7,6 @@ import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
 
-export { boundHeap } from '../base/bounded-heap.ts';
-
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -88,10 +86,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** The environment of a command. */
-export interface CommandIo extends Terminal, Settings {
-  /** called when the modules of the command are loaded */
-  readonly onLoaded?: (() => void) | undefined;
-}
+export interface CommandIo extends Terminal, Settings {}
 
 /**
  * Runs a command. Several may run in one process, one after another or side by side: each has its own streams, environment
@@ -100,14 +95,13 @@ export interface CommandIo extends Terminal, Settings {
  * @returns the exit code; `serve`, `dev` and `mock` run on after they have started
  */
 export function run(argv: readonly string[], io: CommandIo): Promise<number> {
-  return withSettings(io, () => onTerminal(io, () => command(argv, io)));
+  return withSettings(io, () => onTerminal(io, () => command(argv)));
 }
 
-async function command(argv: readonly string[], { onLoaded }: CommandIo): Promise<void> {
+async function command(argv: readonly string[]): Promise<void> {
   outliveReaders();
   const program = await programOf(commandIn(argv));
   takeOver(program);
-  onLoaded?.();
   if (ownsProcess()) process.once('beforeExit', tellThatStuck);
   try {
     await program.parseAsync(argv, { from: 'user' });

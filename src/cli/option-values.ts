@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { durationOf } from '../base/duration.ts';
+import { durationOf, UNIT_MS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { momentOf } from '../base/moment.ts';
 
 /** A whole number from 0 on. */
 export function wholeNumberTo(most: number): (text: string) => number {
@@ -66,6 +65,24 @@ export function moment(text: string): number {
     'It must be a date (2026-11-19), a date and time (2026-11-19T14:00, 2026-11-19T14:00:00+01:00; UTC without an ' +
       'offset), or how long ago (30m, 2h, 3d ago).',
   );
+}
+
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/**
+ * A moment as people write it, in milliseconds since the epoch: a date, a date and time (UTC without an offset), or how
+ * long before `now`, as `2h` or `3 d ago`. Undefined if the text is none.
+ */
+function momentOf(text: string, now: number): number | undefined {
+  const [, number, unit = ''] = /^(\d{1,6})\s*(s|m|h|d|w)(?:\s+ago)?$/.exec(text) ?? [];
+  const factor = UNIT_MS[unit];
+  if (factor !== undefined) return now - Number(number) * factor;
+  const [, day, clock = '00:00', offset = 'Z'] = DATE_TIME.exec(text) ?? [];
+  const midnight = Date.parse(day ?? '');
+  // Date.parse reads 30 February as 2 March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day ?? '')) return undefined;
+  const time = Date.parse(`${day}T${clock}${offset}`);
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /** A length of time, `90s` or `10m`, in milliseconds. */

@@ -1,9 +1,21 @@
 import { KitError } from '../base/errors.ts';
-import { visible } from '../base/visible.ts';
+import { visible, visibleLine } from '../base/visible.ts';
 import { terminal } from './terminal.ts';
 
 /** Makes foreign text safe to print within a line. */
-export { visibleBeginning as beginning, visibleLine as line } from '../base/visible.ts';
+export { visibleLine as line } from '../base/visible.ts';
+
+/** Stands at the end of a text that was cut. */
+const CUT = ' ...';
+
+/** The same, cut between two characters so that it is no longer than this when it is visible: one NUL is six characters then. */
+export function beginning(text: string, longest: number): string {
+  const shown = Array.from(text.slice(0, longest + 1), visibleLine);
+  let length = shown.reduce((sum, one) => sum + one.length, 0);
+  if (length <= longest) return shown.join('');
+  while (length > longest - CUT.length) length -= shown.pop()?.length ?? length;
+  return shown.join('') + CUT;
+}
 
 /** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
 export class NobodyReads extends Error {}

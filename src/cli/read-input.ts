@@ -18,7 +18,7 @@ export function isStdin(file: string | undefined): file is '-' | undefined {
 }
 
 /** A file, or stdin, as it is read. Says so where that waits for somebody at a terminal. */
-export function openInput(file: string | undefined): Readable {
+function openInput(file: string | undefined): Readable {
   if (!isStdin(file)) return createReadStream(pathOf(file));
   const { stdin } = terminal();
   if (stdin.isTTY) say('reading from the terminal, up to Ctrl-D at the beginning of a line');

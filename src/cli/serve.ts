@@ -6,7 +6,7 @@ import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 
-/** The time for the rest of a stop, after the grace time of the handlers: aborted handlers, open connections, the last commit. */
+/** The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit. */
 const CLOSING_MS = 10_000;
 
 export function serveCommand(): Command {
@@ -23,7 +23,7 @@ async function serve(config: Config): Promise<void> {
   const guard = guardProcess(log);
   const service = await start({
     config,
-    app: await loadApp(config, log),
+    app: await loadApp(config),
     log,
     droppedLogLines: output.dropped,
   });
@@ -31,7 +31,7 @@ async function serve(config: Config): Promise<void> {
   stopInOrder({
     output,
     guard,
-    delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS,
+    delay: config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS,
     stop: () => service.stop(),
   });
 }

@@ -1,4 +1,4 @@
-import { type Lines, writeWholeFile } from '../base/whole-file.ts';
+import { type WriteLines, writeWholeFile } from '../replay/whole-file.ts';
 import { writeWhileRead } from './print.ts';
 import { pathOf } from './terminal.ts';
 
@@ -11,12 +11,7 @@ export function outFile(given: string | undefined): string | undefined {
  * Has lines written to the file that `--out` names, or to stdout without one. The file appears once all are written.
  * @throws NobodyReads if stdout is closed; KitError OUTPUT_FAILED if the file cannot be written
  */
-export function writeOut<T>(
-  out: string | undefined,
-  lines: Lines,
-  work: (write: (lines: string) => Promise<void>) => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
+export function writeOut<T>(out: string | undefined, work: (write: WriteLines) => Promise<T>): Promise<T> {
   if (out === undefined) return work(writeWhileRead);
-  return writeWholeFile(pathOf(out), lines, (file) => work((some) => file.write(some)), signal);
+  return writeWholeFile(pathOf(out), work);
 }

@@ -43,6 +43,7 @@ async function setStageIn(directory: string, removeDirectory: () => void): Promi
     MOCK_PORT: '0',
     DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
     RETRY_BASE_MS: '200',
+    DRAIN_MS: '0',
   });
   const mock = await MockProvider.start({ port: config.MOCK_PORT, processingMs: 300 });
   const log = pino({ level: 'silent' });
@@ -87,5 +88,6 @@ function withStumble(): Handlers {
 }
 
 async function unfinished({ store }: Service): Promise<boolean> {
-  return (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' })) > 0;
+  const { pending, running } = await store.overview();
+  return pending + running > 0;
 }

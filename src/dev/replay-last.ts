@@ -1,5 +1,6 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { EventStore, StoredEvent } from '../store/event-store.ts';
+import { isReplayable } from '../replay/dry-run.ts';
+import type { EventStore } from '../store/event-store.ts';
 
 /** How many events are handled again. */
 const MOST = 20;
@@ -7,7 +8,7 @@ const MOST = 20;
 const LOOKED_AT = 200;
 
 interface Running {
-  readonly store: Pick<EventStore, 'events' | 'replay'>;
+  readonly store: Pick<EventStore, 'search' | 'replay'>;
   readonly dispatcher: Pick<Dispatcher, 'wake'>;
 }
 
@@ -20,18 +21,13 @@ export async function replayLast(
   { store, dispatcher }: Running,
   options: { readonly resetSteps?: boolean } = {},
 ): Promise<number> {
-  const newest = await store.events({}, { limit: LOOKED_AT });
-  const ids = newest
-    .filter(isAtRest)
+  const { events } = await store.search({}, { limit: LOOKED_AT });
+  const ids = events
+    .filter(isReplayable)
     .slice(0, MOST)
     .map(({ id }) => id);
   if (ids.length === 0) return 0;
-  const count = await store.replay({ ids }, options);
+  const { replayed } = await store.replay({ ids }, options);
   dispatcher.wake();
-  return count;
-}
-
-function isAtRest({ status, body, nextAttemptAt }: StoredEvent): boolean {
-  if (body === undefined || status === 'running') return false;
-  return status !== 'pending' || nextAttemptAt !== undefined;
+  return replayed;
 }

@@ -1,8 +1,13 @@
+import type { Logger } from 'pino';
+import { systemClock } from '../base/clock.ts';
 import { type Config, instanceNameOf } from '../config.ts';
 import { StatusesClient } from '../provider/index.ts';
+import type { EventStore } from '../store/event-store.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+import { loadApp } from './load-handlers.ts';
+import { openApp } from './open-app.ts';
 
-type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer'> & {
+type Needs = Pick<DispatcherOptions, 'store' | 'handlers' | 'clock' | 'log' | 'observer' | 'onLeft'> & {
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
   /** in place of the configured one; undefined for none */
@@ -36,4 +41,34 @@ export function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config):
   if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
   // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
   return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
+}
+
+/** The process in which handlers run. */
+interface Host {
+  readonly log: Logger;
+  /** ends the process with what it does now, whatever still runs in it */
+  endNow(): void;
+}
+
+/**
+ * A dispatcher that runs the configured handlers in this process. If a handler ignores its stop, the process is ended: the
+ * handler would go on beside a run of the same event in another process, once its lease has run out.
+ */
+export async function dispatcherHere(
+  config: Config,
+  store: EventStore,
+  { log, endNow }: Host,
+): Promise<AsyncDisposable & { readonly dispatcher: Dispatcher }> {
+  const app = await loadApp(config);
+  const opened = await openApp(app, { log });
+  const needs = {
+    store,
+    handlers: app.handlers,
+    app: opened.value,
+    clock: systemClock,
+    log,
+    random: Math.random,
+  };
+  const dispatcher = configuredDispatcher(config, { ...needs, onLeft: endNow });
+  return { dispatcher, [Symbol.asyncDispose]: () => opened.close() };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Kind } from '../notification/kinds.ts';
+import { isKind, type Kind, kindNames } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { AsJson } from './as-json.ts';
@@ -17,7 +17,7 @@ export type { ResourceState } from './resource-state.ts';
 export interface HandlerContext<App = unknown> {
   /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
   readonly id: string;
-  /** How often this event was started, this run included: 1 at first, and 1 again after a replay. A stop takes none back. */
+  /** How often this event was started, this run included: 1 at first, and 1 again after a replay. Stops and `retry` count, too. */
   readonly attempt: number;
   /** Whether the event runs because it was replayed. */
   readonly replay: boolean;
@@ -128,4 +128,15 @@ export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[
 /** Whether somebody has not awaited it. A promise has no members, and would pass for handlers of no kind. */
 export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** What is wrong with an object of handlers, as `a handler for ...`; undefined if nothing is. */
+export function mistakeInHandlers(handlers: object): string | undefined {
+  for (const [kind, handler] of Object.entries(handlers)) {
+    if (!isKind(kind) && kind !== 'unknown')
+      return `a handler for ${kind}, but the kinds are ${kindNames.join(', ')} and unknown`;
+    if (handler !== undefined && typeof handler !== 'function')
+      return `a handler for ${kind} that is no function`;
+  }
+  return undefined;
 }

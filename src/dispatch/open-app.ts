@@ -1,16 +1,14 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { shown, textOf } from '../base/thrown.ts';
 import type { AppPages } from '../observer.ts';
-import { stateJson } from '../store/event-json.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { isResource } from '../store/filters.ts';
-import type { DefinedApp, RoutesContext, StartContext, StateOf } from './app.ts';
-import { loading } from './at-work.ts';
+import { stateJson } from '../store/lists/event-json.ts';
+import type { DefinedApp, RoutesContext, StartContext, Started, StateOf } from './app.ts';
 import type { Handlers } from './handler.ts';
-import { tellingIfSlow } from './slow-start.ts';
+import { loading } from './process-guard.ts';
 
 /** An app whose settings are read. What it shares goes from its `start` to its handlers as it is, whatever its type. */
 export interface ReadyApp extends Pick<DefinedApp, 'start' | 'routes'> {
@@ -27,30 +25,31 @@ export interface OpenApp {
   close(): Promise<void>;
 }
 
-/** Less than the ten seconds that everything has to close at a stop. */
-const SLOW_CLOSE_MS = 5000;
-
 /**
  * Runs the `start` of an app.
  * @throws KitError APP_FAILED with what it threw, and where
  */
 export async function openApp(
   { start, settings = {} }: ReadyApp,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log }: { readonly log: Logger },
 ): Promise<OpenApp> {
   if (!start) return { value: undefined, async close() {} };
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
-  const started = await failing('start', { log, clock }, async () => start(ctx as StartContext<never>));
-  const { app: value, close } = checkStarted(started);
-  const tellOfClose = () => log.warn('the close of the app has not ended yet, and the stop waits for it');
+  const started: unknown = await failing('start', async () => start(ctx as StartContext<never>));
+  if (!isStarted(started))
+    throw new KitError(
+      'APP_FAILED',
+      `the start of the app failed: it returned ${shown(started)}, and must return { app, close }: what handlers share, and a function that closes it`,
+    );
+  const { app: value, close } = started;
   return {
     value,
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       if (!close) return;
       try {
-        await tellingIfSlow(clock, tellOfClose, async () => loading(close), SLOW_CLOSE_MS);
+        await loading(close);
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');
       }
@@ -58,31 +57,15 @@ export async function openApp(
   };
 }
 
-/** @throws KitError without a stack: the mistake is in what `start` returns, and nowhere in ours */
-function checkStarted(started: unknown): {
-  readonly app: unknown;
-  readonly close?: (() => unknown) | undefined;
-} {
-  const isObject = typeof started === 'object' && started !== null;
-  if (!isObject || !('app' in started))
-    throw refused(
-      `it returned ${shown(started)}, and must return { app, close }: what handlers share, and what closes it`,
-    );
-  const { app, close } = started as { readonly app: unknown; readonly close?: unknown };
-  if (close !== undefined && typeof close !== 'function')
-    throw refused(`the close that it returned is ${shown(close)}, and must be a function`);
-  return { app, close: close as (() => unknown) | undefined };
-}
-
-function refused(message: string): KitError {
-  return new KitError('APP_FAILED', `the start of the app failed: ${message}`);
+function isStarted(value: unknown): value is Started<unknown> {
+  if (typeof value !== 'object' || value === null || !('app' in value)) return false;
+  return !('close' in value) || value.close === undefined || typeof value.close === 'function';
 }
 
 interface PagesNeeds {
   readonly opened: OpenApp;
   readonly store: Pick<EventStore, 'state' | 'states'>;
   readonly log: Logger;
-  readonly clock: Clock;
 }
 
 /**
@@ -91,7 +74,7 @@ interface PagesNeeds {
  */
 export async function appPages(
   { routes, settings = {} }: ReadyApp,
-  { opened, store, log, clock }: PagesNeeds,
+  { opened, store, log }: PagesNeeds,
 ): Promise<AppPages | undefined> {
   if (!routes) return undefined;
   const { default: express } = await import('express');
@@ -103,28 +86,20 @@ export async function appPages(
     states: (of, name) => statesOf(store, of, name),
     state: async (resource) => stateJson(await store.state(resourceOf(resource))),
   };
-  await failing('routes', { log, clock }, async () => routes(router, ctx as RoutesContext<never, never>));
+  await failing('routes', async () => routes(router, ctx as RoutesContext<never, never>));
   const known = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
   const paths = known.filter((path) => typeof path === 'string');
   const handler = express.Router();
   handler.use(express.urlencoded({ extended: false, limit: BODY }), express.json({ limit: BODY }));
   handler.use(router, refuseFailed(log));
-  handler.get('/', (_req, res) => void res.type('html').send(indexOf(paths)));
+  handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
   return { handler, paths };
 }
 
 /** A list of the pages, where the app has none of its own there. */
-function indexOf(paths: readonly string[]): string {
-  const items = paths.map((path) => {
-    const shown = `/app${path}`.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
-    return `<li>${/[:*{]/.test(path) ? shown : `<a href="${shown}">${shown}</a>`}</li>`;
-  });
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Pages of the app</title></head>
-<body><h1>Pages of the app</h1><ul>${items.join('')}</ul><p><a href="/">hookkit</a></p></body>
-</html>
-`;
+function listOf(paths: readonly string[]): string {
+  const links = paths.map((path) => `<li><a href="/app${path}">/app${path}</a></li>`);
+  return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
 }
 
 const BODY = '16kb';
@@ -166,14 +141,9 @@ async function* statesOf<T>(
 }
 
 /** Errors that it leaves behind, in timers and promises, are then known to be of the app. */
-async function failing<T>(
-  what: 'start' | 'routes',
-  { log, clock }: Pick<PagesNeeds, 'log' | 'clock'>,
-  work: () => Promise<T>,
-): Promise<T> {
-  const tell = () => log.warn({ waiting_for: what }, 'the app has not started yet, so nothing listens');
+async function failing<T>(what: 'start' | 'routes', work: () => Promise<T>): Promise<T> {
   try {
-    return await tellingIfSlow(clock, tell, () => loading(work));
+    return await loading(work);
   } catch (cause) {
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
   }

@@ -7,8 +7,9 @@ export type Outcome =
   | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
   | { readonly type: 'fail'; readonly reason: string };
 
-/** The longest wait that a handler may ask for, in milliseconds: 30 days. */
+/** The longest pause that a handler may ask for, in milliseconds: 30 days; and the shortest. */
 export const LONGEST_AFTER_MS = 30 * 86_400_000;
+const SHORTEST_AFTER_MS = 1000;
 
 /**
  * Not for us: the event ends as `skipped`, with this reason.
@@ -20,9 +21,9 @@ export function skip(reason: string): Outcome {
 }
 
 /**
- * Not yet: the handler runs again `after` so many milliseconds, or after the usual backoff. It uses up an attempt, so an
- * event that never becomes ready ends as `dead`.
- * @param options `after` is between 0 and 30 days; `reason` is cut at 4,000 characters
+ * Not yet: the handler runs again `after` so many milliseconds, or after a pause that grows. It uses up no attempt. An event that has
+ * asked for 30 days ends as `dead`.
+ * @param options `after` is between 1,000 (a second) and 30 days; `reason` is cut at 4,000 characters
  * @throws TypeError if they are anything else
  */
 export function retry(options: { after?: number; reason: string }): Outcome {
@@ -46,13 +47,6 @@ function made(outcome: Outcome): Outcome {
   return outcome;
 }
 
-/** An outcome whose members are not checked yet. */
-interface Candidate {
-  readonly type: unknown;
-  readonly reason: unknown;
-  readonly after?: unknown;
-}
-
 /** The return value of a handler after the check. */
 export type Returned =
   | { readonly type: 'handled' }
@@ -65,30 +59,27 @@ export type Returned =
  */
 export function parseReturned(value: unknown): Returned {
   if (value === undefined) return { type: 'handled' };
-  const candidate = membersOf(value);
-  if (!candidate || !isOutcome(candidate)) {
-    const problem = candidate && problemOf(candidate);
-    const expected = 'a handler returns nothing, or the result of skip(), retry() or fail()';
-    return {
-      type: 'error',
-      reason: `TypeError: ${problem ?? `${expected}; this one returned ${shown(value)}`}`,
-    };
-  }
-  const reason = cutOut(candidate.reason, LONGEST_TEXT);
-  return candidate.type === 'retry'
-    ? { type: 'retry', reason, after: candidate.after }
-    : { type: candidate.type, reason };
-}
-
-/** Undefined if it is no object, or a getter of it throws. */
-function membersOf(value: unknown): Candidate | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
+  let problem = `a handler returns nothing, or the result of skip(), retry() or fail(); this one returned ${shown(value)}`;
   try {
     const { type, reason, after } = value as Candidate;
-    return { type, reason, after };
+    const candidate = { type, reason, after };
+    problem = problemOf(candidate) ?? problem;
+    if (isOutcome(candidate)) {
+      const text = cutOut(candidate.reason, LONGEST_TEXT);
+      if (candidate.type === 'retry') return { ...candidate, reason: text };
+      return { type: candidate.type, reason: text };
+    }
   } catch {
-    return undefined; // the error then shows the object
+    // It is null, or a getter of it throws: the error shows it.
   }
+  return { type: 'error', reason: `TypeError: ${problem}` };
+}
+
+/** An outcome whose members are not checked yet. */
+interface Candidate {
+  readonly type: unknown;
+  readonly reason: unknown;
+  readonly after?: unknown;
 }
 
 function isOutcome(candidate: Candidate): candidate is Outcome {
@@ -105,7 +96,7 @@ function problemOf({ type, reason, after }: Candidate): string | undefined {
   if (typeof reason !== 'string')
     return `the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`;
   if (type !== 'retry' || after === undefined) return undefined;
-  if (typeof after === 'number' && after >= 0 && after <= LONGEST_AFTER_MS) return undefined;
-  const allowed = `a number of milliseconds between 0 and ${LONGEST_AFTER_MS} (30 days)`;
+  if (typeof after === 'number' && after >= SHORTEST_AFTER_MS && after <= LONGEST_AFTER_MS) return undefined;
+  const allowed = `a number of milliseconds between ${SHORTEST_AFTER_MS} (a second) and ${LONGEST_AFTER_MS} (30 days)`;
   return `the after of retry() is ${allowed}, and this handler gave ${shown(after)}`;
 }

@@ -1,6 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { isFromUsersFiles, textOf } from '../base/thrown.ts';
-import { atWork } from './at-work.ts';
+import type { Claim } from '../store/event-store.ts';
+
+/** The event whose handler something belongs to. */
+export type EventAtWork = Pick<Claim, 'id' | 'kind' | 'resource' | 'starts'>;
+
+/**
+ * Follows all that a handler sets off, however late it runs: timers, promises, connections. There is one for the process, as
+ * uncaught errors are of the process, too.
+ */
+const scope = new AsyncLocalStorage<EventAtWork | 'a handler file'>();
+
+/** Runs code of an event's handler. Errors that it leaves behind are then known to be of this event. */
+export function atWorkOn<T>(event: EventAtWork, work: () => T): T {
+  return scope.run(event, work);
+}
+
+/** Loads files of handlers. Errors of timers and promises that they set off while loading are then known to be theirs. */
+export function loading<T>(load: () => T): T {
+  return scope.run('a handler file', load);
+}
 
 /** Watches over a process that runs handlers. */
 export interface ProcessGuard {
@@ -48,9 +68,12 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
 
 /** The event whose handler the error comes from, for a log line; undefined if it comes from no handler. */
 function ownerOf(thrown: unknown): object | undefined {
-  const owner = atWork();
+  const owner = scope.getStore();
   if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;
-  if (owner === 'a handler file') return {};
-  const { id, kind, resource, starts } = owner;
+  return owner === 'a handler file' ? {} : lineOf(owner);
+}
+
+/** The members by which log lines name a start. */
+export function lineOf({ id, kind, resource, starts }: EventAtWork) {
   return { event: id, kind, resource, attempt: starts };
 }

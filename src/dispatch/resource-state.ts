@@ -6,8 +6,8 @@ const MOST_BYTES = 64 * 1024;
 
 /**
  * `ctx.state`: small JSON values by name, which the events of one media or channel leave for each other. What a handler sets
- * and deletes is stored together with the end of its event: when the handler returns nothing, `skip` or `fail`. If it throws,
- * asks for a retry or takes too long, or its process crashes or loses the lease, nothing of it is stored.
+ * and deletes is stored with what it returns: nothing, `skip`, `fail` or `retry`. If it throws or takes too long, or its process
+ * crashes or loses the lease, nothing of it is stored.
  */
 export interface ResourceState {
   /**
@@ -48,7 +48,11 @@ export function runStateOf(resource: string, before: readonly StateValue[]): Run
     if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
     const sum = bytes - sizeOf(name, values.get(name)) + sizeOf(name, json);
-    if (json !== undefined && sum > MOST_BYTES) throw tooLarge(resource, sum);
+    if (json !== undefined && sum > MOST_BYTES)
+      throw new RangeError(
+        `the state of ${resource} would take ${sum} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
+          'names that are no longer needed, or store less',
+      );
     bytes = sum;
     if (json === undefined) values.delete(name);
     else values.set(name, json);
@@ -88,11 +92,4 @@ function check(name: unknown): void {
 
 function sizeOf(name: string, json: string | undefined): number {
   return json === undefined ? 0 : Buffer.byteLength(name) + Buffer.byteLength(json);
-}
-
-function tooLarge(resource: string, bytes: number): RangeError {
-  return new RangeError(
-    `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
-      'names that are no longer needed, or store less',
-  );
 }

@@ -1,60 +1,70 @@
-import type { Settlement, StoredEvent } from '../store/event-store.ts';
+import type { Claim, Settlement } from '../store/event-store.ts';
+import { LONGEST_AFTER_MS } from './outcome.ts';
 import type { Run } from './run-handler.ts';
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
-  /** the longest wait after the first attempt, in milliseconds; it doubles with each */
+  /** the longest pause after the first failed attempt, in milliseconds; it doubles with each */
   readonly baseMs: number;
-  /** no wait is longer, in milliseconds */
+  /** no pause is longer, in milliseconds */
   readonly capMs: number;
   /** a number in [0, 1) */
   readonly random: () => number;
 }
 
-/** The next status of an event after a run: handled, skipped, dead, or pending with its next attempt. */
-export function settlementOf(run: Run, attempt: number, policy: RetryPolicy): Settlement {
+/** What becomes of an event: the settlement of its claim but for its times. */
+export type Ending = Omit<Settlement, 'startedAt' | 'ms'>;
+
+/** How long one event may ask to come back: as long as one `after` may be. */
+const LONGEST_ASKING_MS = LONGEST_AFTER_MS;
+
+/**
+ * What becomes of an event after a run of its handler.
+ * @param now milliseconds since the epoch
+ */
+export function endingOf(
+  run: Run,
+  { starts, attempts, askedAt }: Pick<Claim, 'starts' | 'attempts' | 'askedAt'>,
+  policy: RetryPolicy,
+  now: number,
+): Ending {
   const { state } = run;
   switch (run.type) {
     case 'handled':
-      return { status: 'handled', outcome: 'handled', state };
+      return { status: 'handled', outcome: 'handled', state, counts: true };
     case 'skip':
-      return { status: 'skipped', outcome: 'skipped', error: run.reason, state };
+      return { status: 'skipped', outcome: 'skipped', error: run.reason, state, counts: true };
     case 'fail':
     case 'dead':
-      return { status: 'dead', outcome: 'failed', error: run.reason, state };
+      return { status: 'dead', outcome: 'failed', error: run.reason, state, counts: true };
+    case 'retry': {
+      const asked = { outcome: 'retry', state, counts: false } as const;
+      if (askedAt !== undefined && now - askedAt >= LONGEST_ASKING_MS)
+        return { ...asked, status: 'dead', error: `it has asked to come back for 30 days: ${run.reason}` };
+      const afterMs = run.after ?? pauseMs(starts, policy);
+      return { ...asked, status: 'pending', error: run.reason, afterMs: Math.ceil(afterMs) };
+    }
     default: {
-      const { type: outcome, reason: error } = run;
-      if (attempt >= policy.maxAttempts) return { status: 'dead', outcome, error };
-      const after = (run.type === 'retry' ? run.after : undefined) ?? backoffMs(attempt, policy);
-      return { status: 'pending', outcome, error, afterMs: Math.ceil(after) };
+      const failed = { outcome: run.type, error: run.reason, counts: true } as const;
+      const attempt = attempts + 1;
+      if (attempt >= policy.maxAttempts) return { ...failed, status: 'dead' };
+      return { ...failed, status: 'pending', afterMs: pauseMs(attempt, policy) };
     }
   }
 }
 
-/**
- * The next state of an event whose run a stop cut short: pending, with the attempt taken back. A handler may be what stops
- * its process, in order and at every start, so a life takes back as many attempts as it has, and no more.
- */
-export function releaseOf(
-  { starts, attempts }: Pick<StoredEvent, 'starts' | 'attempts'>,
-  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
-): Settlement {
-  const taken = starts - attempts;
-  if (taken < maxAttempts) return { status: 'pending', outcome: 'interrupted', isUncounted: true };
-  const error =
-    `stops of its process interrupted it more than ${maxAttempts} times, ${starts} starts in all: look whether the handler ` +
-    'causes the stops, or set SHUTDOWN_GRACE_MS longer than it takes';
-  return { status: attempts >= maxAttempts ? 'dead' : 'pending', outcome: 'interrupted', error };
-}
+/** What becomes of an event whose run a stop cut short: ready at once, and the start uses up no attempt. */
+export const RELEASE: Ending = { status: 'pending', outcome: 'interrupted', counts: false };
 
 /**
- * How long to wait after a failed attempt: exponential with full jitter, so that events which failed together are not
+ * The pause after a failed attempt: exponential, and drawn between half and all of it, so that events which failed together are not
  * retried together.
  * @param attempt the one that failed, from 1
  */
-export function backoffMs(
+export function pauseMs(
   attempt: number,
   { baseMs, capMs, random }: Omit<RetryPolicy, 'maxAttempts'>,
 ): number {
-  return Math.floor(random() * Math.min(capMs, baseMs * 2 ** (attempt - 1)));
+  const longest = Math.min(capMs, baseMs * 2 ** (attempt - 1));
+  return Math.ceil(longest * (0.5 + random() / 2));
 }

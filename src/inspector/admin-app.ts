@@ -1,10 +1,10 @@
 import express, { type Express } from 'express';
-import { pagePolicy } from '../base/page-policy.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/lookups.ts';
 import { assets } from './assets.ts';
 import { Guesses } from './guard/guesses.ts';
 import { guardHost, guardOrigin } from './guard/hosts.ts';
+import { pagePolicy } from './guard/page-policy.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
 import { Sessions } from './guard/session.ts';
 import { guardToken, tokenCheck } from './guard/sign-in.ts';

@@ -3,7 +3,6 @@ import { boundedServer } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Listener } from '../base/listener.ts';
-import { madeOnce } from '../base/made-once.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
 import { Watch } from './watch/watch.ts';
@@ -52,11 +51,13 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
 
 /** Loads an app at its first request: a server without visitors starts faster and smaller. */
 function onFirstRequest(load: () => Promise<RequestListener>, log: AdminNeeds['log']): RequestListener {
-  const loaded = madeOnce(load);
+  let loaded: Promise<RequestListener> | undefined;
   return (req, res) => {
-    loaded().then(
+    loaded ??= load();
+    loaded.then(
       (app) => app(req, res),
       (error) => {
+        loaded = undefined; // the next request tries again
         log.error({ error: messageOf(error) }, 'cannot load the inspector');
         res.writeHead(500).end();
       },

@@ -1,7 +1,6 @@
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import express from 'express';
 import { Listener } from '../base/listener.ts';
-import { http } from '../base/node-http.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { controlRoutes } from './control-routes.ts';
 import { type Faults, type FaultsChange, faultsSchema } from './deliveries/delivery-faults.ts';
@@ -235,7 +234,7 @@ export class MockProvider {
   }
 
   async #listen(port: number, host: string): Promise<void> {
-    const server = http.createServer(this.app(host));
+    const server = createServer(this.app(host));
     const settings = host === mockDefaults.host ? 'MOCK_PORT' : '--host and MOCK_PORT';
     this.#listener = await Listener.start(server, { host, port, settings });
     this.#url = this.#listener.url;

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts';
-import { TimerQueue } from '../base/timer-queue.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
 
 /** A clock whose time can be moved forward, as that of the virtual clock. */
 export interface AdvanceableClock extends Clock {
@@ -18,51 +18,40 @@ export function isAdvanceable(clock: Clock): clock is AdvanceableClock {
  */
 export class SkewedClock implements AdvanceableClock {
   readonly #base: Clock;
-  readonly #timers = new TimerQueue();
+  /** holds the timers; its time is that of the last timer that fired */
+  readonly #timers: VirtualClock;
   #skew = 0;
   #disarm: () => void = () => {};
 
   constructor(base: Clock = systemClock) {
     this.#base = base;
+    this.#timers = new VirtualClock(base.now());
   }
 
   now(): number {
-    return this.#base.now() + this.#skew;
+    return Math.max(this.#base.now() + this.#skew, this.#timers.now());
   }
 
   after(ms: number, fn: () => unknown): () => void {
-    const timer = this.#timers.add(this.now() + Math.max(0, ms), fn);
-    if (this.#timers.first() === timer) this.#arm();
-    return () => this.#timers.remove(timer);
+    const cancel = this.#timers.after(this.now() + Math.max(0, ms) - this.#timers.now(), fn);
+    this.#arm();
+    return cancel;
   }
 
   async advance(ms: number): Promise<void> {
     const end = this.now() + ms;
-    for (let timer = this.#timers.first(); timer && timer.due <= end; timer = this.#timers.first()) {
-      this.#timers.remove(timer);
-      this.#skipTo(timer.due);
-      await timer.fn();
-    }
-    this.#skipTo(end);
+    await this.#timers.advance(end - this.#timers.now());
+    this.#skew = Math.max(this.#skew, end - this.#base.now());
     this.#arm();
-  }
-
-  #skipTo(time: number): void {
-    this.#skew += Math.max(0, time - this.now());
   }
 
   #arm(): void {
     this.#disarm();
-    const first = this.#timers.first();
-    if (first) this.#disarm = this.#base.after(Math.max(0, first.due - this.now()), () => this.#fire());
-  }
-
-  #fire(): void {
-    const now = this.now();
-    for (let timer = this.#timers.first(); timer && timer.due <= now; timer = this.#timers.first()) {
-      this.#timers.remove(timer);
-      void timer.fn();
-    }
-    this.#arm();
+    const due = this.#timers.nextDue();
+    if (due === undefined) return;
+    this.#disarm = this.#base.after(Math.max(0, due - this.now()), () => {
+      this.#timers.leap(this.now());
+      this.#arm();
+    });
   }
 }

@@ -1,72 +1,40 @@
-import { randomUUID } from 'node:crypto';
-import type { Express, Request, RequestHandler } from 'express';
+import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { pinoHttp, startTime } from 'pino-http';
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import { cutOut } from '../base/cut.ts';
 import { messageOf } from '../base/errors.ts';
-import type { BoundedLog } from './bounded-log.ts';
+import { requestIdOf } from './answer.ts';
+import { counterBy } from './counts.ts';
+import type { Refused } from './verdict.ts';
 
-/**
- * Gives each request an id, which its answer carries as `X-Request-Id`, and a `log` that names it. No header is ever
- * logged, Authorization least of all, and no query string. Most requests have nothing to say at the usual level, and
- * pino-http took a fifth of an ack's time: it sets to work on a request when its `log` is first asked for.
- */
-export function requestLog(app: Express, { log, clock }: { log: Logger; clock: Clock }): RequestHandler {
-  const http = pinoHttp({
-    logger: log,
-    quietReqLogger: true,
-    genReqId: (req) => req.id,
-    // A request that fails has its line in the bounded log. This one is for those who want to see every request.
-    customLogLevel: () => 'debug',
-    // pino-http makes an error of its own for each 5xx, whose stack tells nothing.
-    customErrorObject: (_req, res, error, { responseTime }) => ({
-      res,
-      error: messageOf(error),
-      responseTime,
-    }),
-    wrapSerializers: false,
-    serializers: {
-      req: (req) => ({ method: req.method, path: pathOf(String(req.url)) }),
-      res: (res) => ({ status: res.statusCode }),
-    },
-  });
-  Object.defineProperty(app.request, 'log', {
-    get(this: Request) {
-      // From now on it has one of its own.
-      Object.defineProperty(this, 'log', { value: undefined, writable: true });
-      if (this.res) http(this, this.res);
-      return this.log;
-    },
-  });
-  return (req, res, next) => {
-    // Random, as a number that goes up would tell strangers how many requests there are.
-    const digits = randomUUID().replaceAll('-', ''); // Node draws these ahead
-    req.id = `${digits.slice(20)}-${digits.slice(0, 12)}`;
-    res[startTime] = clock.now();
-    if (log.isLevelEnabled('debug')) Reflect.get(req, 'log'); // and so its status, once it is answered
-    next();
-  };
-}
-
+const SECOND_MS = 1000;
+/** Of each level, a second: a flood from any number of sources must not fill the disk with lines about itself. */
+const MOST_LINES = 50;
 const LONGEST_PATH = 200;
 
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return cutOut(url, Math.min(LONGEST_PATH, end < 0 ? url.length : end));
-}
+export type RequestLog = ReturnType<typeof requestLogOf>;
 
-interface Failure {
-  readonly status: number;
-  /** what its client is told */
-  readonly error: string;
-  /** what was thrown; without it, the service refused the request because of its own state */
-  readonly cause?: unknown;
-}
-
-/** The one line on a request that is answered 500 or 503. */
-export function logFailure(lines: BoundedLog, req: Request, { status, error, cause }: Failure): void {
-  const path = pathOf(req.originalUrl);
-  if (cause === undefined) lines.failure(req, { status, path, error }, 'request not served');
-  else lines.failure(req, { status, path, error: messageOf(cause) }, 'request failed');
+/** Lines about requests that were not served. No header is ever logged, Authorization least of all, and no query string. */
+export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: MonotonicClock) {
+  const count = counterBy(clock, SECOND_MS);
+  let leftOut = 0;
+  /** The next line has how many were left out. */
+  const write = (level: 'warn' | 'error', key: string, fields: object, message: string): void => {
+    const isLeftOut = count(`${level} ${key}`) > 1 || count(level) > MOST_LINES;
+    if (!isLeftOut) log[level](leftOut > 0 ? { ...fields, leftOut } : fields, message);
+    leftOut = isLeftOut ? leftOut + 1 : 0;
+  };
+  return {
+    /** A line on what was refused because of what its sender sent: one a source and second. */
+    refused(res: Response, source: string, fields: object): void {
+      write('warn', source, { reqId: requestIdOf(res), source, ...fields }, 'notification refused');
+    },
+    /** A line on what the service could not do, whoever asked for it: one a second about the same cause. */
+    failed(req: Request, res: Response, { status, error }: Refused, cause?: unknown): void {
+      const why = cause === undefined ? error : messageOf(cause);
+      const message = cause === undefined ? 'request not served' : 'request failed';
+      const path = cutOut(req.path, LONGEST_PATH);
+      write('error', why, { reqId: requestIdOf(res), status, path, error: why }, message);
+    },
+  };
 }

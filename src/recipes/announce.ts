@@ -98,7 +98,7 @@ function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof ProviderError)) throw error;
   const { code, message, retryAfterMs } = error;
   if (code === 'unauthorized' || code === 'forbidden') return fail(message);
-  // Without any wait all attempts would be used up in this moment: then as for any other error.
-  if (retryAfterMs) return retry({ after: Math.min(retryAfterMs, LONGEST_AFTER_MS), reason: message });
-  throw error;
+  if (!retryAfterMs) throw error;
+  // From a second to 30 days is what may be asked for.
+  return retry({ after: Math.min(Math.max(1000, retryAfterMs), LONGEST_AFTER_MS), reason: message });
 }

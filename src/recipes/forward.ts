@@ -57,8 +57,7 @@ export function forward({ url, secret, now = Date.now }: ForwardOptions): Handle
     const reason = `the other system answered ${status}`;
     if (status !== 408 && status !== 429 && status < 500) return fail(reason);
     const after = Math.min(retryAfterOf(answer.headers.get('retry-after'), now()) ?? 0, LONGEST_AFTER_MS);
-    // Without any wait all attempts would be used up in this moment.
-    return retry(after === 0 ? { reason } : { reason, after });
+    return retry(after < 1000 ? { reason } : { reason, after }); // a second is the least that may be asked for
   };
   return defineHandlers({ ...Object.fromEntries(kindNames.map((kind) => [kind, send])), unknown: send });
 }

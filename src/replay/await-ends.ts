@@ -13,7 +13,7 @@ export type End = (typeof ENDS)[number];
 export type Ends = ReadonlyMap<Status, number>;
 
 export interface Waiting {
-  readonly store: Pick<EventStore, 'eventsAfter' | 'events'>;
+  readonly store: Pick<EventStore, 'searchOldest' | 'overview'>;
   readonly ids: IdList;
   readonly clock: Clock;
   readonly listener: Listener;
@@ -61,7 +61,7 @@ async function countEnds(
         await onTimeUp?.();
       }
       const isLast = isTimeUp;
-      const events = await store.eventsAfter({ ids: open }, undefined, open.length);
+      const { events } = await store.searchOldest({ ids: open }, { limit: open.length });
       const settled = isLast ? events : events.filter(hasEnded);
       for (const event of settled) {
         counts.set(event.status, (counts.get(event.status) ?? 0) + 1);
@@ -73,7 +73,7 @@ async function countEnds(
       await watch.check(events, settled.length > 0);
       if (open.length > 0) await pauseUntilAborted(clock, POLL_MS, signal);
     }
-    // In the order of event times, not of ends: so two reports look alike.
+    // In the order of receipt, not of ends: so two reports look alike.
     for (const id of page) {
       const event = ends.get(id);
       if (event) await report?.add(outcomeOf(event));
@@ -83,7 +83,7 @@ async function countEnds(
 }
 
 function hasEnded({ status }: StoredEvent): boolean {
-  return ENDS.some((end) => end === status);
+  return status !== 'pending' && status !== 'running';
 }
 
 function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
@@ -92,12 +92,12 @@ function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
 
 /** Notices if no process handles events. */
 class Watch {
-  readonly #store: Pick<EventStore, 'events'>;
+  readonly #store: Pick<EventStore, 'overview'>;
   readonly #clock: Clock;
   #quietSince: number;
   #lookedAt: number;
 
-  constructor(store: Pick<EventStore, 'events'>, clock: Clock) {
+  constructor(store: Pick<EventStore, 'overview'>, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
     this.#quietSince = clock.now();
@@ -111,7 +111,7 @@ class Watch {
     if (somethingEnded || !events.some(isReady)) this.#quietSince = now;
     if (now - this.#lookedAt < NOBODY_MS / 5) return;
     this.#lookedAt = now;
-    if ((await this.#store.events({ status: 'running' }, { limit: 1 })).length > 0) this.#quietSince = now;
+    if ((await this.#store.overview()).running > 0) this.#quietSince = now;
     if (now - this.#quietSince < NOBODY_MS) return;
     throw new KitError(
       'REPLAY_FAILED',

@@ -1,6 +1,6 @@
 import { KitError } from '../base/errors.ts';
 import { wholeSeconds } from '../base/time-text.ts';
-import { type JsonObject, parseJsonObject } from '../notification/json.ts';
+import { type JsonObject, parseBody } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 
 /** The members of a composed body. */
@@ -43,14 +43,10 @@ export type ReadBody =
   | { readonly text: string; readonly value: JsonObject; readonly problem?: undefined }
   | { readonly problem: string };
 
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-
 /** Reads a body as a receiver does. */
 export function readBody(bytes: Buffer): ReadBody {
-  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  if (isMarked) return { problem: 'it begins with a byte order mark' };
   try {
-    return parseJsonObject(bytes);
+    return parseBody(bytes);
   } catch (error) {
     if (error instanceof SyntaxError) return { problem: error.message };
     throw error;

@@ -1,6 +1,12 @@
-import { pagesOf } from '../store/event-pages.ts';
+import { parseBody } from '../notification/json.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { type RecordedEvent, type Source, UNTOLD, type Unreplayable } from './recorded-event.ts';
+import {
+  type RecordedEvent,
+  recordedEvent,
+  type Source,
+  UNTOLD,
+  type Unreplayable,
+} from './recorded-event.ts';
 
 export interface DatabaseOptions {
   readonly filter: EventFilter;
@@ -12,7 +18,7 @@ export interface DatabaseOptions {
 
 /** The events of a database that a filter takes, in the order in which they were received. */
 export function databaseSource(
-  store: Pick<EventStore, 'eventsAfter' | 'count'>,
+  store: Pick<EventStore, 'received' | 'count'>,
   options: DatabaseOptions,
 ): Source {
   return {
@@ -22,19 +28,19 @@ export function databaseSource(
 }
 
 async function* readDatabase(
-  store: Pick<EventStore, 'eventsAfter' | 'count'>,
+  store: Pick<EventStore, 'received' | 'count'>,
   { filter, receivedBy, withShare = false }: DatabaseOptions,
   unreplayable: Unreplayable,
 ): AsyncGenerator<RecordedEvent> {
   const total = withShare ? await store.count(filter) : 0;
   let read = 0;
-  for await (const page of pagesOf(store, filter)) {
-    for (const { id, kind, resource, siteId, eventTime, body, receivedAt, webhookId } of page) {
+  for await (const page of store.received(filter)) {
+    for (const { body, receivedAt, webhookId } of page) {
       if (receivedAt > receivedBy) return;
       read++;
       const share = total === 0 ? undefined : read / total;
       if (body === undefined) unreplayable.pruned();
-      else yield { id, kind, resource, siteId, eventTime, body, receivedAt, webhookId, share };
+      else yield recordedEvent({ body, receivedAt, webhookId }, parseBody(Buffer.from(body)).value, share);
     }
   }
 }

@@ -1,5 +1,5 @@
-import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
+import { pagesOf } from './event-pages.ts';
 import { firstLines } from './first-lines.ts';
 import type { RecordedEvent, Source } from './recorded-event.ts';
 import type { Listener } from './replay-listener.ts';
@@ -19,7 +19,7 @@ export interface ResetPreview {
 
 /** Counts what a replay to the handlers would do, and changes nothing. */
 export async function previewReset(
-  store: Pick<EventStore, 'eventsAfter'>,
+  store: Pick<EventStore, 'searchOldest'>,
   filter: EventFilter,
 ): Promise<ResetPreview> {
   const found = { replayable: 0, underWay: 0, pruned: 0 };
@@ -34,7 +34,7 @@ export async function previewReset(
   return { ...found, first };
 }
 
-/** Whether a replay to the handlers takes an event. */
+/** What a replay to the handlers makes of an event. */
 export function standingOf({
   status,
   nextAttemptAt,
@@ -43,6 +43,11 @@ export function standingOf({
   const isUnderWay = status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
   if (isUnderWay) return 'underWay';
   return body === undefined ? 'pruned' : 'replayable';
+}
+
+/** Whether a replay to the handlers resets an event. */
+export function isReplayable(event: StoredEvent): boolean {
+  return standingOf(event) === 'replayable';
 }
 
 /** The result of a dry run of a replay over HTTP. */

@@ -1,4 +1,3 @@
-import { receivedPagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { type Recorded, toLine } from './recording-lines.ts';
 import { redactor } from './redact.ts';
@@ -23,7 +22,7 @@ export interface Exported {
 
 /** Writes events as a recording, in the order in which they were received, in constant memory. */
 export async function exportRecording(
-  store: Pick<EventStore, 'receivedAfter' | 'count'>,
+  store: Pick<EventStore, 'received' | 'count'>,
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
 ): Promise<Exported> {
   const redact = redactKey ? redactor(redactKey) : (recorded: Recorded) => recorded;
@@ -31,7 +30,7 @@ export async function exportRecording(
   const total = await store.count(filter);
   let exported = 0;
   let pruned = 0;
-  for await (const page of receivedPagesOf(store, filter)) {
+  for await (const page of store.received(filter)) {
     if (signal.aborted) break;
     let lines = '';
     for (const { body, receivedAt, webhookId } of page) {

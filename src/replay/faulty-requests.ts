@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { parseJsonObject } from '../notification/json.ts';
+import { parseBody } from '../notification/json.ts';
 import { signNotification } from '../notification/token.ts';
 import type { NotificationRequest } from './receiver-client.ts';
 
@@ -62,7 +62,7 @@ function segment(content: string | Buffer): string {
 
 function withMember(body: string | Buffer, name: string, value: unknown): string {
   try {
-    return JSON.stringify({ ...parseJsonObject(Buffer.from(body)).value, [name]: value });
+    return JSON.stringify({ ...parseBody(Buffer.from(body)).value, [name]: value });
   } catch (cause) {
     throw new KitError('INPUT_INVALID', 'this fault needs a body that is a JSON object', { cause });
   }

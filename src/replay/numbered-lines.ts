@@ -1,4 +1,4 @@
-import { MIB } from '../base/size-text.ts';
+const MIB = 1024 * 1024;
 
 /** Longer lines are skipped, so that a file of another sort cannot fill the memory. */
 const LONGEST_LINE = 48 * MIB;

@@ -1,12 +1,11 @@
 import type { JsonObject } from '../notification/json.ts';
-import { eventId } from '../store/event-id.ts';
 import type { EventFilter, VerifiedNotification } from '../store/event-store.ts';
 import { isWithin } from '../store/filters.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Recorded } from './recording-lines.ts';
 
 /** A recorded event for a replay. */
-export interface RecordedEvent extends Recorded, Omit<VerifiedNotification, 'digest'> {
+export interface RecordedEvent extends Recorded, Omit<VerifiedNotification, 'id'> {
   /** the id of the event as it was recorded, even if its body is changed for the replay */
   readonly id: string;
   /** how much of the source was read up to this event, in [0, 1]; undefined if unknown */
@@ -19,8 +18,8 @@ export function recordedEvent(
   value: JsonObject,
   share: number | undefined,
 ): RecordedEvent {
-  const { digest, eventTime, kind, resource, siteId } = toVerified(value, recorded.body);
-  return { ...recorded, id: eventId(eventTime, digest), eventTime, kind, resource, siteId, share };
+  const { id, eventTime, kind, resource, siteId } = toVerified(value, recorded.body);
+  return { ...recorded, id, eventTime, kind, resource, siteId, share };
 }
 
 /** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */

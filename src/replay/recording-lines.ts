@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, parseJsonText } from '../notification/json.ts';
+import { type JsonObject, parseBody } from '../notification/json.ts';
 import { numberedLines } from './numbered-lines.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
@@ -45,9 +45,9 @@ export function parseLine(text: string): ReadLine {
   }
   const parsed = lineSchema.safeParse(line);
   if (!parsed.success) return { problem: parsed.error.issues[0]?.message ?? 'not a recorded notification' };
-  const { body, received_at, webhook_id: webhookId } = parsed.data;
+  const { received_at, webhook_id: webhookId } = parsed.data;
   try {
-    const value = parseJsonText(body);
+    const { text: body, value } = parseBody(Buffer.from(parsed.data.body));
     return { recorded: { body, receivedAt: Date.parse(received_at), webhookId }, value };
   } catch (error) {
     return { problem: `its body is ${error instanceof SyntaxError ? error.message : 'unreadable'}` };

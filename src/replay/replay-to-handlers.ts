@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import { pagesOf } from '../store/event-pages.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
 import { standingOf } from './dry-run.ts';
+import { pagesOf } from './event-pages.ts';
 import { eventsWere } from './events-were.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
@@ -44,7 +44,7 @@ export interface HandlerReplayResult {
   readonly unstored?: number | undefined;
 }
 
-type Store = Pick<EventStore, 'replay' | 'count' | 'eventsAfter' | 'events'>;
+type Store = Pick<EventStore, 'replay' | 'count' | 'searchOldest' | 'overview'>;
 
 /** How many events one look at their ends takes. */
 const PAGE = 200;
@@ -91,7 +91,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
 
 /** A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers. */
 async function sayOfOthers(store: Store, matched: number, listener: Listener): Promise<void> {
-  const others = (await store.count({ status: 'pending' })) - matched;
+  const others = (await store.overview()).pending - matched;
   if (others > 0)
     listener.say(
       `${others} other events are pending: those that are due are handled as well, as by a server`,
@@ -118,7 +118,7 @@ async function resetMatching(
   const resetting = listener.begin('reset');
   let making: Stage | undefined;
   let count = 0;
-  const result = await resetEvents(store, {
+  const { replayed, isCut } = await resetEvents(store, {
     filter,
     resetSteps,
     clock,
@@ -139,7 +139,7 @@ async function resetMatching(
   making?.end();
   const others = [...underWay];
   for (let at = 0; at < others.length; at += PAGE) ids?.add(others.slice(at, at + PAGE));
-  return { ...result, underWay: others.length };
+  return { replayed, isCut, underWay: others.length };
 }
 
 interface UnderWay {

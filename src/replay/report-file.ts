@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
-import { type WholeFile, writeWholeFile } from '../base/whole-file.ts';
 import { portable } from './portable-reason.ts';
+import { type WriteLines, writeWholeFile } from './whole-file.ts';
 
 /** The version of a report's form. */
 const VERSION = 1;
@@ -27,8 +27,6 @@ const lineSchema = z.object({
   reason: z.string().optional(),
 });
 
-const REPORT = { what: 'a report', member: 'outcome' } as const;
-
 /** How a report writes reasons: as they were recorded, or so that reports of two checkouts can be compared. */
 export type Reasons = 'exact' | 'portable';
 
@@ -46,29 +44,23 @@ export interface Report {
 export async function withReport<T>(
   { path, reasons }: { readonly path: string | undefined; readonly reasons: Reasons },
   work: (report: Report | undefined) => Promise<T>,
-  signal: AbortSignal,
 ): Promise<T> {
   if (path === undefined) return work(undefined);
-  return writeWholeFile(
-    path,
-    REPORT,
-    async (file) => {
-      const report = new ReportWriter(file, reasons);
-      const result = await work(report);
-      await report.flush();
-      return result;
-    },
-    signal,
-  );
+  return writeWholeFile(path, async (write) => {
+    const report = new ReportWriter(write, reasons);
+    const result = await work(report);
+    await report.flush();
+    return result;
+  });
 }
 
 class ReportWriter implements Report {
-  readonly #file: WholeFile;
+  readonly #write: WriteLines;
   readonly #reasons: Reasons;
   #waiting = '';
 
-  constructor(file: WholeFile, reasons: Reasons) {
-    this.#file = file;
+  constructor(write: WriteLines, reasons: Reasons) {
+    this.#write = write;
     this.#reasons = reasons;
   }
 
@@ -81,7 +73,7 @@ class ReportWriter implements Report {
   async flush(): Promise<void> {
     const text = this.#waiting;
     this.#waiting = '';
-    if (text !== '') await this.#file.write(text);
+    if (text !== '') await this.#write(text);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { pauseUntilAborted } from '../base/pause.ts';
-import type { EventFilter, EventStore, ReplayOptions } from '../store/event-store.ts';
+import type { EventFilter, EventStore, Replayed, ReplayOptions } from '../store/event-store.ts';
 
 export interface Reset extends Pick<ReplayOptions, 'resetSteps' | 'after'> {
   readonly filter: EventFilter;
@@ -15,8 +15,7 @@ export interface Reset extends Pick<ReplayOptions, 'resetSteps' | 'after'> {
   readonly onReady: (events: number) => void;
 }
 
-export interface ResetResult {
-  readonly replayed: number;
+export interface ResetResult extends Replayed {
   /** the signal came before all events were reset */
   readonly isCut: boolean;
 }
@@ -25,7 +24,7 @@ export interface ResetResult {
 export async function resetEvents(store: Pick<EventStore, 'replay'>, reset: Reset): Promise<ResetResult> {
   const { filter, resetSteps, after, clock, pauseMs, signal, onReset, onReady } = reset;
   const rest = () => pauseUntilAborted(clock, pauseMs, signal);
-  let isCut = false;
+  let isCut: boolean | undefined;
   const replayed = await store.replay(filter, {
     resetSteps,
     after,
@@ -34,13 +33,11 @@ export async function resetEvents(store: Pick<EventStore, 'replay'>, reset: Rese
       onReset(ids);
       return rest();
     },
-    onHeld() {
-      isCut = signal.aborted;
-    },
     onReady(events) {
+      isCut ??= signal.aborted; // all are reset by now, unless the signal kept some from it
       onReady(events);
       return rest();
     },
   });
-  return { replayed, isCut };
+  return { ...replayed, isCut: isCut ?? signal.aborted };
 }

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import { keyOf } from '../notification/token.ts';
-import type { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { WebhookSecret } from '../store/event-store.ts';
 
 /** The keys that sign notifications. */
@@ -19,17 +18,23 @@ export function oneKey(secret: string): SigningKeys {
 
 /**
  * The newest stored secret of a webhook signs for it, as a receiver with this store verifies it.
- * @param environment signs for webhooks that never had a stored secret
+ * @param every all that are stored, retired ones too
+ * @param fallback WEBHOOK_SECRET: signs for webhooks that never had a stored secret
  */
-export function storedKeys(secrets: readonly WebhookSecret[], environment: EnvironmentSecret): SigningKeys {
+export function storedKeys(
+  every: readonly WebhookSecret[],
+  { fallback, now }: { readonly fallback: string | undefined; readonly now: number },
+): SigningKeys {
+  const hadOwn = new Set(every.map(({ webhookId }) => webhookId));
+  const secrets = every.filter(({ retireAt }) => retireAt === undefined || retireAt > now);
   // A secret that is about to retire comes first, so that one that stays live replaces it.
   const inOrder = [...secrets].sort(
     (a, b) => Number(a.retireAt === undefined) - Number(b.retireAt === undefined),
   );
   const stored = new Map(inOrder.map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
-  const other = environment.secret === undefined ? undefined : keyOf(environment.secret);
+  const other = fallback === undefined ? undefined : keyOf(fallback);
   return {
-    keyFor: (webhookId) => stored.get(webhookId) ?? (environment.serves(webhookId) ? other : undefined),
+    keyFor: (webhookId) => stored.get(webhookId) ?? (hadOwn.has(webhookId) ? undefined : other),
     webhooks: [
       ...new Set(secrets.filter(({ retireAt }) => retireAt === undefined).map(({ webhookId }) => webhookId)),
     ],

@@ -1,4 +1,3 @@
-import { EnvironmentSecret } from '../store/environment-secret.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** The secrets that are stored for a webhook. */
@@ -14,21 +13,26 @@ export type SecretState = 'live' | 'retiring' | 'missing' | 'environment';
 
 const NONE: Standing = { live: 0, retiring: [] };
 
+/** WEBHOOK_SECRET serves every webhook that never had a stored secret. */
+interface Fallback {
+  readonly WEBHOOK_SECRET?: string | undefined;
+}
+
 /** The state of the secrets of each webhook. */
 export class Standings {
   readonly #byWebhook: ReadonlyMap<string, Standing>;
-  readonly #environment: EnvironmentSecret;
+  readonly #own: ReadonlySet<string>;
+  readonly #hasFallback: boolean;
 
-  private constructor(byWebhook: ReadonlyMap<string, Standing>, environment: EnvironmentSecret) {
+  /** @param own the webhooks that ever had a stored secret */
+  private constructor(byWebhook: ReadonlyMap<string, Standing>, own: ReadonlySet<string>, config: Fallback) {
     this.#byWebhook = byWebhook;
-    this.#environment = environment;
+    this.#own = own;
+    this.#hasFallback = config.WEBHOOK_SECRET !== undefined;
   }
 
-  static async read(
-    store: EventStore,
-    config: { readonly WEBHOOK_SECRET?: string | undefined },
-  ): Promise<Standings> {
-    const own = await store.webhooksWithOwnSecret();
+  static async read(store: EventStore, config: Fallback): Promise<Standings> {
+    const own = new Set((await store.everySecret()).map(({ webhookId }) => webhookId));
     const byWebhook = new Map<string, Standing>();
     for (const { webhookId, retireAt } of await store.secrets()) {
       const { live, retiring } = byWebhook.get(webhookId) ?? NONE;
@@ -36,12 +40,12 @@ export class Standings {
         retireAt === undefined ? { live: live + 1, retiring } : { live, retiring: [...retiring, retireAt] };
       byWebhook.set(webhookId, next);
     }
-    return new Standings(byWebhook, new EnvironmentSecret(config.WEBHOOK_SECRET, own));
+    return new Standings(byWebhook, own, config);
   }
 
   /** Where there is no database yet. */
-  static none(config: { readonly WEBHOOK_SECRET?: string | undefined }): Standings {
-    return new Standings(new Map(), new EnvironmentSecret(config.WEBHOOK_SECRET));
+  static none(config: Fallback): Standings {
+    return new Standings(new Map(), new Set(), config);
   }
 
   /** The webhooks for which something is stored. */
@@ -55,13 +59,13 @@ export class Standings {
 
   /** Whether a secret of the webhook was ever stored, live or not. */
   hadOwn(webhookId: string): boolean {
-    return this.#environment.hadOwn(webhookId);
+    return this.#own.has(webhookId);
   }
 
   stateOf(webhookId: string): SecretState {
     const { live, retiring } = this.of(webhookId);
     if (live > 0) return 'live';
     if (retiring.length > 0) return 'retiring';
-    return this.#environment.serves(webhookId) ? 'environment' : 'missing';
+    return this.#hasFallback && !this.#own.has(webhookId) ? 'environment' : 'missing';
   }
 }

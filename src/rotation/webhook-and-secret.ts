@@ -64,10 +64,7 @@ export async function deleteWebhook(
   return { isDeleted, secretUntil };
 }
 
-/**
- * Retires at once all secrets of a webhook but one, and removes those that do not open.
- * @returns how many there were
- */
+/** Retires at once all secrets of a webhook but one. @returns how many there were */
 export async function retireOthers(
   id: string,
   secret: string,
@@ -75,7 +72,7 @@ export async function retireOthers(
 ): Promise<number> {
   const others = (await store.secrets()).filter((one) => one.webhookId === id && one.secret !== secret);
   for (const other of others) await store.retireSecret(id, other.secret, clock.now());
-  return others.length + (await store.dropUnreadableSecrets(id));
+  return others.length;
 }
 
 /** That neither the provider nor the store has anything of a webhook. */

@@ -1,7 +1,6 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
-import { makeWithParents } from '../base/make-with-parents.ts';
 import { appFiles } from './app-files.ts';
 import { isOfNpm, manifestIn, specFor, specOfKit, withKit } from './app-manifest.ts';
 
@@ -52,7 +51,7 @@ export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
 
 function write(path: string, text: string, isNew: boolean): void {
   try {
-    makeWithParents(dirname(path));
+    mkdirSync(dirname(path), { recursive: true });
     // What has come there in this moment is not overwritten either.
     writeFileSync(path, text, { flag: isNew ? 'wx' : 'w' });
   } catch (cause) {

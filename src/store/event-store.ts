@@ -1,22 +1,40 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import type { MonotonicClock } from '../base/clock.ts';
+import { sourceOf } from '../base/request-source.ts';
+import type { Engine } from './engine.ts';
 import type { EventId } from './event-id.ts';
-import type { DoneStep, EventSearch, WaitingWebhook } from './event-search.ts';
+import { Gathered } from './gathered.ts';
+import type { KeySource } from './key-file.ts';
 import type {
-  Attempt,
-  AttemptOutcome,
+  ChannelPage,
   EventFilter,
-  Quarantined,
-  RunningStart,
-  StateChange,
-  StateValue,
-  Status,
-  StoredEvent,
+  QuarantinePage,
+  Received,
+  StatesQuery,
+  Stretch,
+} from './lists/types.ts';
+import type { Recovery } from './operations/claim.ts';
+import type { Entry } from './operations/quarantine.ts';
+import type { Arrival } from './operations/record.ts';
+import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
+import { replayAll } from './replay-all.ts';
+import type {
+  Claim,
+  ClaimRequest,
+  DoneStep,
+  Kept,
+  Replayed,
+  ReplayOptions,
+  Settlement,
   ToQuarantine,
-  Unproven,
   VerifiedNotification,
   WebhookSecret,
 } from './stored.ts';
+import { Vault } from './vault.ts';
 
-export type * from './event-search.ts';
+export type * from './lists/types.ts';
+export type { LeaseKey, Settled } from './operations/settle.ts';
 export type * from './stored.ts';
 
 export interface Recorded {
@@ -24,280 +42,347 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-/** An event leased to one owner, to be handled now. */
-export interface Claim extends StoredEvent {
-  /** its place in the order in which events were received */
-  readonly place: number;
-  readonly body: string;
-  readonly startedAt: number;
-  /** other events of its resource were ready when it was claimed */
-  readonly hasMore: boolean;
-  /** a newer event of this resource was handled before this one first ran, since it was recorded or last replayed */
-  readonly late: boolean;
-  /** the state of its resource, in the order of names */
-  readonly state: readonly StateValue[];
+export interface EventStoreParts {
+  readonly engine: Engine;
+  readonly keySource: KeySource;
+  readonly clock: MonotonicClock;
+  /** told how many milliseconds each write took, its commit included */
+  readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
-export interface ClaimRequest {
-  /** the claiming dispatcher, as `newOwner` names it */
-  readonly owner: string;
-  readonly limit: number;
-  /** so many of the limit go to the resources whose oldest ready event, which is no replay, was received last; 0 without it */
-  readonly newest?: number | undefined;
-  /** so many of the limit go to resources whose oldest ready event is a replay, although others are ready, before the newest; 0 without it */
-  readonly replayed?: number | undefined;
-  readonly leaseMs: number;
-  /** an event whose lease expires in its last attempt becomes `dead` */
-  readonly maxAttempts: number;
-  /**
-   * the places of the events that the owner has; without it, all that it ever claimed. Others may be leased to it all the same:
-   * the answer to a claim was lost, or a crash of the database undid a result
-   */
-  readonly has?: readonly number[] | undefined;
-  /** leaves expired leases to their owners, which may have had no chance to renew them */
-  readonly spareLost?: boolean | undefined;
-  /** the owner has events that it has not started: resources of events that it settles at this moment may be left to the next claim */
-  readonly isAhead?: boolean | undefined;
+/** The owner of leases: the name of its instance, and what tells a dispatcher from every other, also from one before a crash. */
+export function newOwner(instance: string): string {
+  return `${instance}/${randomBytes(6).toString('hex')}`;
 }
 
-export interface Claimed {
-  readonly claims: readonly Claim[];
-  /** how long until the next retry or lease falls due, milliseconds */
-  readonly dueInMs: number | undefined;
-  /** more was received than one claim takes in: the next one may find more that is ready */
-  readonly isBehind?: true | undefined;
-}
-
-/** The result of a claimed event. */
-export interface Settlement {
-  readonly status: Exclude<Status, 'running'>;
-  readonly outcome: AttemptOutcome;
-  /** why it failed or was skipped */
-  readonly error?: string | undefined;
-  /** with `pending`: not before so many milliseconds have passed */
-  readonly afterMs?: number | undefined;
-  /** changes the state of the resource in the same commit */
-  readonly state?: readonly StateChange[] | undefined;
-  /** with `pending`: a release. The attempt does not count, and the event is ready at once with its former error */
-  readonly isUncounted?: boolean | undefined;
-  /** with `pending`: the event was claimed and not started. It is as if it had not been claimed */
-  readonly isUnstarted?: boolean | undefined;
-  /** how long after the claim the handler began, milliseconds; 0 without it */
-  readonly waitedMs?: number | undefined;
-  /** how long it ran, milliseconds; without it, until now */
-  readonly ranMs?: number | undefined;
-}
-
-export interface ReplayOptions {
-  /** forgets the stored results of `ctx.once`, so that every step runs again */
-  readonly resetSteps?: boolean | undefined;
-  /** starts after this event, in the order of event times: where another replay was cut short */
-  readonly after?: string | undefined;
-  /** called after each commit with the events that it reset; the next commit waits for the returned promise */
-  readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
-  /** called once all events are reset and held, before any of them is ready */
-  readonly onHeld?: (() => void | Promise<void>) | undefined;
-  /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
-  readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
-  /** after an abort, no further event is reset; the reset ones are made ready all the same */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface Page {
-  /** newest received first; only those received before this event */
-  readonly before?: string | undefined;
-  readonly limit: number;
-}
-
-/** An event as it was received. */
-export interface Received extends Pick<StoredEvent, 'body' | 'receivedAt' | 'webhookId'> {
-  /** its place in the order in which events were received */
-  readonly place: number;
-}
-
-/** Times in milliseconds since the epoch. */
-export interface StoreClock {
-  readonly now: number;
-  /** the newest time of receipt or end that is stored; undefined in an empty store */
-  readonly newestAt: number | undefined;
-}
-
-/** What two clocks said at the same moment. */
-export interface ClockReading {
-  /** as `SinceBoot` has it */
-  readonly machine: string;
-  readonly sinceBootMs: number;
-  /** by the clock of the store, milliseconds since the epoch */
-  readonly now: number;
-}
-
-/** A change of the store's clock that was not its own going on. */
-export interface ClockSet {
-  /** when that was seen, milliseconds since the epoch by the clock as it was set */
-  readonly at: number;
-  /** milliseconds; negative where it was set back */
-  readonly by: number;
-}
-
-/** The work that `scrub` could not do. */
-export interface Scrubbed {
-  /** how many bytes would have to be rewritten to be sure; 0: none */
-  readonly toRewrite: number;
-  /** whether the log still holds former content, since another process reads an older state from it */
-  readonly isLogInUse: boolean;
-  /** files beside it that have former content as well: databases of former versions, which were moved */
-  readonly backups: readonly string[];
-}
-
-export interface QuarantinePage {
-  /** only entries that name this webhook */
-  readonly webhook?: string | undefined;
-  /** only entries after the one in this place */
-  readonly after?: number | undefined;
-}
-
-export interface Kept {
-  /** false also if the entry was there already, which counts as a delivery of it */
-  readonly isKept: boolean;
-  /** how many entries were lost for lack of room, this one or others */
-  readonly lost: number;
-}
-
-/** On the calling thread, which waits for it, on a thread of its own, or on a server. */
-export type StoreRuns = 'here' | 'on a thread' | 'on a server';
+/** How many leases are recovered, and events woken, in one step: a large wave does not stall acks. */
+const STEP = 200;
+const WAVE = 500;
 
 /**
- * The store of events. Every method that writes resolves once its change is durably committed, and rejects with
- * `STORE_UNAVAILABLE` if nothing of it was committed.
+ * The store of events. Every method that writes resolves once its change is committed, and rejects with `STORE_UNAVAILABLE` if nothing of
+ * it was.
  */
-export interface EventStore extends EventSearch {
-  /** Where it works. Of a database on a server, other processes may reach it while this one cannot. */
-  readonly runs: StoreRuns;
+export class EventStore {
+  readonly #engine: Engine;
+  readonly #vault: Vault;
+  readonly #clock: MonotonicClock;
+  readonly #listeners = new Set<(resource: string) => void>();
+  readonly #records: Gathered<Arrival, boolean>;
+  readonly #settlements: Gathered<Settling, Settled>;
+  readonly #entries: Gathered<{ entry: Entry; maxBytes: number }, Kept>;
+  #leases = 0;
+  #closing: Promise<void> | undefined;
+  /** bytes that may still come into quarantine before it is looked at again */
+  #room = 0;
 
-  /** Records a verified notification, or adds to the deliveries of the event that it repeats. */
-  record(notification: VerifiedNotification, receivedAt?: number): Promise<Recorded>;
+  private constructor({ engine, clock, onCommit = () => {} }: EventStoreParts, vault: Vault) {
+    this.#engine = engine;
+    this.#vault = vault;
+    this.#clock = clock;
+    this.#records = new Gathered(async (list) => {
+      const began = clock.monotonic();
+      const isNew = await engine.write('record', { list });
+      onCommit(clock.monotonic() - began);
+      return isNew;
+    });
+    this.#settlements = new Gathered((list) => engine.write('settle', { list }));
+    this.#entries = new Gathered((list) => this.#keep(list));
+  }
 
-  /**
-   * Calls a listener whenever something new was recorded: at once if this process recorded it, within a second if another
-   * one did. It may be called for nothing. @returns a function that ends it
-   */
-  watch(listener: () => void): () => void;
+  /** @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets; the engine is closed then */
+  static async open(parts: EventStoreParts): Promise<EventStore> {
+    try {
+      return new EventStore(parts, await Vault.open(parts.engine, parts.keySource));
+    } catch (error) {
+      await parts.engine.close();
+      throw error;
+    }
+  }
 
-  /**
-   * Leases ready events, never two of one resource, and of each its oldest. What was received first goes first, but for `newest`, and
-   * replays last, but for `replayed`. Ends expired leases of other
-   * owners, and of events that the owner does not have. Events that were lost at a first attempt are ready at once, if two more are left;
-   * the others that were lost together one after the other, over the length of a lease.
-   */
-  claim(request: ClaimRequest): Promise<Claimed>;
-  /**
-   * Renews the leases of an owner. @returns the events that it still holds
-   * @param among only those of the events at these places, if given
-   */
-  renew(owner: string, leaseMs: number, among?: readonly number[]): Promise<readonly EventId[]>;
-  /** Ends a claim and records its start. False if the owner had lost the lease: then nothing is changed. */
-  settle(claim: Claim, owner: string, settlement: Settlement): Promise<boolean>;
+  /** Whether it is on a server: other processes may reach it while this one cannot. */
+  get isRemote(): boolean {
+    return this.#engine.isRemote;
+  }
+
+  /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
+  async record(notification: VerifiedNotification, receivedAt = this.#clock.now()): Promise<Recorded> {
+    const isNew = await this.#records.add({ ...notification, receivedAt, deliveries: 1 });
+    if (isNew) this.#tell(notification.resource);
+    return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
+  }
+
+  /** Calls a listener with the resource of whatever this process recorded anew. @returns a function that ends it */
+  watch(listener: (resource: string) => void): () => void {
+    const own = (resource: string) => listener(resource); // the same listener may be given twice
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  #tell(resource: string): void {
+    for (const listener of this.#listeners) listener(resource);
+  }
+
+  /** Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed. */
+  claim(request: ClaimRequest): Promise<readonly Claim[]> {
+    const { owner, names, oldest, newest } = request;
+    const first = this.#leases;
+    this.#leases += names.length + oldest + newest;
+    const prefix = `${owner.slice(owner.lastIndexOf('/') + 1)}.`;
+    return this.#engine.write('claim', { ...request, prefix, first });
+  }
+
+  /** Renews leases. @returns those that their owner still has */
+  readonly renew = (list: readonly LeaseKey[], leaseMs: number) =>
+    this.#engine.write('renew', { list, leaseMs });
+
+  /** Ends a claim and records its start. What ends together shares a commit. */
+  settle(
+    { lease, resource, seq, starts, replays, askedAt }: Claim,
+    settlement: Settlement,
+  ): Promise<Settled> {
+    const asked = settlement.outcome === 'retry' ? (askedAt ?? this.#clock.now()) : undefined;
+    const key = { lease, resource, seq, attempt: starts, replay: replays, askedAt: asked };
+    return this.#settlements.add({ ...settlement, ...key });
+  }
+
+  /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready */
+  readonly recover = (recovery: Omit<Recovery, 'limit' | 'now'>) =>
+    this.#engine.write('recover', { ...recovery, limit: STEP });
+
+  /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
+  readonly wake = () => this.#engine.write('wake', { limit: WAVE });
+
+  /** Opens lanes for ready events that have none. There should be none. @returns how many */
+  async sweep(): Promise<number> {
+    let opened = 0;
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const step: { opened: string[]; next: string | undefined } = await this.#engine.write('sweep', {
+        after,
+        limit: 1000,
+      });
+      opened += step.opened.length;
+      after = step.next;
+    }
+    return opened;
+  }
 
   /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
-  step(id: EventId, name: string): Promise<{ readonly result: string | null } | undefined>;
+  readonly step = ({ seq }: Pick<LeaseKey, 'seq'>, name: string) => this.#engine.read('step', { seq, name });
+
   /** Whether a claim still has its lease: it was not settled, released or taken over. */
-  holds(claim: Claim, owner: string): Promise<boolean>;
+  readonly holds = ({ lease, resource, seq }: LeaseKey) =>
+    this.#engine.read('holds', { lease, resource, seq });
+
   /**
    * Stores the result of a step, if none is stored and the claim still has its lease.
    * @returns the stored result, this one or an earlier one; undefined if none is stored
    */
-  saveStep(claim: Claim, owner: string, step: DoneStep): Promise<Pick<DoneStep, 'result'> | undefined>;
+  async saveStep(
+    { lease, resource, seq }: LeaseKey,
+    { name, result }: DoneStep,
+  ): Promise<Pick<DoneStep, 'result'> | undefined> {
+    await this.#engine.write('saveStep', { lease, resource, seq, name, result });
+    return this.step({ seq }, name);
+  }
 
-  /** Gives a resource this state in place of the one that it has. A settlement under way may still change it. */
-  replaceState(resource: string, values: readonly StateChange[]): Promise<void>;
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
-  deleteState(resource: string): Promise<number>;
+  readonly deleteState = (resource: string) => this.#engine.write('deleteState', { resource });
 
-  event(id: string): Promise<StoredEvent | undefined>;
-  attempts(id: string): Promise<readonly Attempt[]>;
+  readonly event = (id: string) => this.#engine.read('event', { id });
+
+  /** The starts of an event that ended, in their order. */
+  readonly attempts = (id: string) => this.#engine.read('attempts', { id });
+
   /** The start of an event that runs now; undefined if none does. */
-  running(id: string): Promise<RunningStart | undefined>;
-  events(filter: EventFilter, page: Page): Promise<readonly StoredEvent[]>;
-  /** Events in the order of receipt, after one event or from the start: for reading all of them. */
-  eventsAfter(filter: EventFilter, after: string | undefined, limit: number): Promise<readonly StoredEvent[]>;
-  /** The same with only the members of a recording: several times as fast. `after` is the place of the last one. */
-  receivedAfter(filter: EventFilter, after: number | undefined, limit: number): Promise<readonly Received[]>;
-  count(filter: EventFilter): Promise<number>;
-  /**
-   * Resets handled, skipped, dead and waiting events to `pending` with all attempts ahead; pruned events stay. None of
-   * them runs before all are reset, so that none is late because of a newer event that also runs again. If the process
-   * ends in between, the events that were already reset run 15 minutes later, in their order.
-   * @returns how many events were reset, including events that another replay still holds
-   */
-  replay(filter: EventFilter, options?: ReplayOptions): Promise<number>;
+  readonly running = (id: string) => this.#engine.read('running', { id });
 
-  /** Stores a secret; several of one webhook are live side by side. */
-  addSecret(webhookId: string, secret: string): Promise<void>;
+  /** At most `each` events of its resource on either side of an event; undefined if there is no such event. */
+  readonly timeline = (id: string, each: number) => this.#engine.read('timeline', { id, each });
+
+  /** One stretch of the events that match: newest received first; of one resource by event time. */
+  readonly search = (filter: EventFilter, stretch: Stretch) =>
+    this.#engine.read('search', { filter, stretch, order: 'newest' });
+
+  /** The same, oldest first. */
+  readonly searchOldest = (filter: EventFilter, stretch: Stretch) =>
+    this.#engine.read('search', { filter, stretch, order: 'oldest' });
+
+  /** How many events match. It looks at all of them, in steps. */
+  async count(filter: EventFilter): Promise<number> {
+    let events = 0;
+    let after: string | undefined;
+    do {
+      const step = await this.countStretch(filter, after);
+      events += step.events;
+      after = step.next;
+    } while (after !== undefined);
+    return events;
+  }
+
+  /** How many events of one stretch match, newest first, and where the next one begins. */
+  countStretch(
+    filter: EventFilter,
+    after?: string,
+  ): Promise<{ readonly events: number; readonly next: EventId | undefined }> {
+    return this.#engine.read('countStretch', { filter, stretch: { after, limit: 0 }, order: 'newest' });
+  }
+
+  /**
+   * What was received after a place, in the order of receipt, a page at a time: nothing that is there now is left out, whatever commits
+   * late. Memory does not grow with the number of events.
+   */
+  async *received(filter: EventFilter, after = 0): AsyncGenerator<readonly Received[]> {
+    const upTo = await this.lastSeq();
+    for (let from: number | undefined = after; from !== undefined; ) {
+      const page: { list: readonly Received[]; next: number | undefined } = await this.#engine.read(
+        'received',
+        {
+          filter,
+          after: from,
+          limit: WAVE,
+          upTo,
+        },
+      );
+      if (page.list.length > 0) yield page.list;
+      from = page.next;
+    }
+  }
+
+  /** The last place up to which all events are there: what commits later comes behind it. */
+  readonly lastSeq = () => this.#engine.read('lastSeq', {});
+
+  /**
+   * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
+   * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
+   * runs again. If the process ends in between, the events that were already reset run an hour later.
+   */
+  replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Replayed> {
+    return replayAll(this.#engine, this.#clock, { filter, ...options });
+  }
+
+  /** Empties at most `limit` events that were handled, skipped or dismissed before a time; their identities stay. @returns how many */
+  readonly prune = (before: number, limit: number, among?: readonly number[]) =>
+    this.#engine.write('prune', { before, limit, among });
+
+  readonly overview = () => this.#engine.read('overview', {});
+
+  readonly channels = (page: ChannelPage) => this.#engine.read('channels', page);
+
+  /** The finished steps of an event. */
+  readonly steps = (id: string) => this.#engine.read('steps', { id });
+
+  /** The state of a resource (`ctx.state`), in the order of names; events of any age may have set it. */
+  readonly state = (resource: string) => this.#engine.read('state', { resource });
+
+  /** What every media or every channel has in its state, under one name or all. A stretch may have few values, or none. */
+  readonly states = (query: StatesQuery) => this.#engine.read('states', query);
+
+  /** Stores a secret; several of one webhook are live side by side. One that is there already retires no more. */
+  async addSecret(webhookId: string, secret: string): Promise<void> {
+    await this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined });
+  }
+
+  /** Stores a secret with its times, as another database had it. */
+  async putSecret(secret: WebhookSecret): Promise<void> {
+    await this.#vault.put(secret, false);
+  }
+
   /** Ends a secret: from `retireAt` on it verifies nothing. False if there is no such secret. */
-  retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean>;
-  /** All secrets that are not retired yet, oldest first. One that does not open counts as absent. */
-  secrets(): Promise<readonly WebhookSecret[]>;
+  retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
+    return this.#vault.put({ webhookId, secret, createdAt: this.#clock.now(), retireAt }, true);
+  }
+
+  /** All secrets that are not retired yet, oldest first. */
+  async secrets(): Promise<readonly WebhookSecret[]> {
+    const now = this.#clock.now();
+    return (await this.#vault.all()).filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now);
+  }
+
+  /** All secrets, retired ones too: a webhook that ever had one is not served by WEBHOOK_SECRET. */
+  everySecret(): Promise<readonly WebhookSecret[]> {
+    return this.#vault.all();
+  }
+
   /**
-   * The webhooks that ever had a stored secret, in the order of their names: also if it is retired, does not open, or was
-   * removed since.
-   */
-  webhooksWithOwnSecret(): Promise<readonly string[]>;
-  /** The webhooks with a stored secret, live or retired, that does not open: its row was changed since it was sealed. */
-  unreadableSecrets(): Promise<readonly string[]>;
-  /** Removes the secrets that do not open, of one webhook or of all. @returns how many */
-  dropUnreadableSecrets(webhookId?: string): Promise<number>;
-  /**
-   * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key.
+   * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key if it is in the key
+   * file. Nothing of the former key's is left in a SQLite file.
    * @param newKey 32 bytes, if the key is given from outside; without it, a new key replaces the one in the key file
-   * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round;
-   *   STORE_UNUSABLE if a secret does not open; then nothing is changed
+   * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
    */
-  rekey(newKey?: Buffer): Promise<number>;
-  /**
-   * Removes deleted and replaced content from the files on disk, while other processes work with them.
-   * @param mostBytes a database of an older version is rewritten for this as a whole, unless it is larger than this: nothing
-   *   else can be written meanwhile
-   */
-  scrub(mostBytes?: number): Promise<Scrubbed>;
+  async rekey(newKey?: Buffer): Promise<number> {
+    const secrets = await this.#vault.rekey(newKey);
+    await this.#engine.compact();
+    return secrets;
+  }
 
   /**
-   * Keeps an entry, and no more than `maxBytes` together. When full, the network (/24 or /56) or webhook that has most
-   * gives way: of a network the webhook that it sent most for, of a webhook the network that sent most for it, the newest
-   * entries first. So if many networks send for one webhook, they take room from that webhook only.
+   * Keeps an entry, and no more than about `maxBytes` together. When full, the network (/24 or /56) or webhook that has most gives way
+   * with the newest twentieth of its entries.
    */
-  quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept>;
+  async quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept> {
+    if (maxBytes === 0) return { isKept: false, lost: 0 };
+    const digest = createHash('sha256').update(entry.token).digest('hex');
+    const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
+    const network = networkOf(entry.source);
+    return this.#entries.add({
+      entry: { ...entry, digest, network, bytes, receivedAt: this.#clock.now() },
+      maxBytes,
+    });
+  }
+
+  async #keep(list: readonly { entry: Entry; maxBytes: number }[]): Promise<readonly Kept[]> {
+    const [{ maxBytes } = { maxBytes: 0 }] = list;
+    for (const { entry } of list) this.#room -= entry.bytes;
+    const isUnknown = this.#room < 0;
+    const kept = await this.#engine.write('quarantine', {
+      list: list.map(({ entry }) => entry),
+      maxBytes: isUnknown ? maxBytes : undefined,
+    });
+    // Looked at again after a twentieth: adding up all entries takes as long as writing many.
+    if (isUnknown) this.#room = maxBytes / 20;
+    return kept;
+  }
+
   /** Counts notifications that were lost before they came to the quarantine. */
-  countLost(notifications: number): Promise<void>;
-  /** Entries in the order of arrival, up to some 500 or about 1 MiB, one at least; none after the last. */
-  quarantined(page?: QuarantinePage): Promise<readonly Quarantined[]>;
-  /** The same without their tokens. */
-  unproven(page?: QuarantinePage): Promise<readonly Unproven[]>;
-  /** Whether anything waits in quarantine. */
-  hasQuarantined(): Promise<boolean>;
+  readonly countLost = (notifications: number) => this.#engine.write('countLost', { n: notifications });
+
+  /** Entries in the order of arrival, with their tokens; none after the last. */
+  readonly quarantined = (page: QuarantinePage = {}) => this.#engine.read('quarantined', page);
+
   /** How many entries wait, of one webhook or all. */
-  quarantineSize(webhookId?: string): Promise<number>;
-  /** The webhooks that entries name, in the order of their names, up to 500 after one; none after the last. */
-  waitingWebhooks(after?: string): Promise<readonly WaitingWebhook[]>;
+  readonly quarantineSize = (webhook?: string) => this.#engine.read('quarantineSize', { webhook });
+
+  /** The webhooks that entries name, up to 500 that have most. */
+  readonly waitingWebhooks = () => this.#engine.read('waitingWebhooks', {});
+
+  /** The quarantine: how many notifications for each webhook, and the newest of them. */
+  readonly quarantineSummary = (newest: number) => this.#engine.read('quarantineSummary', { newest });
+
   /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there, as when another process was first. */
-  admit(token: string): Promise<Recorded | undefined>;
-
-  /**
-   * Removes bodies, attempts and steps of at most `limit` events that were handled or skipped before a time, and of more where
-   * their bodies went as a whole month.
-   * Their digests stay, so that a repeat is recognised. @returns how many
-   * @param among only these events, if given
-   */
-  prune(handledBefore: number, limit: number, among?: readonly string[]): Promise<number>;
-
-  /** The time by the clock of the store: the database's, whatever that of this process says. */
-  clock(): Promise<StoreClock>;
-  /**
-   * Tells the store how long a machine has been running at a time of the store's clock, so that it sees where that clock is set.
-   * @returns the last time that it was seen to be set by more than a minute; undefined if it never was
-   */
-  readClock(reading: ClockReading): Promise<ClockSet | undefined>;
+  async admit(token: string): Promise<Recorded | undefined> {
+    const digest = createHash('sha256').update(token).digest('hex');
+    const admitted = await this.#engine.write('admit', { digest });
+    if (!admitted) return undefined;
+    if (admitted.isNew) this.#tell(admitted.resource);
+    return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
+  }
 
   /** Resolves if the store can commit. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
+  readonly ping = () => this.#engine.write('ping', {});
+
+  /** Does what was asked before, and closes. */
+  close(): Promise<void> {
+    this.#closing ??= this.#engine.close();
+    return this.#closing;
+  }
+}
+
+/** What an entry of the quarantine takes beside its texts. */
+const ENTRY_BYTES = 200;
+
+/** The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. */
+function networkOf(address: string): string {
+  const source = sourceOf(address);
+  return isIPv4(source) ? source.replace(/\d+$/, '0/24') : source;
 }

@@ -3,10 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { repeat } from '../base/repeat.ts';
 import type { EventStore } from './event-store.ts';
-import { pruningLimit } from './pruning-limit.ts';
 
 export interface RetentionOptions {
-  readonly store: Pick<EventStore, 'clock' | 'readClock' | 'prune'>;
+  readonly store: Pick<EventStore, 'prune'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly days: number;
@@ -18,23 +17,20 @@ const ROUND_MS = 3_600_000;
 const STEP = 200;
 const PAUSE_MS = 50;
 
-/**
- * Prunes events that were handled or skipped more than `days` ago by the clock of the store, now and every hour.
- * @returns a function that stops it
- */
+/** Prunes events that ended more than `days` ago, now and every hour. @returns a function that stops it */
 export function keepFor({ store, clock, log, days }: RetentionOptions): () => void {
   let total = 0;
   return repeat(clock, 0, async () => {
     let pruned = 0;
     try {
-      pruned = await store.prune(await pruningLimit(store, clock, days * DAY_MS), STEP);
+      pruned = await store.prune(clock.now() - days * DAY_MS, STEP);
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
     }
     total += pruned;
-    const finished = pruned < STEP;
-    if (finished && total > 0) log.info({ pruned: total, days }, 'old events pruned');
-    if (finished) total = 0;
-    return finished ? ROUND_MS : PAUSE_MS;
+    const isFinished = pruned < STEP;
+    if (isFinished && total > 0) log.info({ pruned: total, days }, 'old events pruned');
+    if (isFinished) total = 0;
+    return isFinished ? ROUND_MS : PAUSE_MS;
   });
 }

@@ -1,12 +1,15 @@
 import type { EventId } from './event-id.ts';
 
-/** `pending` → `running` → `handled` | `skipped` | `dead`; a replay resets an event to `pending`. */
-export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
+/**
+ * `pending` → `running` → `handled` | `skipped` | `dead`; a person may have `dismissed` an event. A replay resets an event to `pending`.
+ * `running` is what a lane says: the row of a running event says `pending`.
+ */
+export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead' | 'dismissed';
 
 /** A verified notification, to be recorded. Times are milliseconds since the epoch. */
 export interface VerifiedNotification {
-  /** 32 bytes; notifications with the same digest and `eventTime` are one event */
-  readonly digest: Uint8Array;
+  /** the event's identity: notifications with the same id are one event */
+  readonly id: EventId;
   readonly kind: string;
   readonly webhookId: string;
   readonly siteId: string;
@@ -19,25 +22,55 @@ export interface VerifiedNotification {
 }
 
 /** An event as stored. Times are milliseconds since the epoch. */
-export interface StoredEvent extends Omit<VerifiedNotification, 'digest' | 'body'> {
-  readonly id: EventId;
-  /** hex */
-  readonly digest: string;
+export interface StoredEvent extends Omit<VerifiedNotification, 'body'> {
+  /** its place in the order in which events were received */
+  readonly seq: number;
   /** undefined after retention has removed it */
   readonly body: string | undefined;
   readonly receivedAt: number;
   readonly deliveries: number;
   readonly lastDeliveryAt: number;
   readonly status: Status;
-  /** how often a handler's run began since it was recorded or last replayed; never goes back */
+  /** how often a handler's run began since the event was recorded or last replayed; never goes back */
   readonly starts: number;
-  /** how many of the starts count against the budget of retries: all but those that a stop cut short */
+  /** how many starts count against the budget of retries: failures and crashes, not stops and requests to come back */
   readonly attempts: number;
-  /** how often it was replayed */
   readonly replays: number;
   readonly nextAttemptAt: number | undefined;
   readonly lastError: string | undefined;
+  /** when it was handled or skipped; undefined otherwise */
   readonly handledAt: number | undefined;
+  /** a newer event of its resource was handled before this one first ran; undefined before that */
+  readonly late: boolean | undefined;
+}
+
+/** An event leased to one owner, to be handled now. */
+export interface Claim
+  extends Pick<
+    StoredEvent,
+    'seq' | 'id' | 'kind' | 'resource' | 'receivedAt' | 'starts' | 'attempts' | 'replays'
+  > {
+  /** the name of the lease: no other claim ever has it. `starts` counts this start, `attempts` does not yet */
+  readonly lease: string;
+  /** empty if retention has removed it */
+  readonly body: string;
+  readonly late: boolean;
+  /** the state of its resource, in the order of names */
+  readonly state: readonly StateValue[];
+  /** when a handler first asked to come back in this life of the event; undefined if none did */
+  readonly askedAt: number | undefined;
+}
+
+export interface ClaimRequest {
+  /** resources to be claimed by name */
+  readonly names: readonly string[];
+  /** how many free lanes to poll, those that have waited longest first */
+  readonly oldest: number;
+  /** how many of those that became ready last */
+  readonly newest: number;
+  /** the claiming dispatcher, as `newOwner` names it */
+  readonly owner: string;
+  readonly leaseMs: number;
 }
 
 /** The end of one run of a handler. `lost`: its process crashed, or was too slow to renew the lease. */
@@ -51,6 +84,24 @@ export type AttemptOutcome =
   | 'interrupted'
   | 'lost';
 
+/** The result of a claimed event. */
+export interface Settlement {
+  readonly status: Exclude<Status, 'running' | 'dismissed'>;
+  readonly outcome: AttemptOutcome;
+  /** why it failed or was skipped */
+  readonly error?: string | undefined;
+  /** with `pending`: not before so many milliseconds have passed; without it, the event is ready at once */
+  readonly afterMs?: number | undefined;
+  /** changes the state of the resource in the same commit */
+  readonly state?: readonly StateChange[] | undefined;
+  /** whether the start counts against the budget of retries */
+  readonly counts: boolean;
+  /** when the handler began, milliseconds since the epoch */
+  readonly startedAt: number;
+  /** how long it ran, milliseconds */
+  readonly ms: number;
+}
+
 /** The record of one start. */
 export interface Attempt {
   /** the replay it belongs to; 0 is before the first replay */
@@ -61,8 +112,8 @@ export interface Attempt {
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
   readonly error: string | undefined;
-  /** the name of the process that ran it; undefined where a former version did */
-  readonly instance: string | undefined;
+  /** the name of the process that ran it */
+  readonly instance: string;
 }
 
 /** A start that has not ended, and so has no record. */
@@ -70,8 +121,7 @@ export interface RunningStart {
   readonly startedAt: number;
   /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
   readonly leaseUntil: number;
-  /** the name of the process that runs it; undefined where a former version does */
-  readonly instance: string | undefined;
+  readonly instance: string;
 }
 
 /** A value that events of a resource left (`ctx.state`). */
@@ -88,21 +138,31 @@ export interface StateChange {
   readonly value: string | null;
 }
 
-/** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
-export interface EventFilter {
-  readonly ids?: readonly string[] | undefined;
-  /** one, or any of several */
-  readonly kind?: string | readonly string[] | undefined;
-  readonly status?: Status | undefined;
-  readonly site?: string | undefined;
-  readonly resource?: string | undefined;
-  readonly webhook?: string | undefined;
-  /** happened from this time on; an event without an event time did not, nor before one */
-  readonly since?: number | undefined;
-  /** happened before this time */
-  readonly until?: number | undefined;
-  /** a part of the body */
-  readonly q?: string | undefined;
+/** A finished step of `ctx.once`. */
+export interface DoneStep {
+  readonly name: string;
+  /** JSON; null where the step returned nothing */
+  readonly result: string | null;
+}
+
+export interface ReplayOptions {
+  /** forgets the stored results of `ctx.once`, so that every step runs again */
+  readonly resetSteps?: boolean | undefined;
+  /** starts after this event, in the order of receipt: where another replay was cut short */
+  readonly after?: string | undefined;
+  /** called after each commit with the events that it reset; the next commit waits for the returned promise */
+  readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
+  /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
+  readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
+  /** after an abort no further event is reset; those that were reset are made ready all the same */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Replayed {
+  /** how many events were reset */
+  readonly replayed: number;
+  /** how many matched and were left out, since a handler ran them */
+  readonly running: number;
 }
 
 /** A secret of a webhook. It is stored sealed. */
@@ -120,9 +180,7 @@ export interface Unproven extends VerifiedNotification {
   readonly source: string;
   readonly receivedAt: number;
   /** its place in the order of arrival */
-  readonly place: number;
-  /** how much of the quarantine's room it takes */
-  readonly bytes: number;
+  readonly seq: number;
   /** how often it came, with the same token */
   readonly deliveries: number;
 }
@@ -133,4 +191,11 @@ export interface Quarantined extends Unproven {
 }
 
 /** An entry as it comes into quarantine. */
-export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'place' | 'bytes' | 'deliveries'>;
+export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'seq' | 'deliveries'>;
+
+export interface Kept {
+  /** false also if the entry was there already, which counts as a delivery of it */
+  readonly isKept: boolean;
+  /** how many entries were lost for lack of room, this one or others */
+  readonly lost: number;
+}

@@ -3,21 +3,21 @@ import { digestOf } from '../notification/digest.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';
 import { eventId } from './event-id.ts';
-import type { VerifiedNotification } from './event-store.ts';
+import type { VerifiedNotification } from './stored.ts';
 
 const LONGEST_LABEL = 200;
 
 /** A notification as it is recorded: its text, and the columns by which events are found and ordered. */
 export function toVerified(body: JsonObject, text: string): VerifiedNotification {
-  const digest = digestOf(body);
   const eventTime = eventTimeOf(body) ?? 0;
+  const id = eventId(eventTime, digestOf(body));
   return {
-    digest,
+    id,
     eventTime,
     kind: label(body.event),
     webhookId: label(body.webhook_id),
     siteId: label(body.site_id),
-    resource: resourceOf(body) ?? `event:${eventId(eventTime, digest)}`,
+    resource: resourceOf(body) ?? `event:${id}`,
     body: text,
   };
 }

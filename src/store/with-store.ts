@@ -2,9 +2,8 @@ import { systemClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
-import { isThere } from './is-there.ts';
 import { openStore, type StoreOptions } from './open.ts';
-import { refuseLogLeft } from './unopened.ts';
+import { isThere, lossAt } from './sqlite/file.ts';
 
 /** The variables of the environment that name a store. */
 interface StoreSettings {
@@ -13,7 +12,7 @@ interface StoreSettings {
 }
 
 /** How a command uses a store; without `threads`, on the calling thread. */
-type Use = Pick<StoreOptions, 'threads' | 'tidies' | 'mustExist'>;
+type Use = Pick<StoreOptions, 'threads' | 'mustExist'>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
@@ -55,10 +54,9 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const path = sqlitePathOf(config.DATABASE_URL);
   if (path !== undefined && !isThere(path)) {
-    refuseLogLeft(path);
     throw new KitError(
       'STORE_UNUSABLE',
-      `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`,
+      lossAt(path) ?? `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`,
     );
   }
   return withStore(config, work, { ...use, mustExist: true });

@@ -37,7 +37,7 @@ export type PointListener = (point: CrashPoint) => void;
 
 /** For methods of the store, the point that a call of it is. */
 type Points = {
-  readonly [name in Exclude<keyof EventStore, 'runs'>]?: (
+  readonly [name in Exclude<keyof EventStore, 'isRemote'>]?: (
     input: Parameters<EventStore[name]>,
     output: Awaited<ReturnType<EventStore[name]>>,
   ) => CrashPoint | undefined;
@@ -46,15 +46,15 @@ type Points = {
 const before: Points = {
   record: ([{ kind }]) => ({ place: 'before record', what: kind }),
   step: ([, name]) => ({ place: 'before step', what: name }),
-  saveStep: ([, , { name }]) => ({ place: 'between step', what: name }),
+  saveStep: ([, { name }]) => ({ place: 'between step', what: name }),
   settle: ([{ kind }]) => ({ place: 'before settle', what: kind }),
 };
 
 const after: Points = {
   record: ([{ kind }]) => ({ place: 'after record', what: kind }),
-  claim: (_input, { claims }) =>
+  claim: (_input, claims) =>
     claims.length > 0 ? { place: 'after claim', what: claims.map(({ kind }) => kind).join(' ') } : undefined,
-  saveStep: ([, , { name }]) => ({ place: 'after step', what: name }),
+  saveStep: ([, { name }]) => ({ place: 'after step', what: name }),
   settle: ([{ kind }]) => ({ place: 'after settle', what: kind }),
 };
 

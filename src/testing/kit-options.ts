@@ -1,7 +1,6 @@
 import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
 import type { DefinedApp } from '../dispatch/app.ts';
-import { type Handlers, isPromise } from '../dispatch/handler.ts';
-import { mistakeInHandlers } from '../dispatch/mistake-in-handlers.ts';
+import { type Handlers, isPromise, mistakeInHandlers } from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {

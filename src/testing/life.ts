@@ -3,7 +3,6 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
-import { pagePolicy } from '../base/page-policy.ts';
 import type { Config } from '../config.ts';
 import { around } from '../dispatch/around.ts';
 import { configuredDispatcher } from '../dispatch/configured.ts';
@@ -11,11 +10,18 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { HandlerContext, Handlers } from '../dispatch/handler.ts';
 import { appPages, type OpenApp, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import { configuredReceiver } from '../receiver/configured.ts';
+import { createReceiver } from '../receiver/app.ts';
 import { Keyring } from '../receiver/keyring.ts';
+import { Quarantine } from '../receiver/quarantine.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { type CrashPoint, type PointListener, pointAfter, pointBefore } from './crash-points.ts';
 import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server.ts';
+
+/** The store of a process, and how the process leaves it. */
+export interface OpenStore {
+  readonly store: EventStore;
+  close(): Promise<void>;
+}
 
 export interface LifeOptions {
   readonly config: Config;
@@ -25,8 +31,8 @@ export interface LifeOptions {
   /** the fallback secret of all webhooks */
   readonly secret: string;
   readonly onPoint: PointListener;
-  /** opens the database, as each process does for itself */
-  open(clock: MonotonicClock): Promise<EventStore>;
+  /** opens the database */
+  open(clock: MonotonicClock): Promise<OpenStore>;
   /** `ctx.statuses` of this process, which dies with it */
   statuses(life: Life): StatusesClient | undefined;
 }
@@ -42,9 +48,9 @@ function sayWhoEnded(): void {
   writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
 }
 
-/** Has the pages of an app as the admin listener has them, for somebody who is signed in. */
+/** Has the pages of an app where the admin listener has them, for somebody who is signed in. */
 function adminLike(pages: RequestHandler): Express {
-  const app = express().disable('x-powered-by').use(pagePolicy);
+  const app = express().disable('x-powered-by');
   app.use((_req, res, next) => {
     res.set('Cache-Control', 'no-store');
     next();
@@ -71,7 +77,8 @@ export class Life {
   #server: LocalServer | undefined;
   #keyring: Keyring | undefined;
   #dispatcher: Dispatcher | undefined;
-  #store: EventStore | undefined;
+  #opened: OpenStore | undefined;
+  #unwatch = () => {};
   #app: OpenApp | undefined;
   #pages: LocalServer | undefined;
 
@@ -93,13 +100,15 @@ export class Life {
   async #begin(): Promise<void> {
     const { config, app, log, secret, open } = this.#options;
     const clock = this.#clock();
-    this.#store = await open(clock);
-    const store = this.#mortal(this.#store);
-    const keyring = new Keyring({ store, clock, fallback: secret });
+    this.#opened = await open(clock);
+    const store = this.#mortal(this.#opened.store);
+    // The secrets of the kit follow from a seed, and nobody but the test reaches it.
+    const alone = { WEBHOOK_SECRET: secret, HOST: '127.0.0.1', TRUST_PROXY: 0 };
+    const keyring = new Keyring({ store, clock, log, config: alone });
     this.#keyring = keyring;
     await keyring.start();
-    this.#app = await openApp(app, { log, clock });
-    const pages = await appPages(app, { opened: this.#app, store, log, clock });
+    this.#app = await openApp(app, { log });
+    const pages = await appPages(app, { opened: this.#app, store, log });
     if (pages) this.#pages = new LocalServer(adminLike(pages.handler));
     const dispatcher = configuredDispatcher(config, {
       store,
@@ -111,12 +120,20 @@ export class Life {
       statuses: this.#options.statuses(this),
     });
     this.#dispatcher = dispatcher;
-    const receiver = configuredReceiver(config, { store, keyring, clock, log, isDraining: () => false });
+    const quarantine = new Quarantine({ store, keyring, clock, log, maxBytes: config.QUARANTINE_MAX_BYTES });
+    const receiver = createReceiver(config, {
+      store,
+      keyring,
+      quarantine,
+      clock,
+      log,
+      phase: () => 'open',
+    });
     this.#server = new LocalServer(receiver, largestHead(config.BODY_LIMIT));
     if (alive.size === 0) process.on('exit', sayWhoEnded);
     alive.add(this);
     dispatcher.start();
-    store.watch(() => dispatcher.wakeSoon());
+    this.#unwatch = store.watch((resource) => dispatcher.came(resource));
   }
 
   get isOver(): boolean {
@@ -177,6 +194,7 @@ export class Life {
 
   #end(): void {
     this.#isOver = true;
+    this.#unwatch();
     if (alive.delete(this) && alive.size === 0) process.off('exit', sayWhoEnded);
     this.#over.resolve(undefined);
   }
@@ -187,7 +205,7 @@ export class Life {
     this.#end();
     await this.#app?.close();
     this.#keyring?.stop();
-    await this.#store?.close();
+    await this.#opened?.close();
   }
 
   #clock(): MonotonicClock {
@@ -209,7 +227,7 @@ export class Life {
         const method: unknown = Reflect.get(target, name, target);
         if (typeof method !== 'function') return method;
         const call = (input: readonly unknown[]): unknown => Reflect.apply(method, target, input);
-        if (name === 'watch') return (...input: readonly unknown[]) => call(input);
+        if (name === 'watch' || name === 'received') return (...input: readonly unknown[]) => call(input);
         return (...input: readonly unknown[]) =>
           this.during(async () => {
             await this.reach(pointBefore(name, input));

@@ -1,8 +1,7 @@
-import type { RequestListener } from 'node:http';
+import http, { type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { http } from '../base/node-http.ts';
 
 /** A request within this process. */
 export interface LocalRequest {

@@ -14,16 +14,16 @@ import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { StatusesClient } from '../provider/index.ts';
+import { pagesOf } from '../replay/event-pages.ts';
 import { exportRecording } from '../replay/export-recording.ts';
 import { UNTOLD } from '../replay/recorded-event.ts';
 import { recordingSource } from '../replay/recording-source.ts';
 import type { Attempt, EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
-import { MemoryDatabase, MemoryStore } from '../store/memory/memory-store.ts';
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { appOf, checkOptions, configOf, type KitOptions } from './kit-options.ts';
 import { KitTime } from './kit-time.ts';
-import { Life } from './life.ts';
+import { Life, type OpenStore } from './life.ts';
 import { type LocalAnswer, type LocalRequest, LocalServer } from './local-server.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
@@ -91,7 +91,8 @@ export class TestReceiver {
   readonly #config: Config;
   readonly #plan: CrashPlan | undefined;
   readonly #time: KitTime;
-  readonly #database: MemoryDatabase | string;
+  /** the directory of its database; undefined: it is in memory */
+  readonly #directory: string | undefined;
   /** made when it is first asked: it has some sixty routes */
   #mockServer: LocalServer | undefined;
   readonly #webhook: { readonly id: string; readonly secret: string };
@@ -111,10 +112,10 @@ export class TestReceiver {
   #isStopped = false;
   #newestEvent = 0;
 
-  private constructor(options: KitOptions, plan: CrashPlan | undefined, database: MemoryDatabase | string) {
+  private constructor(options: KitOptions, plan: CrashPlan | undefined, directory: string | undefined) {
     this.#options = options;
     this.#plan = plan;
-    this.#database = database;
+    this.#directory = directory;
     this.#config = configOf(options);
     this.#time = new KitTime(START, {
       quiet: () => this.#quiet(),
@@ -142,17 +143,17 @@ export class TestReceiver {
   static async start(options: KitOptions, plan?: CrashPlan): Promise<TestReceiver> {
     checkOptions(options);
     const isFile = options.store === 'sqlite';
-    const database = isFile ? await mkdtemp(join(tmpdir(), 'hookkit-test-')) : new MemoryDatabase();
+    const directory = isFile ? await mkdtemp(join(tmpdir(), 'hookkit-test-')) : undefined;
     let kit: TestReceiver | undefined;
     try {
-      kit = new TestReceiver(options, plan, database);
+      kit = new TestReceiver(options, plan, directory);
       kit.#store = await kit.#open(kit.#time.clock);
       await kit.#store.addSecret(kit.#webhook.id, kit.#webhook.secret);
       await kit.#begin();
       return kit;
     } catch (error) {
       if (kit) await kit.#store?.close();
-      if (typeof database === 'string') await rm(database, { recursive: true });
+      if (directory !== undefined) await rm(directory, { recursive: true });
       throw error;
     }
   }
@@ -258,11 +259,13 @@ export class TestReceiver {
 
   /** The events, in the order in which they were received. */
   async events(filter: EventFilter = {}): Promise<KitEvent[]> {
-    return (await this.#stored(filter)).toReversed().map(shown);
+    return (await this.#stored(filter)).map(shown);
   }
 
-  #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
-    return this.#observed.events(filter, { limit: Number.MAX_SAFE_INTEGER });
+  async #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
+    const events: StoredEvent[] = [];
+    for await (const page of pagesOf(this.#observed, filter)) events.push(...page);
+    return events.sort((one, other) => one.seq - other.seq);
   }
 
   /** The starts of an event's handler, or of the only event's, the first one first. */
@@ -362,7 +365,7 @@ export class TestReceiver {
     for (const life of this.#former) await life.end(0);
     await this.#store?.close();
     await this.provider.close();
-    if (typeof this.#database === 'string') await rm(this.#database, { recursive: true });
+    if (this.#directory !== undefined) await rm(this.#directory, { recursive: true });
     this.#checkTried();
   }
 
@@ -439,9 +442,16 @@ export class TestReceiver {
   }
 
   #open(clock: MonotonicClock): Promise<EventStore> {
-    const database = this.#database;
-    if (typeof database !== 'string') return Promise.resolve(new MemoryStore({ clock, database }));
-    return openStore({ url: `sqlite:${join(database, 'receiver.db')}`, clock, threads: false });
+    const path = this.#directory === undefined ? ':memory:' : join(this.#directory, 'receiver.db');
+    return openStore({ url: `sqlite:${path}`, clock, threads: false });
+  }
+
+  /** A file is opened by each process for itself; the database in memory is there only where it was opened. */
+  async #openFor(clock: MonotonicClock): Promise<OpenStore> {
+    const shared = this.#observed;
+    if (this.#directory === undefined) return { store: shared, async close() {} };
+    const store = await this.#open(clock);
+    return { store, close: () => store.close() };
   }
 
   async #begin(): Promise<void> {
@@ -453,7 +463,7 @@ export class TestReceiver {
       log: this.#log,
       secret: SECRET,
       onPoint: (point) => this.#onPoint(point),
-      open: (clock) => this.#open(clock),
+      open: (clock) => this.#openFor(clock),
       statuses: (life) => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
     this.#current = await this.#life;

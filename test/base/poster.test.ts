@@ -55,7 +55,7 @@ describe('a poster', () => {
   test('gives up, when the time is over, and closes the connection', async () => {
     const closed = Promise.withResolvers<void>();
     const url = await serverThat((_request, socket) => void socket.on('close', () => closed.resolve()));
-    expect(await poster().post({ ...post, url, timeoutMs: 50 })).toEqual({ type: 'timed out' });
+    expect(await poster().post({ ...post, url, timeoutMs: 500 })).toEqual({ type: 'timed out' });
     await closed.promise;
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { visible, visibleBeginning, visibleLine, visibleLog } from '../../src/base/visible.ts';
+import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
+import { beginning } from '../../src/cli/print.ts';
 import { table } from '../../src/cli/table.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
@@ -67,7 +68,7 @@ describe('a text that is printed', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 10, max: 60 }), (given, longest) => {
         const whole = visibleLine(given);
-        const shown = visibleBeginning(given, longest);
+        const shown = beginning(given, longest);
         expect(shown.length).toBeLessThanOrEqual(longest);
         if (whole.length <= longest) return expect(shown).toBe(whole);
         const beginnings = [...given].map((_, count, all) => visibleLine(all.slice(0, count).join('')));
@@ -91,19 +92,6 @@ describe('a text that is printed', () => {
     expect(lines[2]?.endsWith('  b')).toBe(true);
     expect(lines[3]?.indexOf('d')).toBe(lines[2]?.lastIndexOf('b'));
   });
-});
-
-test('a log line is JSON, when its message is none', () => {
-  const lines: string[] = [];
-  const log = pino({ ...visibleLog }, { write: (line: string) => void lines.push(line) });
-  const messages: readonly unknown[] = [Symbol('s'), { toJSON: () => undefined }, () => 1, 10n, undefined];
-  for (const message of messages) log.warn({ a: 1 }, message as string);
-  log.warn(Symbol('s') as unknown as string);
-  log.warn('","msg":undefined}');
-  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
-    ...['undefined', 'undefined', undefined, 10, undefined],
-    ...['undefined', '","msg":undefined}'],
-  ]);
 });
 
 test('a log line is JSON that holds its arguments, when they are hostile, in whatever member, message or child', () => {

@@ -80,13 +80,12 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
   writeHandlers('first', 'media_available');
   const ports = [await freePort(), await freePort(), await freePort()] as const;
   const [PORT, ADMIN_PORT, MOCK_PORT] = ports;
-  const { NODE_COMPILE_CACHE: _, ...env } = process.env; // the program has another: see jest.config.js
   running = spawn('npm', ['run', 'dev'], {
     cwd: copy,
     detached: true, // a group of its own, as a terminal gives it
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...env,
+      ...process.env,
       HOST: '0.0.0.0',
       PORT: `${PORT}`,
       ADMIN_PORT: `${ADMIN_PORT}`,
@@ -180,13 +179,12 @@ test.each(['start', 'dev', 'demo'])(
   'npm run %s ends and leaves nothing, when npm alone is told to',
   async (script) => {
     const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
-    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
     running = spawn('npm', ['run', script], {
       cwd: copy,
       detached: true,
       stdio: 'ignore',
       env: {
-        ...env,
+        ...process.env,
         HOST: '127.0.0.1',
         PORT: `${PORT}`,
         ADMIN_PORT: `${ADMIN_PORT}`,

@@ -1,12 +1,9 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
 import type { Finding } from '../../src/base/finding.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
-import { unpackVersion8 } from '../support/version-8.ts';
 
 let here: Installation;
 beforeEach(async () => {
@@ -110,17 +107,6 @@ test('fails, when the database is damaged', async () => {
   await register('https://your.host/webhooks/media');
   writeFileSync(here.path, Buffer.alloc(8192, 'x'));
   expect((await findings(1, ['--offline'])).of('database')).toMatchObject({ result: 'FAIL' });
-});
-
-test('names the former database, when it was moved: to be deleted, and to be kept when a check of the database fails', async () => {
-  mkdirSync(dirname(here.path), { recursive: true });
-  unpackVersion8(here.path, 'part');
-  const store = await SqliteStore.open({ path: here.path, clock: systemClock, threads: false });
-  await store.close();
-  const backup = async (code: number) => (await findings(code, ['--offline'])).of('backup');
-  expect(await backup(0)).toMatchObject({ result: 'warn', detail: expect.stringContaining('delete it') });
-  chmodSync(`${here.path}.key`, 0o644);
-  expect(await backup(1)).toMatchObject({ result: 'warn', detail: expect.stringContaining('keep it') });
 });
 
 test('fails, when the API secret is refused, without showing it', async () => {

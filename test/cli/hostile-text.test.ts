@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { listeningOn } from '../mock/support/listening.ts';
-import { settleAll } from '../support/claiming.ts';
+import { DEAD, settleAll } from '../support/claiming.ts';
 import { deskForEachTest, ndjson, SECRET } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { PATH } from '../support/genuine.ts';
@@ -47,7 +47,7 @@ async function printed(args: readonly string[], env: Readonly<Record<string, str
 test('is visible, when events and quarantine are shown, to people as escapes and to programs as it was', async () => {
   const store = await desk().store();
   const { id } = await store.record(notification);
-  await settleAll(store, { status: 'dead', outcome: 'failed', error: `broken ${SPOOF}\nat ${SPOOF}` });
+  await settleAll(store, { ...DEAD, error: `broken ${SPOOF}\nat ${SPOOF}` });
   await store.quarantine({ ...notification, token: 'x.y.z', source: `192.0.2.1${SPOOF}` }, 1_000_000);
   for (const args of [
     ['events', 'list'],

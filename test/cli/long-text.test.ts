@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { claims, HANDLED, settleAll } from '../support/claiming.ts';
+import { claims, DEAD, HANDLED, settleAll } from '../support/claiming.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -27,7 +27,7 @@ test('widens no table beyond the bound of its columns, when a stranger has sent 
   const store = await desk().store();
   const { id } = await store.record(notification);
   await store.record(verified({ media_id: 'usual' }));
-  await settleAll(store, { status: 'dead', outcome: 'failed', error: '\0'.repeat(300) });
+  await settleAll(store, { ...DEAD, error: '\0'.repeat(300) });
   await store.quarantine({ ...notification, token: 'x.y.z', source: '192.0.2.1' }, 1_000_000);
   for (const args of [
     ['events', 'list'],
@@ -51,7 +51,7 @@ test('is shown whole in the last column, when it is a value of the state, and no
     { name: 'long', value },
     { name: 'short', value: '1' },
   ];
-  await store.settle(present((await claims(store))[0]), 'one', { ...HANDLED, state });
+  await store.settle(present((await claims(store))[0]), { ...HANDLED, state });
   const [, rule = '', first] = await linesOf('state', 'show', 'media:UUhbHm6C');
   expect(rule.length).toBeLessThan(200);
   expect(first).toBe(`long   ${value}`);

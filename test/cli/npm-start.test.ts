@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { SAME_SIGNAL_MS } from '../../src/base/stop-signals.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { SAME_SIGNAL_MS } from '../../src/stopping.ts';
+import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
@@ -72,7 +72,7 @@ async function start(more: Readonly<Record<string, string>> = {}): Promise<Start
 /** The same, with a handler at work that ends when its signal is aborted. */
 async function startAtWork(more: Readonly<Record<string, string>> = {}): Promise<Started> {
   const path = join(directory, 'receiver.db');
-  const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+  const store = await openStore({ url: `sqlite:${path}`, clock: systemClock, threads: false });
   const { id } = await store.record(verified({ media_id: 'media0' }));
   const started = await start({ HANDLERS: slowHandlers, ...more });
   await eventually('its handler runs', async () => (await store.event(id))?.status === 'running');

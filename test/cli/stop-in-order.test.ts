@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { endAfterSuite } from '../jest/left-behind.ts';
-import { eventually } from '../support/eventually.ts';
+import { endAfterSuite } from '../support/left-behind.ts';
 import { present } from '../support/only.ts';
 import { programEnv } from '../support/sample-handlers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -74,38 +73,8 @@ async function stop(): Promise<number | null> {
   return code;
 }
 
-test('npm run dev says what it could not end, when the database is gone at its stop, of which event, and exits with 1', async () => {
-  const mock = await dev();
-  const notification = { event: 'media_available', site_id: 'devSite1', media_id: 'media0' };
-  const sent = await fetch(`${mock}/_mock/notifications`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ ...notification, event_time: new Date().toISOString() }),
-  });
-  expect(sent.ok).toBe(true);
-  while (logged('notification recorded').length === 0)
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  const { id } = logged('notification recorded')[0] as { id: string };
-  await eventually('it runs', async () => (await statusOf(id)) === 'running');
-  renameSync(join(directory, 'dev.db'), join(directory, 'away.db'));
-  expect(await stop()).toBe(1);
-  const error = expect.stringContaining('dev.db was moved, deleted or replaced');
-  const message = 'cannot store a result before the stop; the event runs again once its lease has run out';
-  expect(logged(message)).toMatchObject([{ event: id, outcome: 'interrupted', error }]);
-  expect(logged('did not stop in order; all acknowledged notifications are on disk')).toMatchObject([
-    { error },
-  ]);
-});
-
 test('npm run dev logs that it stopped, when all is well, and exits with 0', async () => {
   await dev();
   expect(await stop()).toBe(0);
   expect([logged('stopping'), logged('stopped')]).toMatchObject([[{ signal: 'SIGTERM' }], [{}]]);
 });
-
-/** The status of an event, by the inspector. */
-async function statusOf(id: string): Promise<string> {
-  const inspector = /^inspector +(http:\S+)$/m.exec(output)?.[1];
-  const answer = await fetch(`${inspector}/api/events/${id}`);
-  return ((await answer.json()) as { status: string }).status;
-}

@@ -38,11 +38,6 @@ describe.each(unseen)('where the database cannot be seen (%s)', (code, close) =>
     expect(stderr).not.toContain('there is no');
   });
 
-  test('the list of handlers goes without figures, and says why', async () => {
-    const { code: exit, stderr } = await run(['handlers', 'list']);
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: expect.stringMatching(said) });
-  });
-
   test('the doctor fails in the database and the key, and goes on', async () => {
     const { stdout } = await run(['doctor', '--offline', '--json']);
     const failed = expect.objectContaining({
@@ -56,7 +51,6 @@ describe.each(unseen)('where the database cannot be seen (%s)', (code, close) =>
 
 test('the doctor ends with its findings, when the directory of the database cannot be listed', async () => {
   writeFileSync(join(directory, 'data'), 'no directory');
-  const { stdout, stderr } = await run(['doctor', '--offline']);
-  expect(stdout).toMatch(/^skipped +backup +ENOTDIR/m);
+  const { stderr } = await run(['doctor', '--offline']);
   expect(stderr).toMatch(/^hookkit: \d+ of \d+ checks failed\n$/);
 });

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseConfig } from '../../src/config.ts';
-import { endAfterSuite } from '../jest/left-behind.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
+import { endAfterSuite } from '../support/left-behind.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
@@ -44,7 +44,7 @@ test('names the same receivers, when both files of deploy/compose/ name them', (
   expect(upstream.map(([, name]) => name)).toEqual(services);
 });
 
-await describeWithPostgres('three receivers on one PostgreSQL', (server) => {
+describeWithPostgres('three receivers on one PostgreSQL', (server) => {
   describeWith('nginx', 'behind nginx, with the file in deploy/compose/', () => {
     let name: string;
     let directory: string;

@@ -2,14 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { appPages, openApp, type ReadyApp } from '../../src/dispatch/open-app.ts';
+import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { defineApp } from '../../src/index.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
-import { logLines } from '../support/log-lines.ts';
 import { runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -86,24 +84,6 @@ test('a close that fails is logged with its place, and does not keep the rest fr
   ]);
 });
 
-test('a close that does not end is told of, once it takes five seconds', async () => {
-  const { log, withMessage: logged } = logLines();
-  const clock = new VirtualClock();
-  const closing = Promise.withResolvers<void>();
-  const { close } = await openApp(
-    { start: () => ({ app: 1, close: () => closing.promise }), handlers: {} },
-    { log, clock },
-  );
-  const closed = close();
-  await clock.advance(4999);
-  const message = 'the close of the app has not ended yet, and the stop waits for it';
-  expect(logged(message)).toEqual([]);
-  await clock.advance(60_000);
-  expect(logged(message)).toHaveLength(1);
-  closing.resolve();
-  await closed;
-});
-
 test.each([
   [
     'throws',
@@ -123,7 +103,7 @@ test.each([
   [
     'returns a close that is no function',
     () => ({ app: 1, close: 'no' }),
-    /the close that it returned is 'no'/,
+    /it returned \{ app: 1, close: 'no' \}, and must return/,
   ],
   ['throws no error', () => Promise.reject('nothing'), /^the start of the app failed: nothing$/],
 ])('nothing listens, when start %s', async (_, start, message) => {
@@ -235,7 +215,6 @@ test('pages are listed at /app/ and linked from the inspector, unless the app ha
     '/app/hello',
     '/app/broken',
     '/app/late',
-    '/',
   ]);
   expect(await (await fetch(url)).text()).toContain('href="/app/"');
   const own = defineApp({
@@ -244,22 +223,6 @@ test('pages are listed at /app/ and linked from the inspector, unless the app ha
   });
   expect(await (await fetch(`${(await serve(own)).url}/app/`)).text()).toBe('mine');
   expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="/app/"');
-});
-
-test('routes that do not end are told of, as nothing listens meanwhile', async () => {
-  const clock = new VirtualClock();
-  const log = logLines();
-  const opened = { value: undefined, async close() {} };
-  const store = { state: async () => [], states: async () => ({ values: [], next: undefined }) };
-  void appPages(
-    { handlers: {}, routes: () => new Promise(() => {}) },
-    { opened, store, log: log.log, clock },
-  );
-  await setImmediate();
-  await clock.advance(10_000);
-  expect(log.withMessage('the app has not started yet, so nothing listens')).toMatchObject([
-    { waiting_for: 'routes' },
-  ]);
 });
 
 test('pages read what handlers left in ctx.state, of one resource and of all', async () => {

@@ -1,95 +1,148 @@
-import { describe, expect, test } from '@jest/globals';
-import { GATHER_MS } from '../../src/dispatch/dispatcher.ts';
-import { eachWithStage } from '../support/dispatch-stage.ts';
+import { expect, test } from '@jest/globals';
+import { retry } from '../../src/dispatch/handler.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { sqliteFixture } from '../support/sqlite-fixture.ts';
+import { EVENT_TIME } from '../support/verified-notification.ts';
+import { away, eachWithStage, LEASE_MS } from './stage.ts';
 
-describe('claims', () => {
-  const stage = eachWithStage(sqliteFixture());
+const stage = eachWithStage();
 
-  /** A dispatcher with handlers that end at once, and the claims that it makes. */
-  async function counted() {
-    let claims = 0;
-    const { dispatcher, intercept } = await stage().start({ media_available: () => undefined });
-    intercept('claim', () => void claims++);
-    return { dispatcher, claims: () => claims };
+test('an event that another process recorded is handled within a second, and one that waits within two', async () => {
+  const { record, start, pass, event } = stage();
+  await start({ media_available() {} });
+  const id = await record();
+  await pass(1000);
+  expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1, starts: 1 });
+  await pass(60_000); // nothing comes for a while
+  const later = await record({ media_id: 'later' });
+  await pass(2000);
+  expect(await event(later)).toMatchObject({ status: 'handled' });
+});
+
+test('an event that this process recorded is handled within 25 milliseconds, together with those that came beside it', async () => {
+  const { record, start, pass, event } = stage();
+  const { dispatcher, intercept } = await start({ media_available() {} });
+  await pass(100);
+  const asked: (readonly string[])[] = [];
+  intercept('claim', ({ names }: { names: readonly string[] }) => void asked.push(names));
+  const ids = [];
+  for (const media_id of ['a', 'b', 'c']) {
+    ids.push(await record({ media_id }));
+    dispatcher.came(`media:${media_id}`);
   }
+  await pass(25);
+  for (const id of ids) expect(await event(id)).toMatchObject({ status: 'handled' });
+  expect(asked).toEqual([['media:a', 'media:b', 'media:c']]);
+});
 
-  test('wait for more events, when handlers end with nothing left to claim', async () => {
-    const { record, pass, store } = stage();
-    const { dispatcher, claims } = await counted();
-    for (let event = 0; event < 20; event++) {
-      await record({ media_id: `media-${event}` });
-      dispatcher.wakeSoon();
-      await pass(5);
-    }
-    await pass(2 * GATHER_MS);
-    expect(await store.count({ status: 'handled' })).toBe(20);
-    expect(claims()).toBeGreaterThan(2);
-    expect(claims()).toBeLessThanOrEqual(150 / GATHER_MS);
-  });
+test('events of one media run one at a time and oldest first, whatever their order of arrival and however many processes there are', async () => {
+  const { record, start, pass } = stage();
+  const order: string[] = [];
+  let running = 0;
+  let most = 0;
+  const handlers = {
+    async media_available(event: { event_time: string }, { signal }: { signal: AbortSignal }) {
+      most = Math.max(most, ++running);
+      order.push(event.event_time);
+      await new Promise((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+      running--;
+    },
+  };
+  const times = [5, 2, 8, 1, 9, 3, 7, 4, 6].map((second) => EVENT_TIME + second * 1000);
+  for (const at of times) await record({ at });
+  for (let process = 0; process < 3; process++) await start(handlers);
+  await pass(10_000);
+  expect(most).toBe(1);
+  expect(order).toEqual(times.toSorted().map((time) => new Date(time).toISOString()));
+});
 
-  test('are made at once, when events of the same resource are ready', async () => {
-    const { record, quiet, store } = stage();
-    const { dispatcher, claims } = await counted();
-    for (let number = 0; number < 20; number++) await record({ number });
-    dispatcher.wake();
-    await quiet();
-    expect(await store.count({ status: 'handled' })).toBe(20);
-    expect(claims()).toBeLessThanOrEqual(21);
-  });
+test('an event that comes while another of its media runs is claimed when that one ends, without a poll', async () => {
+  const { record, start, quiet, pass, event } = stage();
+  const held = new HeldHandler();
+  await record();
+  const { dispatcher } = await start({ media_available: held.handle, media_updated() {} });
+  const next = await record({ event: 'media_updated' });
+  dispatcher.came('media:media-1');
+  await pass(100);
+  expect(await event(next)).toMatchObject({ status: 'pending', starts: 0 });
+  held.last.end();
+  await quiet();
+  expect(await event(next)).toMatchObject({ status: 'handled' });
+});
 
-  test('are made at once, when many events have come while handlers ran', async () => {
-    const { record, quiet, start, store } = stage();
-    await record({ media_id: 'first' });
-    const held = new HeldHandler();
-    const handled: string[] = [];
-    const { dispatcher } = await start({
-      media_available: (event, ctx) =>
-        event.media_id === 'first' ? held.handle(event, ctx) : void handled.push(event.media_id),
-    });
-    for (let event = 0; event < 4; event++) {
-      await record({ media_id: `media-${event}` });
-      dispatcher.wakeSoon();
-    }
-    held.last.end();
-    await quiet();
-    expect(handled).toHaveLength(4);
-    expect(await store.count({ status: 'handled' })).toBe(5);
+test('events of other media go on, when one waits for a retry or runs for long', async () => {
+  const { record, start, event } = stage();
+  await record({ event: 'media_updated', media_id: 'long' });
+  await record({ event: 'media_created', media_id: 'failing' });
+  const others = [await record({ media_id: 'failing' }), await record({ media_id: 'other' })];
+  await start({
+    media_updated: new HeldHandler().handle,
+    media_created: () => retry({ after: 60_000, reason: 'later' }),
+    media_available() {},
   });
+  for (const id of others) expect(await event(id)).toMatchObject({ status: 'handled' });
+});
 
-  test('are made at once, when more was received than one of them takes in', async () => {
-    const { record, quiet, start } = stage();
-    const hot = new HeldHandler();
-    const handled: string[] = [];
-    const { dispatcher } = await start({
-      media_available: (event, ctx) =>
-        event.media_id === 'hot' ? hot.handle(event, ctx) : void handled.push(event.media_id),
-    });
-    await Promise.all(Array.from({ length: 2100 }, (_, number) => record({ media_id: 'hot', number })));
-    await record({ media_id: 'free' });
-    dispatcher.wake();
-    await quiet();
-    expect(handled).toEqual(['free']);
-    hot.last.end();
-  });
+test('nothing is leased ahead: a process leases as many events as it has handlers free, and a crash takes no others along', async () => {
+  const { store, record, start, pass, outcomes } = stage();
+  const ids = [];
+  for (let media = 0; media < 10; media++) ids.push(await record({ media_id: `media-${media}` }));
+  const held = new HeldHandler();
+  const { kill } = await start({ media_available: held.handle }, { concurrency: 3 });
+  await pass(2000);
+  expect((await store.overview()).running).toBe(3);
+  held.last.end();
+  await pass(100);
+  expect(held.runs).toHaveLength(4);
+  expect((await store.overview()).running).toBe(3);
+  kill();
+  await start({ media_available() {} });
+  await pass(2 * LEASE_MS);
+  const all = await Promise.all(ids.map(outcomes));
+  expect(all.filter((outcomes) => outcomes.includes('lost'))).toHaveLength(3);
+  expect(all.every((outcomes) => outcomes.at(-1) === 'handled')).toBe(true);
+});
 
-  test('find the next event of a resource, when it came while the one before ran', async () => {
-    const { record, pass, quiet, start, store } = stage();
-    const first = Promise.withResolvers<void>();
-    let isFirst = true;
-    const { dispatcher } = await start({
-      async media_available() {
-        if (isFirst) await record({ number: 2 }); // as by another process
-        isFirst = false;
-        first.resolve();
-      },
-    });
-    await record({ number: 1 });
-    dispatcher.wake();
-    await first.promise;
-    await quiet();
-    await pass(GATHER_MS);
-    expect(await store.count({ status: 'handled' })).toBe(2);
-  });
+test('a claim whose answer is lost is made good: what it leased runs once the lease has run out, in the same process', async () => {
+  const { record, start, pass, event } = stage();
+  const { loseAnswer } = await start({ media_available() {} });
+  const id = await record();
+  loseAnswer('claim');
+  await pass(1000);
+  expect(await event(id)).toMatchObject({ status: 'running' });
+  await pass(LEASE_MS + 2000);
+  expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+});
+
+test('a store that does not answer a claim is asked again, and told of once', async () => {
+  const { record, start, pass, event, logged } = stage();
+  const { intercept } = await start({ media_available() {} });
+  intercept('claim', away);
+  const id = await record();
+  await pass(5000);
+  expect(await event(id)).toMatchObject({ status: 'pending', starts: 0 });
+  intercept('claim', () => {});
+  await pass(2000);
+  expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+  expect(logged('the store does not answer; trying again')).toMatchObject([{ cannot: 'claim events' }]);
+});
+
+test('idle resolves once all that is ready has ended, also what comes meanwhile', async () => {
+  const { record, start, event } = stage();
+  const { dispatcher } = await start({ media_available() {} });
+  const ids = [];
+  for (let count = 0; count < 40; count++) ids.push(await record({ at: EVENT_TIME + count * 1000 }));
+  await dispatcher.idle();
+  for (const id of ids) expect(await event(id)).toMatchObject({ status: 'handled' });
+});
+
+test.each([
+  ['its kind is not in the list', { event: 'media_exploded' }, 'skipped', 'unknown kind "media_exploded"'],
+  ['its kind has no handler', {}, 'skipped', 'no handler for media_available'],
+  ['its payload misses a member', { media_id: undefined }, 'dead', 'invalid payload: media_id'],
+])('an event that no handler takes ends with the reason, when %s', async (_, members, status, reason) => {
+  const { record, start, event } = stage();
+  const id = await record(members);
+  await start({});
+  expect(await event(id)).toMatchObject({ status, attempts: 1, lastError: expect.stringContaining(reason) });
 });

@@ -1,229 +1,203 @@
 import { describe, expect, test } from '@jest/globals';
-import { KitError, messageOf } from '../../src/base/errors.ts';
-import type { HandlerContext } from '../../src/dispatch/handler.ts';
-import { eachWithStage, LEASE_MS } from '../support/dispatch-stage.ts';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { present } from '../support/only.ts';
-import { sqliteFixture } from '../support/sqlite-fixture.ts';
-import { EVENT_TIME } from '../support/verified-notification.ts';
+import { away, eachWithStage, LEASE_MS, TIMEOUT_MS } from './stage.ts';
 
-const stage = eachWithStage(sqliteFixture());
+const stage = eachWithStage();
 const PATIENT = { handlerTimeoutMs: 100 * LEASE_MS };
 
-function fails(): never {
-  throw new KitError('STORE_UNAVAILABLE', 'the disk is away');
-}
-
-describe('two dispatchers on one database', () => {
-  test('handle each event once, when much is ready, and share the work', async () => {
-    const { store, record, start, pass } = stage();
-    for (let number = 0; number < 80; number++) {
-      await record({ media_id: `media-${number % 20}`, at: EVENT_TIME + number * 1000 });
-    }
-    const seen: string[][] = [[], []];
-    for (const mine of seen) {
-      const media_available = async (_event: unknown, { id }: { readonly id: string }) => void mine.push(id);
-      await start({ media_available }, { concurrency: 2 });
-    }
-    await pass(1000);
-    expect(await store.count({ status: 'handled' })).toBe(80);
-    expect(seen.flat()).toHaveLength(80);
-    expect(new Set(seen.flat()).size).toBe(80);
-  });
-
-  test('never run two of one media at once, when its events are many, and run them oldest first', async () => {
-    const { record, start, pass } = stage();
-    for (const seconds of [3, 1, 4, 0, 2]) await record({ at: EVENT_TIME + seconds * 1000 });
-    const held = new HeldHandler();
-    const order: number[] = [];
-    const media_available: typeof held.handle = (event, ctx) => held.handle(event, ctx);
-    const handlers = {
-      media_available(event: { readonly event_time: string }, ctx: Parameters<typeof media_available>[1]) {
-        order.push((Date.parse(event.event_time) - EVENT_TIME) / 1000);
-        return media_available(event, ctx);
-      },
-    };
-    await start(handlers);
-    await start(handlers);
-    for (let round = 0; round < 5; round++) {
-      await pass(1000);
-      expect(held.running).toHaveLength(1);
-      held.last.end();
-    }
-    expect(order).toEqual([0, 1, 2, 3, 4]);
-    expect(held.atOnce).toBe(1);
-  });
-
-  test('notice within a second, when another process recorded or replayed an event', async () => {
-    const { store, record, start, pass, event } = stage();
-    await start({ media_available() {} });
-    const id = await record();
-    await pass(1000);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    await store.replay({});
-    await pass(1000);
-    expect(await event(id)).toMatchObject({ status: 'handled', replays: 1 });
-  });
-});
-
-describe('the concurrency of a dispatcher', () => {
-  test('is never exceeded, when more is ready, and always used', async () => {
-    const { store, record, start, quiet } = stage();
-    for (let number = 0; number < 10; number++) await record({ media_id: `media-${number}` });
-    const held = new HeldHandler();
-    await start({ media_available: held.handle }, { concurrency: 3 });
-    for (let left = 10; left > 0; left--) {
-      expect(held.running).toHaveLength(Math.min(3, left));
-      present(held.running[0]).end();
-      await quiet();
-    }
-    expect(held.atOnce).toBe(3);
-    expect(await store.count({ status: 'handled' })).toBe(10);
-  });
-
-  test('leaves events to others, when it is full', async () => {
-    const { record, start } = stage();
-    for (let number = 0; number < 4; number++) await record({ media_id: `media-${number}` });
-    const [first, second] = [new HeldHandler(), new HeldHandler()];
-    await start({ media_available: first.handle }, { concurrency: 1 });
-    await start({ media_available: second.handle }, { concurrency: 2 });
-    expect([first.running.length, second.running.length]).toEqual([1, 2]);
-  });
-});
-
 describe('a lease', () => {
-  test('is renewed, when a handler runs for many times its length, and no other process takes the event over', async () => {
-    const { record, start, pass, quiet, event } = stage();
+  test('is renewed as long as the handler runs, so that no other process begins its event', async () => {
+    const { record, start, pass, event } = stage();
     const id = await record();
-    const [first, second] = [new HeldHandler(), new HeldHandler()];
-    await start({ media_available: first.handle }, PATIENT);
-    await start({ media_available: second.handle }, PATIENT);
-    await pass(5 * LEASE_MS);
-    expect(second.runs).toHaveLength(0);
-    first.last.end();
-    await quiet();
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    const [held, other] = [new HeldHandler(), new HeldHandler()];
+    await start({ media_available: held.handle }, PATIENT);
+    await start({ media_available: other.handle }, PATIENT);
+    await pass(10 * LEASE_MS);
+    expect([held.runs.length, other.runs.length]).toEqual([1, 0]);
+    expect(held.last.ctx.signal.aborted).toBe(false);
+    held.last.end();
+    await pass(1000);
+    expect(await event(id)).toMatchObject({ status: 'handled', starts: 1 });
   });
 
-  test('passes to another process, when its holder is gone, and the event is handled there', async () => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record();
-    await store.claim({ owner: 'a process that crashed', limit: 1, leaseMs: LEASE_MS, maxAttempts: 5 });
-    await start({ media_available() {} });
-    await pass(LEASE_MS - 1);
-    expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
-    await pass(1);
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'handled']);
-  });
-
-  test('that was lost aborts the signal, when its holder learns of it, and its result is not stored', async () => {
-    const { store, logged, record, start, pass, quiet, event } = stage();
-    const id = await record();
-    const [first, second] = [new HeldHandler(), new HeldHandler()];
-    // One at a time, so that the first has no room to claim, and only the second takes over.
-    const { intercept } = await start({ media_available: first.handle }, { ...PATIENT, concurrency: 1 });
-    intercept('renew', fails);
-    await start({ media_available: second.handle }, PATIENT);
-    await pass(LEASE_MS);
-    expect(second.running).toHaveLength(1);
-    expect(first.last.ctx.signal.aborted).toBe(false);
-    intercept('renew', () => {});
-    await pass(LEASE_MS / 3);
-    expect(first.last.ctx.signal.aborted).toBe(true);
-    first.last.end();
-    await quiet();
-    expect(await event(id)).toMatchObject({ status: 'running', attempts: 2 });
-    const message = 'the lease was lost while the handler ran; another process has the event';
-    expect(logged(message)).toMatchObject([{ event: id }]);
-    second.last.fail(new Error('the second one has the word'));
-    await quiet();
-    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost', 'error']);
-  });
-
-  test('aborts the signal before it runs out, when its holder cannot reach a store on a server and others can', async () => {
-    const { record, start, pass, quiet, event } = stage();
-    const id = await record();
-    const first = new HeldHandler();
-    const signals: AbortSignal[] = [];
-    const { intercept } = await start(
-      {
-        media_available(notification, ctx) {
-          ctx.signal.addEventListener('abort', () => first.last.fail(ctx.signal.reason));
-          signals.push(ctx.signal);
-          return first.handle(notification, ctx);
-        },
-      },
-      { ...PATIENT, concurrency: 1, runs: 'on a server' },
-    );
-    const second = new HeldHandler();
-    await start({ media_available: second.handle }, { ...PATIENT, runs: 'on a server' });
-    await pass(LEASE_MS); // renewed meanwhile
-    for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, fails);
-    let overlap = 0;
-    for (let ms = 0; ms < 2 * LEASE_MS; ms += 100) {
-      await pass(100);
-      if (first.running.length > 0 && second.running.length > 0) overlap++;
-    }
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-    expect(overlap).toBe(0);
-    expect(second.running).toHaveLength(1);
-    second.last.end();
-    for (const method of ['renew', 'settle', 'claim'] as const) intercept(method, () => {});
-    await quiet();
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-  });
-
-  test.each(['step', 'saveStep'] as const)(
-    'ends a handler that waits in ctx.once before it runs out, when the store of its holder answers no %s and others have theirs',
-    async (method) => {
-      const { store, record, start, pass, event } = stage();
-      let running = 0;
-      let overlaps = 0;
-      const errors: string[] = [];
-      const handlers = {
-        async media_available(_event: unknown, ctx: HandlerContext) {
-          if (running++ > 0) overlaps++;
-          try {
-            await ctx.once('announce', () => ctx.attempt);
-          } catch (error) {
-            errors.push(messageOf(error));
-            throw error;
-          } finally {
-            running--;
-          }
-        },
-      };
-      const { intercept } = await start(handlers, { ...PATIENT, concurrency: 1, runs: 'on a server' });
-      intercept(method, fails);
-      const id = await record();
-      await pass(1000);
-      expect(running).toBe(1);
-      for (const name of ['renew', 'settle', 'claim'] as const) intercept(name, fails);
-      await pass(LEASE_MS - 1000);
-      expect(running).toBe(0);
-      expect(errors).toEqual([expect.stringMatching(/"announce".*has ended.*the lease was not renewed/)]);
-      await start(handlers, { ...PATIENT, runs: 'on a server' });
-      await pass(2 * LEASE_MS);
-      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-      expect(overlaps).toBe(0);
-      for (const name of [method, 'renew', 'settle', 'claim'] as const) intercept(name, () => {});
-      await pass(2000);
-      expect(await store.step(id, 'announce')).toEqual({ result: '2' });
-    },
-  );
-
-  test('is not given to its own holder again, when it ran out while the handler runs, so that none runs twice at once', async () => {
-    const { record, start, pass, quiet, event } = stage();
+  test('that cannot be renewed has its handler aborted before it runs out, and before another process begins', async () => {
+    const { record, start, pass, event } = stage();
     const id = await record();
     const held = new HeldHandler();
     const { intercept } = await start({ media_available: held.handle }, PATIENT);
-    intercept('renew', fails);
-    await pass(2 * LEASE_MS);
-    expect(held.atOnce).toBe(1);
+    const other = new HeldHandler();
+    await start({ media_available: other.handle }, PATIENT);
+    intercept('renew', away);
+    await pass(LEASE_MS - 3000);
+    expect(held.last.ctx.signal.aborted).toBe(false);
+    await pass(2000);
+    expect(held.last.ctx.signal.aborted).toBe(true);
+    expect(held.last.ctx.signal.reason.message).toBe('the lease was not renewed in time');
+    expect(other.runs).toHaveLength(0);
+    await pass(LEASE_MS);
+    expect(other.runs).toHaveLength(1);
+    held.last.end();
+    other.last.end();
+    await pass(1000);
+    expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 2 });
+  });
+
+  test('that is renewed late, but in time, is kept', async () => {
+    const { record, start, pass } = stage();
+    await record();
+    const held = new HeldHandler();
+    const { intercept } = await start({ media_available: held.handle }, PATIENT);
+    intercept('renew', away);
+    await pass(LEASE_MS - 5000);
     intercept('renew', () => {});
-    for (const run of held.running) run.end();
-    await quiet();
+    await pass(2 * LEASE_MS);
+    expect(held.last.ctx.signal.aborted).toBe(false);
+  });
+
+  test('that another process has taken over has its handler aborted, and its result changes nothing', async () => {
+    const { record, start, pass, event, outcomes, logged } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    const { hold } = await start({ media_available: held.handle }, PATIENT);
+    const release = hold('renew'); // as a statement that is on its way for long
+    await start({ media_available() {} });
+    await pass(2 * LEASE_MS);
+    release();
+    await pass(1000);
+    expect(held.last.ctx.signal.aborted).toBe(true);
+    held.last.end();
+    await pass(1000);
+    expect(await outcomes(id)).toEqual(['lost', 'handled']);
     expect(await event(id)).toMatchObject({ status: 'handled' });
+    expect(logged('the lease was lost while the handler ran; another process has the event')).toMatchObject([
+      { event: id },
+    ]);
+  });
+
+  test('of a process that was killed runs out, and the event runs again with an attempt used up', async () => {
+    const { record, start, pass, event, outcomes } = stage();
+    const id = await record();
+    const { kill } = await start({ media_available: new HeldHandler().handle });
+    kill();
+    await start({ media_available() {} });
+    await pass(LEASE_MS - 1000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(3000);
+    expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 2 });
+    expect(await outcomes(id)).toEqual(['lost', 'handled']);
+  });
+});
+
+describe('leases that have run out are left to those that may still renew them', () => {
+  /** A process that holds a lease, and cannot renew it; another one that could recover it, as soon as it has run out. */
+  async function withOneRunOut() {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    const { kill } = await start({ media_available: new HeldHandler().handle });
+    kill();
+    const other = await start({ media_available() {} });
+    await pass(LEASE_MS - 1000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    return { id, other };
+  }
+
+  test('for a renewal interval after an error of the store', async () => {
+    const { id, other } = await withOneRunOut();
+    const { pass, event } = stage();
+    other.intercept('wake', away);
+    await pass(2000);
+    other.intercept('wake', () => {});
+    await pass(LEASE_MS / 3 - 2000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(5000);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+  });
+
+  test('for a renewal interval after a stall, as by SIGSTOP', async () => {
+    const { id } = await withOneRunOut();
+    const { clock, quiet, pass, event } = stage();
+    clock.leap(clock.now() + LEASE_MS); // every timer comes late
+    await quiet();
+    await pass(LEASE_MS / 3 - 1000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(5000);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+  });
+
+  test('for a renewal interval after the start', async () => {
+    const { clock, record, start, pass, event } = stage();
+    const id = await record();
+    const { kill } = await start({ media_available: new HeldHandler().handle });
+    kill();
+    clock.leap(clock.now() + 2 * LEASE_MS);
+    await start({ media_available() {} });
+    await pass(LEASE_MS / 3 - 1000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(5000);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+  });
+
+  test('and its own are never recovered by a process that stalled: it aborts the handler, and the event runs once it has ended', async () => {
+    const { clock, record, start, quiet, pass, event, outcomes } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    await start({ media_available: held.handle }, PATIENT);
+    clock.leap(clock.now() + 2 * LEASE_MS);
+    await quiet();
+    expect(held.last.ctx.signal.aborted).toBe(true);
+    await pass(LEASE_MS);
+    expect(held.runs).toHaveLength(1);
+    held.last.fail(new Error('stopped'));
+    await pass(3000);
+    expect(held.runs).toHaveLength(2);
+    expect(await outcomes(id)).toEqual(['error']);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+  });
+});
+
+describe('a handler that takes too long', () => {
+  test('has its signal aborted when its time is over, not a millisecond before, and is tried again after a pause', async () => {
+    const { store, record, start, pass, event } = stage();
+    const id = await record();
+    const runs: AbortSignal[] = [];
+    await start(
+      defineHandlers({
+        media_available: (_event, { signal }) => {
+          runs.push(signal);
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+      }),
+    );
+    await pass(TIMEOUT_MS - 1);
+    expect(runs[0]?.aborted).toBe(false);
+    await pass(1);
+    expect(runs[0]?.reason).toMatchObject({ name: 'TimeoutError' });
+    expect(await store.attempts(id)).toMatchObject([
+      { outcome: 'timeout', durationMs: TIMEOUT_MS, error: `the handler took longer than ${TIMEOUT_MS} ms` },
+    ]);
+    await pass(2000);
+    expect(runs).toHaveLength(2);
+    await pass(10 * TIMEOUT_MS);
+    expect(await event(id)).toMatchObject({ status: 'dead', attempts: 5 });
+  });
+
+  test('keeps its media until it has ended, when it ignores its signal, which is told of; then it has timed out, whatever it returns', async () => {
+    const { record, start, pass, event, outcomes, logged } = stage();
+    const id = await record();
+    const held = new HeldHandler();
+    await start({ media_available: held.handle, media_updated() {} });
+    await start({ media_available() {}, media_updated() {} });
+    const next = await record({ event: 'media_updated' });
+    await pass(10 * LEASE_MS);
+    expect(held.runs).toHaveLength(1);
+    expect(await event(next)).toMatchObject({ status: 'pending', starts: 0 });
+    const deaf =
+      'the handler still runs after its time, and the other events of its media or channel wait for it';
+    expect(logged(deaf)).toMatchObject([{ event: id, steps: [] }]);
+    held.last.end();
+    await pass(1000);
+    expect(await outcomes(id)).toEqual(['timeout']);
+    expect(await event(next)).toMatchObject({ status: 'handled' });
   });
 });

@@ -1,168 +1,265 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import { onceOf } from '../../src/dispatch/once.ts';
-import { anyCharacter } from '../support/any-character.ts';
+import { fail, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
+import { away, eachWithStage, LEASE_MS, TIMEOUT_MS } from './stage.ts';
 
-/** `ctx.once` of one event over steps in memory. */
-function onceInMemory() {
-  const steps = new Map<string, string | null>();
-  const step = async (name: string) => {
-    const result = steps.get(name);
-    return result === undefined ? undefined : { result };
+const stage = eachWithStage();
+const MOST_BYTES = 1024 * 1024;
+
+/** A handler of what a test does with `ctx`, and the errors and results of that. */
+function doing(work: (ctx: HandlerContext) => unknown) {
+  const seen: unknown[] = [];
+  const media_available = async (_event: unknown, ctx: HandlerContext) => {
+    seen.push(await work(ctx));
   };
-  const store = {
-    step,
-    holds: async () => true,
-    async saveStep(name: string, result: string | null) {
-      if (!steps.has(name)) steps.set(name, result);
-      return step(name);
-    },
-  };
-  const unstorable: string[] = [];
-  return {
-    steps,
-    unstorable,
-    once: () =>
-      onceOf({
-        store,
-        signal: new AbortController().signal,
-        patiently: (request) => request(),
-        onUnstorable: (reason) => void unstorable.push(reason),
-      }).once,
-  };
+  return { handlers: { media_available }, seen };
 }
 
-describe('once', () => {
-  test('runs a step, when it was not done yet, and gives its result', async () => {
-    const { once } = onceInMemory();
-    expect(await once()('announce', () => 42)).toBe(42);
-    expect(await once()('other', async () => 'later')).toBe('later');
-  });
-
-  test('gives any JSON result back, when the step was done, without running it again', async () => {
-    const property = fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
-      const { once } = onceInMemory();
-      let runs = 0;
-      const step = () => {
-        runs++;
-        return value;
-      };
-      const first = await once()('announce', step);
-      expect(await once()('announce', step)).toStrictEqual(first);
-      expect(JSON.stringify(first)).toBe(JSON.stringify(value));
-      expect(runs).toBe(1);
+describe('ctx.once', () => {
+  test('runs its step once, whatever retries and replays come, and gives the stored result, the same the first time and ever after', async () => {
+    const { store, record, start, pass } = stage();
+    await record();
+    let runs = 0;
+    const { handlers, seen } = doing(async (ctx) => {
+      const result = await ctx.once('announce', () => ({
+        at: new Date(0),
+        none: Number.NaN,
+        list: [undefined],
+        run: ++runs,
+      }));
+      seen.push(result);
+      if (seen.length === 1) throw new Error('after the step');
+      return result;
     });
-    await fc.assert(property);
+    await start(handlers);
+    await pass(10_000);
+    await store.replay({});
+    await pass(2000);
+    expect(seen.length).toBeGreaterThanOrEqual(4);
+    for (const result of seen)
+      expect(result).toStrictEqual({ at: '1970-01-01T00:00:00.000Z', none: null, list: [null], run: 1 });
+    await store.replay({}, { resetSteps: true });
+    await pass(2000);
+    expect(runs).toBe(2);
   });
 
-  test('gives the stored result or ends the event, when the step returns anything at all, and runs it once', async () => {
-    const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true });
-    const property = fc.asyncProperty(anything, async (value) => {
-      const { once, steps, unstorable } = onceInMemory();
-      let runs = 0;
-      const step = () => {
-        runs++;
-        return value;
-      };
-      const first = await once()('announce', step).catch((error: Error) => error);
-      if (unstorable.length > 0) {
-        expect(first).toMatchObject({ message: unstorable[0] });
-        return expect(steps.size).toBe(0);
-      }
-      expect(await once()('announce', step)).toStrictEqual(first);
-      expect(runs).toBe(1);
-    });
-    await fc.assert(property);
-  });
-
-  test('takes a name or refuses it before the step runs, when it is anything at all', async () => {
-    const name = fc.oneof(
-      fc.string({ maxLength: 250, unit: anyCharacter }),
-      fc.string({ minLength: 195, maxLength: 205, unit: 'grapheme' }),
-      fc.anything(),
+  test('runs its step again, when that threw or the process died before the result was stored', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    let runs = 0;
+    const { handlers } = doing((ctx) =>
+      ctx.once('announce', () => {
+        if (++runs === 1) throw new Error('no connection');
+      }),
     );
-    const property = fc.asyncProperty(name, async (given) => {
-      const { once, steps } = onceInMemory();
-      const taken =
-        typeof given === 'string' && given !== '' && [...given].length <= 200 && !given.includes('\0');
-      let runs = 0;
-      const asked = once()(given as string, () => ++runs);
-      if (taken) expect(await asked).toBe(1);
-      else await expect(asked).rejects.toThrow('the name of a step of ctx.once must be');
-      expect([runs, steps.size]).toEqual(taken ? [1, 1] : [0, 0]);
+    await start(handlers);
+    await pass(3000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+    expect(runs).toBe(2);
+  });
+
+  test('shares a step that is under way, gives each who asked a copy, and keeps steps of other events apart', async () => {
+    const { record, start } = stage();
+    await record();
+    await record({ media_id: 'other' });
+    let runs = 0;
+    const { handlers, seen } = doing(async (ctx) => {
+      const ask = () => ctx.once('announce', async () => ({ runs: ++runs, list: [1] }));
+      const [first, second] = await Promise.all([ask(), ask()]);
+      first.list.push(2);
+      return [second, await ask()];
     });
-    await fc.assert(property);
-  });
-
-  test('gives nothing back, when the step returned nothing, without running it again', async () => {
-    const { once } = onceInMemory();
-    let runs = 0;
-    const step = async () => void runs++;
-    expect(await once()('announce', step)).toBeUndefined();
-    expect(await once()('announce', step)).toBeUndefined();
-    expect(runs).toBe(1);
-  });
-
-  test('stores nothing, when the step throws, and runs it again', async () => {
-    const { once, steps } = onceInMemory();
-    let runs = 0;
-    const step = () => {
-      if (runs++ === 0) throw new Error('not yet');
-      return runs;
-    };
-    await expect(once()('announce', step)).rejects.toThrow('not yet');
-    expect(steps.size).toBe(0);
-    expect(await once()('announce', step)).toBe(2);
-  });
-
-  test('keeps steps apart, when their names differ', async () => {
-    const { once } = onceInMemory();
-    expect(await Promise.all(['a', 'b'].map((name) => once()(name, () => name)))).toEqual(['a', 'b']);
-  });
-
-  test('is refused at once, when the step asks for itself, and takes one of another name within', async () => {
-    const once = onceInMemory().once();
-    const itself = once('outer', () => once('inner', () => once('outer', () => 1)));
-    await expect(itself).rejects.toThrow('the step "outer" of ctx.once asks for itself');
-    expect(await once('outer', () => once('inner', () => 2))).toBe(2);
+    await start(handlers);
+    expect(seen).toEqual(
+      [1, 2].map((run) => [
+        { runs: run, list: [1] },
+        { runs: run, list: [1] },
+      ]),
+    );
   });
 
   test.each([
-    [undefined, 'undefined'],
-    ['charge', "'charge'"],
-    [Promise.resolve(1), 'Promise'],
-  ])('is refused, when the step is no function but %p', async (step, shown) => {
-    const { once } = onceInMemory();
-    // @ts-expect-error of JavaScript
-    const asked = once()('charge', step);
-    await expect(asked).rejects.toThrow(
-      new TypeError(
-        `the step "charge" of ctx.once must be a function, as in () => send(), and this one is ${shown}${shown === 'Promise' ? ' { 1 }' : ''}`,
-      ),
-    );
-  });
+    ['a BigInt', () => 1n, /is not JSON/],
+    ['a function', () => () => 1, /is not JSON/],
+    ['more than a megabyte', () => 'x'.repeat(MOST_BYTES - 1), /takes 1048577 bytes as JSON/],
+  ])(
+    'ends the event as dead, and stores no state, when a step gives %s: a retry would run it again',
+    async (_, result, error) => {
+      const { store, record, start, event } = stage();
+      const id = await record();
+      const { handlers } = doing((ctx) => {
+        ctx.state.set('a', 1);
+        return ctx.once('announce', result as () => unknown).catch(() => undefined);
+      });
+      await start(handlers);
+      expect(await event(id)).toMatchObject({ status: 'dead', lastError: expect.stringMatching(error) });
+      expect(await store.state('media:media-1')).toEqual([]);
+    },
+  );
 
-  test('runs a step once, when one handler asks for it twice at the same moment', async () => {
-    const { once } = onceInMemory();
-    const ask = once();
+  test.each([
+    ['', () => 1, /string of 1 to 200 characters/],
+    ['x'.repeat(201), () => 1, /string of 1 to 200 characters/],
+    ['a\0b', () => 1, /without NUL/],
+    ['\ud800', () => 1, /surrogate/],
+    ['announce', 7, /must be a function/],
+  ])('throws before anything runs, when it is given %j and %p', async (name, fn, error) => {
+    const { record, start, event } = stage();
+    const id = await record();
+    const { handlers, seen } = doing((ctx) => ctx.once(name, fn as () => unknown).catch(String));
+    await start(handlers);
+    expect(seen).toEqual([expect.stringMatching(error)]);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+  });
+});
+
+describe('a handler that returns while a step still runs, for lack of an await,', () => {
+  test.each([
+    ['nothing', () => undefined],
+    ['skip', () => skip('nothing to do')],
+    ['fail', () => fail('never')],
+    ['retry', () => retry({ reason: 'later' })],
+  ])(
+    'has failed, when it returns %s; the step ends, and the next attempt has its result',
+    async (_, outcome) => {
+      const { store, record, start, pass, quiet, event } = stage();
+      const id = await record();
+      const step = Promise.withResolvers<string>();
+      const ran: number[] = [];
+      const results: unknown[] = [];
+      await start({
+        async media_available(_event, ctx) {
+          const charged = ctx.once('charge', () => {
+            ran.push(ctx.attempt);
+            return step.promise;
+          });
+          if (ctx.attempt === 1) return outcome();
+          results.push(await charged);
+        },
+      });
+      expect(await event(id)).toMatchObject({ status: 'running' });
+      step.resolve('charged');
+      await quiet();
+      const error = 'the handler returned while "charge" of ctx.once still ran: await each ctx.once';
+      expect(await store.attempts(id)).toMatchObject([{ outcome: 'error', error }]);
+      await pass(60_000);
+      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+      expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
+    },
+  );
+
+  test('begins no further step', async () => {
+    const { record, start, quiet, event } = stage();
+    const id = await record();
+    const ran: string[] = [];
+    const errors: string[] = [];
+    await start({
+      media_available(_event, ctx) {
+        setTimeout(
+          () => ctx.once('late', () => ran.push('late')).catch(({ message }) => errors.push(message)),
+          1,
+        );
+      },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await quiet();
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+    expect({ ran, errors }).toEqual({
+      ran: [],
+      errors: [expect.stringMatching(/"late".*has ended .*: it does not run$/)],
+    });
+  });
+});
+
+describe('while the store does not answer', () => {
+  test.each(['step', 'saveStep'] as const)(
+    'a step waits for it, when %s fails, and runs once in one attempt',
+    async (method) => {
+      const { record, start, pass, event, logged } = stage();
+      let runs = 0;
+      const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
+      const { intercept } = await start(handlers);
+      let left = 4;
+      intercept(method, () => {
+        if (left-- > 0) away();
+      });
+      const id = await record();
+      await pass(10_000);
+      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+      expect(runs).toBe(1);
+      expect(logged('the store does not answer; trying again')).toMatchObject([{ event: id }]);
+    },
+  );
+
+  test('a step that has run waits longer than its handler may take, and is not run again', async () => {
+    const { record, start, pass, event, outcomes } = stage();
     let runs = 0;
-    const step = async () => ++runs;
-    expect(await Promise.all([ask('announce', step), ask('announce', step)])).toEqual([1, 1]);
+    const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
+    const { intercept } = await start(handlers);
+    intercept('saveStep', away);
+    const id = await record();
+    await pass(3 * TIMEOUT_MS);
+    intercept('saveStep', () => {});
+    await pass(20_000);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+    expect(await outcomes(id)).toEqual(['timeout', 'handled']);
     expect(runs).toBe(1);
   });
 
-  test.each([() => {}, Symbol('no data'), 1n, circle()])(
-    'refuses a result, when it is not data, and names the step',
-    async (result) => {
-      const { once, steps } = onceInMemory();
-      await expect(once()('announce', () => result)).rejects.toThrow(/"announce".*JSON/);
-      expect(steps.size).toBe(0);
-    },
-  );
+  test('a lost lease ends the wait, and nothing is stored under it', async () => {
+    const { store, record, start, pass } = stage();
+    const { handlers, seen } = doing((ctx) => ctx.once('announce', () => 'first').catch(String));
+    const { intercept } = await start(handlers, { handlerTimeoutMs: 10 * LEASE_MS });
+    for (const method of ['saveStep', 'renew', 'settle'] as const) intercept(method, away);
+    const id = await record();
+    await pass(LEASE_MS);
+    expect(seen).toEqual([expect.stringMatching(/"announce".*has ended.*the lease was not renewed in time/)]);
+    expect(await store.steps(id)).toEqual([]);
+  });
+
+  test('a step of a run whose event another process has taken over is not stored', async () => {
+    const { store, record, start, pass, quiet } = stage();
+    const id = await record();
+    const gate = Promise.withResolvers<string>();
+    const { handlers, seen } = doing((ctx) => ctx.once('announce', () => gate.promise).catch(String));
+    const { hold } = await start(handlers, { handlerTimeoutMs: 10 * LEASE_MS });
+    const release = hold('renew');
+    const other = doing((ctx) => ctx.once('announce', () => 'of the other'));
+    await start(other.handlers);
+    await pass(2 * LEASE_MS);
+    gate.resolve('of the first');
+    await quiet();
+    expect(other.seen).toEqual(['of the other']);
+    expect(await store.steps(id)).toEqual([{ name: 'announce', result: '"of the other"' }]);
+    expect(seen).not.toContain('of the first');
+    release();
+  });
 });
 
-function circle(): object {
-  const made: { self?: object } = {};
-  made.self = made;
-  return made;
-}
+test('ctx tells id, attempt, replay, late and time of receipt, and its log names the event', async () => {
+  const { clock, store, record, start, pass, logged } = stage();
+  const receivedAt = new Date(clock.now());
+  const id = await record();
+  const { handlers, seen } = doing(({ id, attempt, replay, late, receivedAt, signal, log }) => {
+    log.info('from the handler');
+    if (seen.length === 0) throw new Error(`attempt ${seen.push({ id, attempt, replay, late, receivedAt })}`);
+    return { id, attempt, replay, late, receivedAt, isAborted: signal.aborted };
+  });
+  await start(handlers);
+  await pass(5000);
+  await store.replay({ ids: [id] });
+  await pass(2000);
+  const older = await record({ at: Date.UTC(2020, 0, 1) });
+  await pass(2000);
+  expect(seen).toMatchObject([
+    { id, attempt: 1, replay: false, late: false, receivedAt },
+    { id, attempt: 2, replay: false, late: false, receivedAt, isAborted: false },
+    { id, attempt: 1, replay: true, late: false },
+    { id: older, attempt: 1, replay: false, late: true },
+  ]);
+  expect(logged('from the handler')[0]).toMatchObject({
+    event: id,
+    kind: 'media_available',
+    resource: 'media:media-1',
+    attempt: 1,
+  });
+});

@@ -1,178 +1,161 @@
 import { describe, expect, test } from '@jest/globals';
-import { seededRandom } from '../../src/base/seeded-random.ts';
-import {
-  defineHandlers,
-  fail,
-  type HandlerContext,
-  type Outcome,
-  retry,
-  skip,
-} from '../../src/dispatch/handler.ts';
-import { backoffMs } from '../../src/dispatch/settlement.ts';
-import { BASE_MS, CAP_MS, eachWithStage, MAX_ATTEMPTS, SEED } from '../support/dispatch-stage.ts';
-import { sqliteFixture } from '../support/sqlite-fixture.ts';
+import { defineHandlers, fail, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
+import { endingOf, pauseMs } from '../../src/dispatch/settlement.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
+import { eachWithStage } from './stage.ts';
 
-const stage = eachWithStage(sqliteFixture());
+const stage = eachWithStage();
+const DEFAULTS = { maxAttempts: 40, baseMs: 1000, capMs: 3_600_000 };
+const HOUR_MS = 3_600_000;
+const DAYS_30 = 30 * 24 * HOUR_MS;
+const NOW = Date.UTC(2026, 0, 31);
 
-/** Longer than all attempts of one event may take. */
-const ALL_ATTEMPTS_MS = MAX_ATTEMPTS * CAP_MS;
-
-/** A handler that does in its first run what the first function does, and so on; later runs do what the last does. */
-function scripted(...script: readonly (() => Outcome | void | Promise<Outcome | void>)[]) {
-  let runs = 0;
-  const media_available = (_event: unknown, _ctx: HandlerContext) =>
-    script[Math.min(runs++, script.length - 1)]?.();
-  return { handlers: defineHandlers({ media_available }), runs: () => runs };
+/** Goes from one attempt to the next, until the event ends or so much time has passed. */
+async function untilEnd(id: string, ms: number): Promise<void> {
+  const { clock, event, pass } = stage();
+  const end = clock.now() + ms;
+  for (let { nextAttemptAt } = await event(id); nextAttemptAt !== undefined && nextAttemptAt < end; ) {
+    clock.leap(nextAttemptAt);
+    await pass(3000); // longer than the pause between two polls
+    ({ nextAttemptAt } = await event(id));
+  }
 }
 
-function down(): never {
-  throw new Error('the service is down');
-}
+const failing = defineHandlers({ media_available: () => Promise.reject(new Error('the shop is down')) });
 
-describe('a handler that fails', () => {
-  test('runs again after the backoff, when it throws, each time at the very millisecond', async () => {
-    const { clock, store, record, start, pass } = stage();
-    const id = await record();
-    const { handlers } = scripted(down);
-    const startedAt = clock.now();
-    await start(handlers);
-    await pass(ALL_ATTEMPTS_MS);
-    const random = seededRandom(SEED);
-    let due = startedAt;
-    const expected = Array.from({ length: MAX_ATTEMPTS }, (_, index) => {
-      const attempt = { attempt: index + 1, startedAt: due, outcome: 'error' };
-      due += backoffMs(index + 1, { baseMs: BASE_MS, capMs: CAP_MS, random });
-      return attempt;
-    });
-    expect(await store.attempts(id)).toMatchObject(expected);
-  });
-
-  test('is given up, when its last attempt failed, as dead with the error and where it was thrown', async () => {
-    const { record, start, pass, event } = stage();
-    const id = await record();
-    const { handlers, runs } = scripted(down);
-    await start(handlers);
-    await pass(ALL_ATTEMPTS_MS);
-    expect(runs()).toBe(MAX_ATTEMPTS);
-    expect(await event(id)).toMatchObject({
-      status: 'dead',
-      attempts: MAX_ATTEMPTS,
-      nextAttemptAt: undefined,
-      lastError: expect.stringMatching(/^Error: the service is down\n.*retries\.test/s),
-    });
-    await pass(ALL_ATTEMPTS_MS);
-    expect(runs()).toBe(MAX_ATTEMPTS);
-  });
-
-  test.each([
-    ['throws', down],
-    ['rejects', () => Promise.reject(new Error('the service is down'))],
-  ])('ends as handled, when it %s at first and then succeeds', async (_, trouble) => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record();
-    await start(scripted(trouble, trouble, () => {}).handlers);
-    await pass(ALL_ATTEMPTS_MS);
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 3, lastError: undefined });
-    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['error', 'error', 'handled']);
-  });
-
-  test('does not hold up the newer events of its media, when it waits for its next attempt', async () => {
-    const { record, start, event } = stage();
-    const older = await record({ at: EVENT_TIME });
-    const newer = await record({ at: EVENT_TIME + 1000 });
-    await start(scripted(down, () => {}).handlers);
-    expect(await event(older)).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(await event(newer)).toMatchObject({ status: 'handled' });
-  });
-
-  test('does not stop the others, when one of many fails for good', async () => {
-    const { store, record, start } = stage();
-    for (let number = 0; number < 40; number++) await record({ media_id: `media-${number}` });
-    await start({ media_available: (event) => (event.media_id === 'media-3' ? down() : undefined) });
-    expect(await store.count({ status: 'handled' })).toBe(39);
-  });
-
-  test('has all attempts again, when it is replayed after it was given up', async () => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record();
-    const { handlers, runs } = scripted(down);
-    await start(handlers);
-    await pass(ALL_ATTEMPTS_MS);
-    await store.replay({ status: 'dead' });
-    await pass(ALL_ATTEMPTS_MS);
-    expect(runs()).toBe(2 * MAX_ATTEMPTS);
-    expect(await event(id)).toMatchObject({ status: 'dead', attempts: MAX_ATTEMPTS, replays: 1 });
+describe('the pauses between attempts', () => {
+  test('are about 21 hours together, as senders of webhooks allow', () => {
+    let sum = 0;
+    for (let attempt = 1; attempt < DEFAULTS.maxAttempts; attempt++)
+      sum += pauseMs(attempt, { ...DEFAULTS, random: () => 0.5 });
+    expect(sum / HOUR_MS).toBeGreaterThan(20.5);
+    expect(sum / HOUR_MS).toBeLessThan(21.5);
   });
 });
 
-describe('a handler that decides', () => {
-  test('ends its event as skipped, when it skips, in one run and with the reason', async () => {
-    const { record, start, pass, event } = stage();
+test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS attempts, with its error, and runs no more', async () => {
+  const { clock, store, record, start, event } = stage();
+  const id = await record();
+  const began = clock.now();
+  await start(failing, { retry: { ...DEFAULTS, random: () => 0.5 } });
+  await untilEnd(id, 20 * HOUR_MS);
+  expect(await event(id)).toMatchObject({ status: 'pending' });
+  await untilEnd(id, 3 * HOUR_MS);
+  expect(await event(id)).toMatchObject({
+    status: 'dead',
+    attempts: 40,
+    lastError: expect.stringContaining('the shop is down'),
+  });
+  const attempts = await store.attempts(id);
+  expect(attempts).toHaveLength(40);
+  expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(40).fill('error'));
+  const took = (attempts.at(-1)?.startedAt ?? 0) - began;
+  expect(took / HOUR_MS).toBeCloseTo(21, 0);
+});
+
+test.each([
+  ['skip', () => skip('not ours'), { status: 'skipped', lastError: 'not ours' }],
+  ['fail', () => fail('never'), { status: 'dead', lastError: 'never' }],
+  [
+    'anything else',
+    () => 'done' as never,
+    { status: 'pending', lastError: expect.stringContaining("returned 'done'") },
+  ],
+  ['nothing', () => undefined, { status: 'handled' }],
+])('an event ends as its handler says, when that returns %s', async (_, outcome, ended) => {
+  const { record, start, event } = stage();
+  const id = await record();
+  await start({ media_available: outcome });
+  expect(await event(id)).toMatchObject({ attempts: 1, ...ended });
+});
+
+describe('retry', () => {
+  test('lets a handler come back after the time that it says, and uses up no attempt, but counts as a start', async () => {
+    const { record, start, pass, event, outcomes } = stage();
     const id = await record();
-    const { handlers, runs } = scripted(() => skip('not our site'));
-    await start(handlers);
-    await pass(CAP_MS);
-    expect(runs()).toBe(1);
-    expect(await event(id)).toMatchObject({ status: 'skipped', lastError: 'not our site' });
+    const runs: number[] = [];
+    await start({
+      media_available(_event, ctx) {
+        runs.push(ctx.attempt);
+        if (runs.length < 20) return retry({ after: 60_000, reason: 'not published yet' });
+      },
+    });
+    await pass(59_000);
+    expect(runs).toEqual([1]);
+    expect(await event(id)).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      starts: 1,
+      lastError: 'not published yet',
+    });
+    await pass(20 * 62_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1, starts: 20 });
+    expect(runs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect((await outcomes(id)).slice(0, -1)).toEqual(Array(19).fill('retry'));
   });
 
-  test('gives its event up, when it fails it, in one run though attempts are left', async () => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record();
-    const { handlers, runs } = scripted(() => fail('no such media'));
-    await start(handlers);
-    await pass(CAP_MS);
-    expect(runs()).toBe(1);
-    expect(await event(id)).toMatchObject({ status: 'dead', attempts: 1, lastError: 'no such media' });
-    expect(await store.attempts(id)).toMatchObject([{ outcome: 'failed', error: 'no such media' }]);
+  test('waits longer with each start, when no time is given', () => {
+    const asked = (starts: number) =>
+      endingOf(
+        { type: 'retry', reason: 'later', after: undefined },
+        { starts, attempts: 0, askedAt: NOW },
+        { ...DEFAULTS, random: () => 0.5 },
+        NOW,
+      );
+    expect([1, 2, 3, 100].map((starts) => asked(starts).afterMs)).toEqual([750, 1500, 3000, 2_700_000]);
   });
 
-  test('runs again at the time it says, when it asks for a retry, be it beyond the cap', async () => {
-    const { clock, store, record, start, pass } = stage();
-    const id = await record();
-    const startedAt = clock.now();
-    const after = 2 * CAP_MS + 1;
-    await start(
-      scripted(
-        () => retry({ after, reason: 'not yet' }),
-        () => {},
-      ).handlers,
-    );
-    await pass(after);
-    expect(await store.attempts(id)).toMatchObject([
-      { startedAt, outcome: 'retry', error: 'not yet' },
-      { startedAt: startedAt + after, outcome: 'handled' },
-    ]);
-  });
-
-  test('runs again at once, when it asks for a retry without delay', async () => {
+  test('ends as dead with a reason that says so, when the event has asked for 30 days', async () => {
     const { record, start, event } = stage();
     const id = await record();
-    await start(
-      scripted(
-        () => retry({ after: 0, reason: 'again' }),
-        () => {},
-      ).handlers,
-    );
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+    await start({ media_available: () => retry({ after: 5 * 24 * HOUR_MS, reason: 'no approval' }) });
+    await untilEnd(id, DAYS_30 - HOUR_MS);
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    await untilEnd(id, 6 * 24 * HOUR_MS);
+    const lastError = 'it has asked to come back for 30 days: no approval';
+    expect(await event(id)).toMatchObject({ status: 'dead', attempts: 0, starts: 7, lastError });
+  });
+});
+
+describe('what a handler sets in ctx.state', () => {
+  const setting = (then: (ctx: HandlerContext) => unknown) =>
+    defineHandlers({
+      media_available(_event, ctx) {
+        ctx.state.set('runs', (ctx.state.get<number>('runs') ?? 0) + 1);
+        return then(ctx) as undefined;
+      },
+    });
+
+  test.each([
+    ['returns nothing', () => undefined, true],
+    ['skips', () => skip('no'), true],
+    ['fails for good', () => fail('no'), true],
+    ['asks to come back', () => retry({ after: DAYS_30, reason: 'later' }), true],
+    ['throws', () => Promise.reject(new Error('no')), false],
+    ['returns what is no outcome', () => 7, false],
+  ])('is stored with its end, when it %s', async (_, then, isStored) => {
+    const { store, record, start } = stage();
+    await record();
+    await start(setting(then), { retry: { ...DEFAULTS, baseMs: HOUR_MS, random: () => 0.5 } });
+    expect(await store.state('media:media-1')).toEqual(isStored ? [{ name: 'runs', value: '1' }] : []);
   });
 
-  test('runs again after the backoff, when it asks for a retry and names no time', async () => {
-    const { clock, record, start, event } = stage();
-    const id = await record();
-    await start(scripted(() => retry({ reason: 'not yet' })).handlers);
-    const wait = backoffMs(1, { baseMs: BASE_MS, capMs: CAP_MS, random: seededRandom(SEED) });
-    expect(await event(id)).toMatchObject({ status: 'pending', nextAttemptAt: clock.now() + wait });
-  });
-
-  test('is given up, when it asks for a retry in every attempt, with its last reason', async () => {
-    const { record, start, pass, event } = stage();
-    const id = await record();
-    const { handlers, runs } = scripted(() => retry({ after: 10, reason: 'never ready' }));
-    await start(handlers);
-    await pass(10 * MAX_ATTEMPTS);
-    expect(runs()).toBe(MAX_ATTEMPTS);
-    expect(await event(id)).toMatchObject({ status: 'dead', lastError: 'never ready' });
+  test('is there for the next run and the next event of that media alone, until somebody deletes it', async () => {
+    const { store, record, start, pass } = stage();
+    await record();
+    const seen: unknown[] = [];
+    const { dispatcher } = await start({
+      ...setting((ctx) => (ctx.attempt < 3 ? retry({ after: 1000, reason: 'again' }) : undefined)),
+      media_deleted(_event, ctx) {
+        seen.push(ctx.state.get('runs'));
+        ctx.state.delete('runs');
+      },
+    });
+    await pass(5000);
+    await record({ event: 'media_deleted', media_id: 'other', at: EVENT_TIME + 1000 });
+    await record({ event: 'media_deleted', at: EVENT_TIME + 1000 });
+    await dispatcher.idle();
+    expect(seen.toSorted()).toEqual([3, undefined]);
+    expect(await store.state('media:media-1')).toEqual([]);
   });
 });

@@ -1,225 +1,153 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { defineHandlers, retry } from '../../src/dispatch/handler.ts';
-import { eachWithStage } from '../support/dispatch-stage.ts';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { sqliteFixture } from '../support/sqlite-fixture.ts';
+import { away, eachWithStage, LEASE_MS } from './stage.ts';
 
-const stage = eachWithStage(sqliteFixture());
-const GRACE_MS = 10_000;
-/** Longer than handlers may take once their signals are aborted at a stop. */
-const ABORTED_MS = 5000;
+const stage = eachWithStage();
+const STORED_LATE = 'cannot store a result before the stop; the event runs again once its lease has run out';
+const IGNORES =
+  'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
 
-/** Whether a promise has been settled by now. */
-function settling(promise: Promise<unknown>): () => boolean {
-  let settled = false;
-  promise.finally(() => {
-    settled = true;
-  });
-  return () => settled;
-}
+/** A handler that goes on until its signal is aborted. */
+const heeding = defineHandlers({
+  media_available: (_event, { signal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+});
 
-describe('stop', () => {
-  test('resolves at once, when nothing runs, and leaves no timer', async () => {
-    const { clock, start } = stage();
-    const { dispatcher } = await start({});
-    await dispatcher.stop(GRACE_MS);
-    expect(clock.nextDue()).toBeUndefined();
-  });
-
-  test('waits for a handler, when it ends within the grace, and stores its result', async () => {
-    const { record, start, pass, event, clock } = stage();
-    const id = await record();
-    const held = new HeldHandler();
-    const { dispatcher } = await start({ media_available: held.handle });
-    const stopped = dispatcher.stop(GRACE_MS);
-    const isStopped = settling(stopped);
-    await pass(GRACE_MS - 1);
-    expect([isStopped(), held.last.ctx.signal.aborted]).toEqual([false, false]);
-    held.last.end();
-    await stopped;
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
-    expect(clock.nextDue()).toBeUndefined();
-  });
-
-  test('aborts a handler, when the grace is over, and releases its event with the attempt unused', async () => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record();
-    const reasons: unknown[] = [];
-    const { dispatcher } = await start(
-      defineHandlers({
-        media_available: (_event, { signal }) =>
-          new Promise((_, reject) =>
-            signal.addEventListener('abort', () => {
-              reasons.push(signal.reason);
-              reject(signal.reason);
-            }),
-          ),
-      }),
-    );
-    const stopped = dispatcher.stop(GRACE_MS);
-    await pass(GRACE_MS - 1);
-    expect(reasons).toEqual([]);
-    await pass(1);
-    await stopped;
-    expect(reasons).toMatchObject([{ name: 'AbortError' }]);
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0, lastError: undefined });
-    expect(await store.attempts(id)).toMatchObject([{ attempt: 1, outcome: 'interrupted' }]);
-  });
-
-  test('does not wait for ever, when a handler ignores the abort, and leaves its event leased', async () => {
-    const { record, start, pass, event } = stage();
-    const id = await record();
-    const held = new HeldHandler();
-    const { dispatcher } = await start({ media_available: held.handle });
-    const isStopped = settling(dispatcher.stop(GRACE_MS));
-    await pass(GRACE_MS + ABORTED_MS);
-    expect(isStopped()).toBe(true);
-    expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
-  });
-
-  test('stores the result, when a handler ends well or decides after it was aborted', async () => {
-    const { record, start, pass, event } = stage();
-    const ids = [await record({ media_id: 'a' }), await record({ media_id: 'b', event: 'media_updated' })];
-    const [ends, decides] = [new HeldHandler(), new HeldHandler()];
-    const { dispatcher } = await start({ media_available: ends.handle, media_updated: decides.handle });
-    const stopped = dispatcher.stop(0);
-    await pass(0);
-    expect([ends, decides].map(({ last }) => last.ctx.signal.aborted)).toEqual([true, true]);
-    ends.last.end();
-    decides.last.end(retry({ after: 60_000, reason: 'later' }));
-    await stopped;
-    expect(await Promise.all(ids.map(event))).toMatchObject([
-      { status: 'handled' },
-      { status: 'pending', attempts: 1, lastError: 'later' },
-    ]);
-  });
-
-  test('claims nothing more, when it has begun, though it is woken and events come', async () => {
-    const { record, start, pass, quiet, event } = stage();
-    await record({ media_id: 'running' });
-    const held = new HeldHandler();
-    const { dispatcher } = await start({ media_available: held.handle });
-    const stopped = dispatcher.stop(GRACE_MS);
-    const id = await record();
-    dispatcher.wake();
-    await pass(1000);
-    held.last.end();
-    await stopped;
-    dispatcher.wake();
-    await quiet();
-    expect(held.runs).toHaveLength(1);
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
-  });
-
-  test('gives claimed events back as if they had not been claimed, when the claim was under way as it began', async () => {
-    const { store, record, start, pass, event } = stage();
-    const held = new HeldHandler();
-    const { dispatcher, intercept } = await start({ media_available: held.handle });
-    const [claim, isAsked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    intercept('claim', () => {
-      isAsked.resolve();
-      return claim.promise;
+describe('a stop', () => {
+  test('lets a handler end within its grace, claims nothing more, and says that none is left', async () => {
+    const { clock, record, start, stop, event } = stage();
+    const first = await record();
+    const { dispatcher } = await start({
+      media_available: (_event, { signal }) =>
+        new Promise((resolve, reject) => {
+          clock.after(3000, () => resolve());
+          signal.addEventListener('abort', reject);
+        }),
     });
-    const id = await record();
-    dispatcher.wake();
-    await isAsked.promise;
-    const stopped = dispatcher.stop(GRACE_MS);
-    for (let turn = 0; turn < 3; turn++) await store.ping(); // time enough to stop too early
-    claim.resolve();
-    await pass(GRACE_MS + ABORTED_MS);
-    await stopped;
-    expect(held.runs).toHaveLength(0);
-    expect(await event(id)).toMatchObject({ status: 'pending', starts: 0, attempts: 0 });
-    expect(await store.attempts(id)).toEqual([]);
+    const second = await record({ media_id: 'other' });
+    dispatcher.came('media:other');
+    expect(await stop(dispatcher, 4000)).toBe(0);
+    expect(await event(first)).toMatchObject({ status: 'handled' });
+    expect(await event(second)).toMatchObject({ status: 'pending', starts: 0 });
   });
 
-  test('does not try for ever, when the store does not take a result any more, and leaves its event leased', async () => {
-    const { clock, record, start, pass, quiet, event } = stage();
+  test('aborts what runs longer, and releases it at once: the next process runs it, and no attempt is used up', async () => {
+    const { clock, record, start, stop, event, outcomes } = stage();
     const id = await record();
-    const held = new HeldHandler();
-    const { dispatcher, intercept } = await start({ media_available: held.handle });
-    intercept('settle', () => {
-      throw new Error('the disk is full');
-    });
-    held.last.end();
-    await quiet();
-    const stopped = dispatcher.stop(0);
-    await pass(ABORTED_MS);
-    await stopped;
-    expect(await event(id)).toMatchObject({ status: 'running', attempts: 1 });
-    expect(clock.nextDue()).toBeUndefined();
-  });
-
-  test('names each event whose result the store does not take, when that answers nothing at all, and ends', async () => {
-    const { record, start, clock, logged } = stage();
-    const ids = [await record({ media_id: 'one' }), await record({ media_id: 'two' })];
-    const held = new HeldHandler();
-    const { dispatcher, intercept } = await start({ media_available: held.handle });
-    const answer = Promise.withResolvers<void>();
-    intercept('settle', () => answer.promise);
-    for (const one of held.running) one.end();
-    await setImmediate();
-    const stopped = dispatcher.stop(0);
-    for (let second = 0; second < 10; second++) {
-      await setImmediate();
-      await clock.advance(1000);
+    for (let round = 1; round <= 6; round++) {
+      const { dispatcher } = await start(heeding);
+      const began = clock.now();
+      const ended = dispatcher.stop(1000).then(() => clock.now() - began);
+      await stop(dispatcher, 1000);
+      expect(await ended).toBeLessThanOrEqual(1000);
+      expect(await event(id)).toMatchObject({
+        status: 'pending',
+        nextAttemptAt: undefined,
+        starts: round,
+        attempts: 0,
+      });
     }
-    expect(await stopped).toBe(0);
-    expect(dispatcher.unstored).toBe(2);
-    const named = logged(
-      'cannot store a result before the stop; the event runs again once its lease has run out',
-    );
-    expect(named.map(({ event }) => event).sort()).toEqual(ids.sort());
-    expect(named.map(({ error }) => error)).toEqual(Array(2).fill('the store does not answer'));
-    answer.resolve();
+    expect(await outcomes(id)).toEqual(Array(6).fill('interrupted'));
+    await start({ media_available() {} });
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1, starts: 7 });
   });
 
-  test('leaves no timer, when leases are being renewed as it begins', async () => {
-    const { clock, record, start, quiet } = stage();
-    await record();
-    const held = new HeldHandler();
-    const { dispatcher, intercept } = await start({ media_available: held.handle }, { leaseMs: 300 });
-    const renewal = Promise.withResolvers<void>();
-    intercept('renew', () => renewal.promise);
-    const advancing = clock.advance(100); // waits for the renewal
-    const stopped = dispatcher.stop(GRACE_MS);
-    held.last.end();
-    await stopped;
-    renewal.resolve();
-    await advancing;
-    await clock.advance(1000); // the store takes in what was recorded
-    await quiet();
-    expect(clock.nextDue()).toBeUndefined();
+  test('counts what a handler says, when that ends in order at the abort', async () => {
+    const { record, start, stop, event } = stage();
+    const id = await record();
+    const { dispatcher } = await start({
+      media_available: (_event, { signal }) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    });
+    await stop(dispatcher);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
   });
 
-  test('leaves its events to the next process, when that starts, in the next start of the same attempt', async () => {
-    const { record, start, pass, event } = stage();
+  test('releases only what has ended: an event whose handler ignores the abort is no one else’s until its lease has run out', async () => {
+    const { record, start, stop, pass, event, outcomes, logged } = stage();
     const id = await record();
     const held = new HeldHandler();
     const { dispatcher } = await start({ media_available: held.handle });
-    const stopped = dispatcher.stop(0);
-    await pass(0);
-    held.last.fail(held.last.ctx.signal.reason);
-    await stopped;
-    const attempts: number[] = [];
-    await start(defineHandlers({ media_available: (_event, { attempt }) => void attempts.push(attempt) }));
-    expect(attempts).toEqual([2]);
-    expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 1 });
+    expect(await stop(dispatcher)).toBe(1);
+    expect(logged(IGNORES)).toMatchObject([{ event: id }]);
+    await start({ media_available() {} });
+    await pass(LEASE_MS - 10_000);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    await pass(LEASE_MS);
+    expect(await outcomes(id)).toEqual(['lost', 'handled']);
+  });
+
+  test('gives back what a claim that was under way got, and starts none of it', async () => {
+    const { record, start, stop, pass, event } = stage();
+    const held = new HeldHandler();
+    const { dispatcher, hold } = await start({ media_available: held.handle });
+    const release = hold('claim');
+    const id = await record();
+    await pass(1000);
+    const stopped = dispatcher.stop(5000);
+    release();
+    await pass(100);
+    expect(await stopped).toBe(0);
+    await stop(dispatcher);
+    expect(held.runs).toHaveLength(0);
+    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
   });
 });
 
-describe('idle', () => {
-  test('resolves, when all ready events are done, and not before', async () => {
-    const { record, start, quiet } = stage();
-    await record();
-    const held = new HeldHandler();
-    const { dispatcher } = await start({ media_available: held.handle });
-    const isIdle = settling(dispatcher.idle());
-    await quiet();
-    expect(isIdle()).toBe(false);
-    held.last.end();
-    await quiet();
-    expect(isIdle()).toBe(true);
+describe('a result that the store does not take', () => {
+  test('is kept and stored once the store is there again, with its lease renewed meanwhile', async () => {
+    const { record, start, pass, event, outcomes } = stage();
+    const { intercept } = await start({ media_available() {} });
+    intercept('settle', away);
+    const id = await record();
+    await pass(4 * LEASE_MS);
+    await start({ media_available() {} });
+    await pass(LEASE_MS);
+    expect(await event(id)).toMatchObject({ status: 'running' });
+    intercept('settle', () => {});
+    await pass(2000);
+    expect(await outcomes(id)).toEqual(['handled']);
+  });
+
+  test('is recognised, when the store took it and its answer was lost', async () => {
+    const { record, start, pass, outcomes, logged } = stage();
+    const { loseAnswer } = await start({ media_available() {} });
+    loseAnswer('settle');
+    const id = await record();
+    await pass(5000);
+    expect(await outcomes(id)).toEqual(['handled']);
+    expect(logged('the lease was lost while the handler ran; another process has the event')).toEqual([]);
+  });
+
+  test('is tried to the end of a stop, and stored, when the store comes back in time', async () => {
+    const { record, start, pass, event, logged } = stage();
+    const { dispatcher, intercept } = await start({ media_available() {} });
+    intercept('settle', away);
+    const id = await record();
+    await pass(1000);
+    const stopped = dispatcher.stop(0);
+    await pass(500);
+    intercept('settle', () => {});
+    await pass(5000);
+    expect(await stopped).toBe(0);
+    expect(dispatcher.unstored).toBe(0);
+    expect(await event(id)).toMatchObject({ status: 'handled' });
+    expect(logged(STORED_LATE)).toEqual([]);
+  });
+
+  test('is counted and told of with its event, when the stop is over', async () => {
+    const { record, start, pass, stop, logged } = stage();
+    const { dispatcher, intercept } = await start({ media_available() {} });
+    intercept('settle', away);
+    const ids = [await record({ media_id: 'a' }), await record({ media_id: 'b' })];
+    await pass(1000);
+    expect(await stop(dispatcher)).toBe(0);
+    expect(dispatcher.unstored).toBe(2);
+    expect(
+      logged(STORED_LATE)
+        .map(({ event }) => event)
+        .toSorted(),
+    ).toEqual(ids.toSorted());
   });
 });

@@ -55,12 +55,15 @@ describe('the picture of the life of an event', () => {
       [...states.matchAll(/\b(\w+)(?= -->)|--> (\w+)/g)].map(([, from, to]) => from ?? to),
     );
     expect([...shown].toSorted()).toEqual([...statuses, 'quarantine'].toSorted());
-    expect(statuses).toHaveLength(5);
+    expect(statuses).toHaveLength(6);
   });
 
-  test.each(['handled', 'skipped', 'dead'])('leads from %s back to pending, as a replay does', (status) => {
-    expect(states).toMatch(new RegExp(`${status} --> pending: .*replay`));
-  });
+  test.each(['handled', 'skipped', 'dead', 'dismissed'])(
+    'leads from %s back to pending, as a replay does',
+    (status) => {
+      expect(states).toMatch(new RegExp(`${status} --> pending: .*replay`));
+    },
+  );
 });
 
 test('the page says where a new command, kind, metric, store and page go, by paths that are there', () => {

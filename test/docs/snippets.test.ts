@@ -115,7 +115,7 @@ describe('the handler of', () => {
       const { media } = await load('README.md', { 'https://cms.example': url });
       const id = await work().record();
       await work().runAll(media as Handlers);
-      expect(await work().event(id)).toMatchObject({ status: 'handled', attempts: 3 });
+      expect(await work().event(id)).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
       expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
       expect([...keys]).toEqual([id]);
       expect(work().log.withMessage('published')).toMatchObject([{ page: `${url}/pages/1` }]);

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Claim, EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { claims, HANDLED, waiting } from '../support/claiming.ts';
+import { openStore } from '../../src/store/open.ts';
+import { claims, HANDLED, settleAll, waiting } from '../support/claiming.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-const BACKLOG = 15_000;
+const BACKLOG = size({ small: 15_000, full: 100_000 });
 const LIVE = 30;
 const EVERY_MS = 100;
 /** The promise is about a second; the machine of a test may be busy. */
@@ -28,26 +29,22 @@ afterEach(() => rmSync(directory, { recursive: true }));
 const backlogs: Readonly<Record<string, (store: EventStore) => Promise<unknown>>> = {
   'events that came before': async () => {},
   'a bulk replay': async (store) => {
-    for (let handled = 0; handled < BACKLOG; ) {
-      const some = await claims(store, { limit: 1000 });
-      await Promise.all(some.map((claim) => store.settle(claim, 'one', HANDLED)));
-      handled += some.length;
-    }
+    await settleAll(store, HANDLED);
     await store.replay({ status: 'handled' });
   },
   // All are claimed before the first is due again, and all are due before the service runs.
   'a wave of retries': async (store) => {
     const all: Claim[] = [];
     for (let some: readonly Claim[]; all.length < BACKLOG; all.push(...some))
-      some = await claims(store, { limit: BACKLOG, leaseMs: 600_000 });
-    await Promise.all(all.map((claim) => store.settle(claim, 'one', waiting(1))));
+      some = await claims(store, { oldest: BACKLOG, leaseMs: 600_000 });
+    await Promise.all(all.map((claim) => store.settle(claim, waiting(1))));
   },
 };
 
 test.each(Object.keys(backlogs))(
   `live events wait for about a second at most behind ${BACKLOG} of %s`,
   async (name) => {
-    const store = await SqliteStore.open({ path, clock: systemClock });
+    const store = await openStore({ url: `sqlite:${path}`, clock: systemClock });
     for (let from = 0; from < BACKLOG; from += 500) {
       const numbers = Array.from({ length: 500 }, (_, index) => from + index);
       await Promise.all(

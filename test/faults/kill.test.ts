@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { idsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
+import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const ROUNDS = 100;
+const ROUNDS = size({ small: 15, full: 100 });
 const CLIENTS = 16;
 /** How many new events are acknowledged before each kill, on average, at least. */
 const ACKS = 10;
@@ -49,17 +50,6 @@ async function sendUntilGone(url: string, acknowledged: Set<string>): Promise<vo
     } catch {
       return; // killed
     }
-  }
-}
-
-/** The ids of all events, and how many are in which status. */
-async function recordedIn(store: EventStore): Promise<{ ids: Set<string>; handled: number }> {
-  const ids = new Set<string>();
-  for (let last: string | undefined; ; ) {
-    const page = await store.eventsAfter({}, last, 1000);
-    for (const { id } of page) ids.add(id);
-    last = page.at(-1)?.id;
-    if (last === undefined) return { ids, handled: await store.count({ status: 'handled' }) };
   }
 }
 
@@ -115,7 +105,7 @@ test(
       WEBHOOK_SECRET: SECRET,
       LEASE_MS: '300',
       RETRY_BASE_MS: '10',
-      RETRY_MAX_ATTEMPTS: '1000', // to be killed is no fault of an event's own here
+      RETRY_MAX_ATTEMPTS: '1000',
     };
     const acknowledged = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {
@@ -130,7 +120,7 @@ test(
     }
 
     const last = await startProcess(env, handlers);
-    const store = await SqliteStore.open({ path, clock: systemClock });
+    const store = await openStore({ url: `sqlite:${path}`, clock: systemClock });
     const total = await store.count({});
     while ((await store.count({ status: 'handled' })) < total) {
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -138,7 +128,8 @@ test(
     last.child.kill('SIGTERM');
     expect(await last.exited).toBe(0);
 
-    const { ids, handled } = await recordedIn(store);
+    const ids = await idsIn(store);
+    const handled = await store.count({ status: 'handled' });
     await store.close();
     const { runs, again, complete, atOnce, cutOff } = readDiary();
     process.stdout.write(

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { insertEvents } from '../support/insert-events.ts';
 
 const STEP = 250_000;
@@ -15,7 +15,7 @@ export interface ManyEvents {
 
 /** Fills a database with events straight by SQL, as recording them one by one would take hours. */
 export async function makeManyEvents({ path, events, status }: ManyEvents): Promise<void> {
-  await (await SqliteStore.open({ path, clock: systemClock })).close(); // makes the schema
+  await (await openStore({ url: `sqlite:${path}`, clock: systemClock })).close(); // makes the schema
   const db = new Database(path);
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -400000');

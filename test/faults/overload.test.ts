@@ -4,14 +4,15 @@ import { tokenOf } from '../support/hs256.ts';
 import { rssOf } from '../support/memory.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
 import { postText } from '../support/raw-http.ts';
+import { size } from '../support/sizes.ts';
 import { genuineLoad, line } from './load.ts';
 import { makeManyEvents } from './many-events.ts';
 import { eachWithService } from './service.ts';
 
 const stage = eachWithService();
 const BURST = 20_000;
-const CONNECTIONS = [400, 1000];
-const BACKLOG = 1_000_000;
+const CONNECTIONS = size({ small: [400], full: [400, 1000] });
+const BACKLOG = size({ small: 200_000, full: 1_000_000 });
 /** A third of what the backlog would take in memory. At this rate of handling, V8 takes some 100 of them for garbage. */
 const MOST_MIB = 350;
 
@@ -97,8 +98,7 @@ test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_M
     samples.push(rssOf(service.child.pid));
   }
   const seconds = (performance.now() - began) / 1000;
-  const overview = await store.overview();
-  const handled = overview.tallies.find(({ status }) => status === 'handled')?.events ?? 0;
+  const handled = await store.count({ status: 'handled' });
   process.stdout.write(
     `backlog of ${BACKLOG}: ${handled} handled in ${seconds.toFixed(0)} s (${Math.round(handled / seconds)} a second), RSS in MiB ${samples.join(' ')}\n` +
       `${seen.map((one, round) => line(`acks beside it, round ${round + 1}`, one)).join('\n')}\n`,

@@ -1,21 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Random } from '../../src/mock/random.ts';
-import { describeEventStore } from '../store/conformance.ts';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
-import { postgresFixture } from '../support/postgres-fixture.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { size } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
 import { Receivers } from './receivers.ts';
 
 /** Fewer than a store has, so that stores get each other's. */
 const CONNECTIONS = 2;
 const RECEIVERS = 3;
-const KILLS = 9;
+const KILLS = size({ small: 3, full: 9 });
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-await describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
+describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
   describeWith('pgbouncer', 'in transaction mode', () => {
     let bouncer: PgBouncer;
     beforeAll(async () => {
@@ -55,10 +54,5 @@ await describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
       expect(await receivers.overlaps()).toEqual([]);
       expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual(Array(RECEIVERS).fill(0));
     });
-
-    describeEventStore(
-      'PostgreSQL through PgBouncer',
-      postgresFixture(server, (database) => bouncer.url(database)),
-    );
   }),
 );

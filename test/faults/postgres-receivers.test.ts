@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
+import { startPostgres } from '../support/own-postgres.ts';
 import { connected } from '../support/postgres-databases.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import type { PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { size } from '../support/sizes.ts';
 import { LEASE_MS, Receivers, type Takeover } from './receivers.ts';
 
-const ROUNDS = 30;
-const OUTAGES = 10;
+const ROUNDS = size({ small: 9, full: 30 });
+const OUTAGES = size({ small: 3, full: 10 });
 /** So many, one after the other, while the others go on. */
-const SINGLE_KILLS = 5;
+const SINGLE_KILLS = size({ small: 2, full: 5 });
 /**
  * So many leases may pass before an event runs again, where receivers are killed all the time and the machine is busy: its own; up to one
  * as what was lost twice runs one after the other; and one if the receiver that takes it over was kept from the store for a while. A
@@ -31,7 +33,7 @@ async function takeoversOf(receivers: Receivers): Promise<readonly Takeover[]> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
+describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres({ durable: true });
@@ -125,37 +127,6 @@ await describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     expect(await receivers.overlaps()).toEqual([]);
     expect(counted).toBe(handled);
     expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
-  });
-
-  test('keep what they acknowledged, when a reload says that commits wait for no disk, and PostgreSQL ends at once', async () => {
-    // What does not wait is written by the server itself, and that late.
-    const lazy = await startPostgres({
-      durable: true,
-      settings: { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' },
-    });
-    try {
-      const receivers = await Receivers.on(lazy, { diaryServer: shared });
-      await receivers.start(0);
-      const configure = (command: string) =>
-        connected(lazy.adminUrl(), async (admin) => {
-          await admin.query(command);
-          await admin.query('SELECT pg_reload_conf()');
-        });
-      await configure('ALTER SYSTEM SET synchronous_commit = off');
-      await pause(500);
-      receivers.send(CLIENTS, MEDIA);
-      await pause(2000);
-      await lazy.stop('immediate');
-      await receivers.stopSending();
-      await lazy.start();
-      await configure('ALTER SYSTEM RESET synchronous_commit');
-      await pause(500);
-      const { ids } = await receivers.finish();
-      expect(receivers.acknowledged.size).toBeGreaterThan(10);
-      expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    } finally {
-      await lazy.remove();
-    }
   });
 
   test('change nothing late, when one stands still for longer than its leases and goes on', async () => {

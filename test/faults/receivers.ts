@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
-import { PostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { idsIn } from '../support/events-in.ts';
 import { deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import type { DatabaseServer } from '../support/postgres-server.ts';
@@ -194,38 +196,26 @@ export class Receivers {
     }
   }
 
-  /** @param version of the program that made the tables */
-  store(version = PostgresStore): Promise<PostgresStore> {
-    return version.open({
-      url: this.#events,
-      clock: systemClock,
-      secretsKey: SECRETS_KEY,
-      connections: 2,
-      tidies: false,
-    });
+  /** @param open of the version of the program that made the tables */
+  store(open = openStore): Promise<EventStore> {
+    return open({ url: this.#events, clock: systemClock, secretsKey: SECRETS_KEY, connections: 2 });
   }
 
   /** Waits until everything is handled, and ends the receivers in order. @returns all ids, and the state of each resource */
-  async finish(version = PostgresStore): Promise<{
+  async finish(open = openStore): Promise<{
     readonly ids: ReadonlySet<string>;
     readonly handled: number;
     readonly counted: number;
   }> {
-    const store = await this.store(version);
+    const store = await this.store(open);
     for (;;) {
-      const open = (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
-      if (open === 0) break;
+      const left = (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
+      if (left === 0) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     for (const one of this.processes) one?.child.kill('SIGTERM');
     await Promise.all(this.processes.map((one) => one?.exited));
-    const ids = new Set<string>();
-    for (let last: string | undefined; ; ) {
-      const page = await store.eventsAfter({}, last, 1000);
-      for (const { id } of page) ids.add(id);
-      last = page.at(-1)?.id;
-      if (last === undefined) break;
-    }
+    const ids = await idsIn(store);
     const { values } = await store.states({ of: 'media', name: 'events' });
     const counted = values.reduce((sum, { value }) => sum + Number(value), 0);
     const handled = await store.count({ status: 'handled' });

@@ -3,19 +3,20 @@ import { dirname } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { spawnCli } from '../support/run-cli.ts';
+import { size } from '../support/sizes.ts';
 import { eachWithService } from './service.ts';
 
 const stage = eachWithService();
-const ROUNDS = 60;
+const ROUNDS = size({ small: 12, full: 60 });
 /** So many that sealing them takes a while. */
 const SECRETS = 3000;
 const SEED = 20_261_122;
 
 test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret readable with the key that is in the file`, async () => {
   const { path } = stage();
-  const open = () => SqliteStore.open({ path, clock: systemClock });
+  const open = () => openStore({ url: `sqlite:${path}`, clock: systemClock });
   const secrets = Array.from({ length: SECRETS }, (_, number) => `secret-${number}`);
   const first = await open();
   await Promise.all(secrets.map((secret) => first.addSecret('hook0001', secret)));

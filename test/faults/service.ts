@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { SECRET } from '../support/notifications.ts';
 import { present } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
@@ -39,7 +39,7 @@ export function eachWithService(): () => FaultStage {
         return service;
       },
       async open() {
-        const store = await SqliteStore.open({ path, clock: systemClock });
+        const store = await openStore({ url: `sqlite:${path}`, clock: systemClock });
         stores.push(store);
         return store;
       },

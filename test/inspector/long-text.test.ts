@@ -55,7 +55,7 @@ const cases: Record<string, { readonly body: object; readonly claims?: object; r
 
 test('a notification in quarantine shows at most 4,000 characters of its body, in the API and on the page', async () => {
   const { url, deliver, api, service } = await inspect();
-  expect((await deliver({ ...genuine, ['q'.repeat(LONG)]: 1 }, 'not known yet')).status).toBe(401);
+  expect((await deliver({ ...genuine, ['q'.repeat(6000)]: 1 }, 'not known yet')).status).toBe(401);
   await eventually('it is kept', async () => (await service.store.quarantineSize()) === 1);
   const { newest } = await api('/quarantine');
   expect(newest).toMatchObject([{ body: expect.stringMatching(/^\{"event":"media_available".{3974}$/) }]);

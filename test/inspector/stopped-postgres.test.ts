@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { startPostgres } from '../support/own-postgres.ts';
 import { OWNER } from '../support/postgres-binaries.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import type { PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 
-await describeWithPostgres('while PostgreSQL is stopped', () => {
+describeWithPostgres('while PostgreSQL is stopped', () => {
   let server: PostgresServer;
   let inspected: Inspected;
   beforeAll(async () => {

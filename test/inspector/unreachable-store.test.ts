@@ -11,7 +11,6 @@ const OF_STORE = [
   'webhook_oldest_pending_seconds',
   'webhook_quarantined',
   'webhook_quarantine_lost_total',
-  'webhook_secrets_unreadable',
 ];
 
 let inspected: Inspected;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { digestOf } from '../../src/notification/digest.ts';
-import { canonicalJson, parseJsonText } from '../../src/notification/json.ts';
+import { canonicalJson } from '../../src/notification/json.ts';
 import { keyOf, signNotification, verifyNotification } from '../../src/notification/token.ts';
 import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
 import { singleChange } from '../support/single-change.ts';
@@ -77,28 +77,17 @@ describe('the digest of a notification', () => {
     const forms = ['0', '-0', '0.0', '-0e5'].map((number) => `{"event":"e","number":${number}}`);
     const key = keyOf('a-secret-of-at-least-thirty-two-bytes');
     for (const body of forms) {
-      expect(hex(parseJsonText(body))).toBe(hex({ event: 'e', number: 0 }));
+      expect(hex(JSON.parse(body))).toBe(hex({ event: 'e', number: 0 }));
       for (const claims of forms) {
         const token = signNotification(claims, key);
-        expect(verifyNotification(token, parseJsonText(body), [key], body)).toBeUndefined();
+        expect(verifyNotification(token, Buffer.from(body), JSON.parse(body), [key])).toBeUndefined();
       }
     }
     const other = signNotification('{"event":"e","number":-5e-324}', key);
     const zero = '{"event":"e","number":-0}';
-    expect(verifyNotification(other, parseJsonText(zero), [key], zero)).toMatchObject({ path: '/number' });
-  });
-
-  test('is the same, when somebody has put other functions in the place of those of JSON', () => {
-    const bodies = [{ a: 'x' }, { a: 'y' }, { a: 'x'.repeat(5000) }];
-    const before = bodies.map((body) => digestOf(body).toString('hex'));
-    const { parse, stringify } = JSON;
-    try {
-      Object.assign(JSON, { parse: () => ({}), stringify: () => 'broken' });
-      expect(bodies.map((body) => digestOf(body).toString('hex'))).toEqual(before);
-      expect(parseJsonText('{"a":"x"}')).toEqual({ a: 'x' });
-    } finally {
-      Object.assign(JSON, { parse, stringify });
-    }
+    expect(verifyNotification(other, Buffer.from(zero), JSON.parse(zero), [key])).toMatchObject({
+      path: '/number',
+    });
   });
 
   test('has 32 bytes, for any body', () => {

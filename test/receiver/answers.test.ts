@@ -1,152 +1,259 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import request, { type Response } from 'supertest';
+import request from 'supertest';
+import { KitError } from '../../src/base/errors.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
-import { exchange, postText, statusOf } from '../support/raw-http.ts';
-import { receiverForAllTests, receiversForEachTest } from '../support/receiver-fixture.ts';
+import { chunked, exchange, firstAnswer, postText, statusOf } from '../support/raw-http.ts';
+import {
+  type ReceiverSetup,
+  receiverForAllTests,
+  receiversForEachTest,
+  storeWith,
+} from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
-const genuine = `Bearer ${tokenOf(JSON.stringify(notification()), SECRET)}`;
+const shared = receiverForAllTests();
+const text = JSON.stringify(notification());
+const genuine = `Bearer ${tokenOf(text, SECRET)}`;
+const forged = `Bearer ${tokenOf(text, 'not the secret')}`;
+const tooLarge = `{"a":"${'x'.repeat(70_000)}"}`;
 
-function answerOf({ status, body }: Response): unknown {
-  return [status, body];
+const storeThat = (record: EventStore['record']) => ({
+  wrap: (store: EventStore) => storeWith(store, { record }),
+});
+
+/** A request, by what is wrong with it. */
+interface Sent {
+  readonly method?: 'get' | 'put' | 'patch' | 'delete' | 'options';
+  readonly setup?: ReceiverSetup;
+  readonly authorization?: string | undefined;
+  readonly body?: string | Buffer;
+  readonly encoding?: string;
 }
 
-const shared = receiverForAllTests();
+/** The rows of the table of answers, in its order: what is wrong, the answer, and a header that it must have. */
+const ROWS: readonly (readonly [what: string, sent: Sent, status: number, error: string, header?: object])[] =
+  [
+    ['the method', { method: 'put' }, 405, 'only POST is allowed here', { allow: 'POST' }],
+    ['a stop', { setup: { phase: 'closed' } }, 503, 'shutting down', { 'retry-after': '5' }],
+    [
+      'no Authorization',
+      { authorization: undefined },
+      401,
+      'an Authorization header of the form "Bearer TOKEN" is needed',
+      { 'www-authenticate': 'Bearer' },
+    ],
+    ['the size', { body: tooLarge }, 413, 'the body is too large'],
+    ['compression', { encoding: 'gzip' }, 400, 'the body is compressed'],
+    ['the text', { body: 'no JSON' }, 400, 'the body is not a JSON object in UTF-8'],
+    [
+      'the signature',
+      { authorization: forged },
+      401,
+      'the notification could not be verified',
+      { 'www-authenticate': 'Bearer' },
+    ],
+    [
+      'a store that cannot commit',
+      {
+        setup: storeThat(() =>
+          Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full')),
+        ),
+      },
+      503,
+      'not recorded',
+      { 'retry-after': '5' },
+    ],
+  ];
 
-describe('the webhook path', () => {
-  test.each(['get', 'put', 'patch', 'delete', 'options'] as const)(
-    'refuses a request, when its method is %s, with 405 and Allow',
-    async (method) => {
-      const { app, events } = shared();
-      const response = await request(app)
-        [method](PATH)
-        .set('Authorization', genuine)
-        .send(JSON.stringify(notification()));
-      expect(answerOf(response)).toEqual([405, { error: 'only POST is allowed here' }]);
-      expect(response.headers.allow).toBe('POST');
-      expect(await events()).toEqual([]);
-    },
+/** Sends a request that has several things wrong with it; where two differ in the same part, the first counts. */
+async function answerTo(wrong: readonly Sent[]) {
+  const sent: Sent = Object.assign({ authorization: genuine, body: text }, ...wrong.toReversed());
+  const { app, events } = sent.setup ? await start(sent.setup) : shared();
+  const { method = 'post', authorization, body = text, encoding } = sent;
+  const asked = request(app)[method](PATH).set('Content-Type', 'application/octet-stream');
+  if (authorization !== undefined) asked.set('Authorization', authorization);
+  if (encoding !== undefined) asked.set('Content-Encoding', encoding);
+  const answer = await asked.send(Buffer.from(body));
+  expect(await events()).toEqual([]);
+  return answer;
+}
+
+describe('the table of answers', () => {
+  test.each(ROWS)('refuses a request for %s alone', async (_what, sent, status, error, headers = {}) => {
+    const answer = await answerTo([sent]);
+    expect([answer.status, answer.body]).toEqual([status, { error }]);
+    expect(answer.headers).toMatchObject(headers);
+  });
+
+  const pairs = ROWS.flatMap((first, index) =>
+    ROWS.slice(index + 1).map((second) => [first[0], second[0], first, second] as const),
   );
-
-  test('refuses a request, when its method is HEAD, with 405, Allow and no body', async () => {
-    const { app } = shared();
-    const response = await request(app).head(PATH);
-    expect([response.status, response.headers.allow, response.text]).toEqual([405, 'POST', undefined]);
+  test.each(pairs)('goes by %s before %s', async (_first, _second, first, second) => {
+    const answer = await answerTo([first[1], second[1]]);
+    expect([answer.status, answer.body]).toEqual([first[2], { error: first[3] }]);
   });
 
-  test('refuses a notification, when the service is shutting down, with 503, Retry-After and nothing recorded', async () => {
-    const { app, events } = await start({ options: { isDraining: () => true } });
-    const response = await deliver(app, notification());
-    expect(answerOf(response)).toEqual([503, { error: 'shutting down' }]);
-    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect(await events()).toEqual([]);
+  test.each(['get', 'patch', 'delete', 'options'] as const)('allows no %s', async (method) => {
+    expect((await answerTo([{ method }])).headers.allow).toBe('POST');
   });
 
-  test('closes the connection, when the service is shutting down, though the sender would keep it, with 503', async () => {
-    const { app } = await start({ options: { isDraining: () => true } });
-    const text = JSON.stringify(notification());
-    const headers = [`Authorization: ${genuine}`, `Content-Length: ${text.length}`];
-    const answer = await exchange(app, postText(PATH, headers, text, 'keep-alive'));
-    expect(statusOf(answer)).toBe(503);
-    expect(answer).toMatch(/^Connection: close\r$/m);
+  test('accepts a new notification with 200 and the id of the event that is on disk', async () => {
+    const { app, events, openAnother } = await start();
+    const answer = await deliver(app, text);
+    const stored = only(await events());
+    expect([answer.status, answer.text]).toEqual([200, `{"status":"accepted","id":"${stored.id}"}`]);
+    expect(await (await openAnother()).event(stored.id)).toEqual(stored);
+    expect((await deliver(app, text)).text).toBe(`{"status":"duplicate","id":"${stored.id}"}`);
+    expect(only(await events()).deliveries).toBe(2);
   });
 
-  test('refuses a notification, when its body is one byte over the limit, with 413', async () => {
-    const text = JSON.stringify(notification());
-    const { app, events } = await start({ options: { bodyLimit: text.length - 1 } });
-    expect(answerOf(await deliver(app, text))).toEqual([413, { error: 'the body is too large' }]);
-    expect(await events()).toEqual([]);
-  });
-
-  test('accepts a notification, when its body is exactly as large as allowed, with 200', async () => {
-    const text = JSON.stringify(notification());
-    const { app } = await start({ options: { bodyLimit: text.length } });
-    expect((await deliver(app, text)).status).toBe(200);
+  test('tells a forged repeat nothing, and counts no delivery of it', async () => {
+    const { app, events } = await start();
+    await deliver(app, text);
+    expect((await send(app, text, forged)).status).toBe(401);
+    expect(only(await events()).deliveries).toBe(1);
   });
 
   test.each([
-    undefined,
+    ['by a bug', new Error('a bug at /srv/app')],
+    ['for good', new KitError('STORE_UNUSABLE', 'another key at /srv/app')],
+  ])('answers 500 and no more, when the store fails %s', async (_how, error) => {
+    const { app } = await start(storeThat(() => Promise.reject(error)));
+    const answer = await deliver(app, text);
+    expect([answer.status, answer.body]).toEqual([500, { error: 'internal error' }]);
+  });
+});
+
+describe('Authorization', () => {
+  test.each([
     '',
     'Bearer',
     'Bearer ',
     'Bearer a b',
-    `Bearer ${tokenOf('{}', SECRET)} `.repeat(2),
     'Basic dXNlcjpwYXNz',
-    'Digest x',
-    `Bearer: ${tokenOf('{}', SECRET)}`,
-    `Token ${tokenOf('{}', SECRET)}`,
-    tokenOf('{}', SECRET),
-    SECRET,
-  ])('refuses a notification, when its Authorization is %p, with 401 and WWW-Authenticate', async (value) => {
-    const { app, events } = shared();
-    const response = await send(app, JSON.stringify(notification()), value);
-    const error = 'an Authorization header of the form "Bearer TOKEN" is needed';
-    expect(answerOf(response)).toEqual([401, { error }]);
-    expect(response.headers['www-authenticate']).toBe('Bearer');
-    expect(await events()).toEqual([]);
+    `Bearer: ${tokenOf(text, SECRET)}`,
+    `Token ${tokenOf(text, SECRET)}`,
+    tokenOf(text, SECRET),
+  ])('%# is none', async (authorization) => {
+    const answer = await send(shared().app, text, authorization);
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+  });
+
+  test.each(['bearer', 'BEARER', 'Bearer  '])('may be written %p', async (scheme) => {
+    const { app } = await start();
+    expect((await send(app, text, `${scheme} ${tokenOf(text, SECRET)}`)).status).toBe(200);
   });
 
   test.each([
-    ['', 'the body is not valid JSON'],
-    ['{', 'the body is not valid JSON'],
-    ['text', 'the body is not valid JSON'],
-    ['[]', 'the body is not a JSON object'],
-    ['null', 'the body is not a JSON object'],
-    ['"text"', 'the body is not a JSON object'],
-    ['1', 'the body is not a JSON object'],
-    ['{"event":"a","event":"b"}', 'the body is ambiguous: a member appears twice in one object'],
-    ['{"n":9007199254740993}', 'the body is inexact: a number is beyond double precision'],
-    [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'the body is nested deeper than 64 levels'],
-  ])('refuses a notification, when its body is %j, with 400 and why', async (body, error) => {
-    const { app, events } = shared();
-    expect(answerOf(await send(app, body, genuine))).toEqual([400, { error }]);
-    expect(await events()).toEqual([]);
+    [genuine, 'Bearer x'],
+    ['Bearer x', genuine],
+    [genuine, genuine],
+  ])('that comes twice is refused: %#', async (...values) => {
+    const headers = values.map((value) => `Authorization: ${value}`);
+    const answer = await exchange(
+      shared().app,
+      postText(PATH, [...headers, `Content-Length: ${text.length}`], text),
+    );
+    expect(statusOf(answer)).toBe(401);
+  });
+});
+
+describe('a body', () => {
+  const limited = { env: { BODY_LIMIT: '1024' } };
+  const ofLength = (length: number) => {
+    const rest = length - JSON.stringify(notification({ title: '' })).length;
+    return JSON.stringify(notification({ title: 'x'.repeat(rest) }));
+  };
+
+  test('is taken, when it is exactly as large as allowed, and refused, when it has a byte more', async () => {
+    const { app } = await start(limited);
+    expect((await deliver(app, ofLength(1024))).status).toBe(200);
+    expect((await deliver(app, ofLength(1025))).status).toBe(413);
   });
 
   test.each([
-    ['with a byte order mark', Buffer.from('\ufeff{}')],
-    ['in Latin-1', Buffer.from('{"media_id":"ä"}', 'latin1')],
-    ['in UTF-16', Buffer.from('{}', 'utf16le')],
-  ])('refuses a notification, when its body is %s, with 400', async (_how, body) => {
-    const { app } = shared();
-    expect((await send(app, body, genuine)).status).toBe(400);
+    '',
+    '[]',
+    'null',
+    '1',
+    '"text"',
+    '{"a":1',
+    Buffer.from('\ufeff{}'),
+    Buffer.from('{"media_id":"ä"}', 'latin1'),
+    Buffer.from('{}', 'utf16le'),
+  ])('that is no JSON object in UTF-8 is refused with 400: %p', async (body) => {
+    expect((await answerTo([{ body }])).body).toEqual({ error: 'the body is not a JSON object in UTF-8' });
   });
 
-  test('refuses a notification, when it is forged, with 401, WWW-Authenticate and nothing recorded', async () => {
-    const { app, events } = shared();
-    const response = await deliver(app, notification(), 'not the secret');
-    expect(answerOf(response)).toEqual([401, { error: 'the notification could not be verified' }]);
-    expect(response.headers['www-authenticate']).toBe('Bearer');
-    expect(await events()).toEqual([]);
+  test('nested deeper than 64 levels is refused with 400, though it is rightly signed', async () => {
+    const deep = `{"a":${'['.repeat(70)}${']'.repeat(70)}}`;
+    const answer = await deliver(shared().app, deep);
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      { error: 'the body is nested deeper than 64 levels' },
+    ]);
   });
 
-  test('accepts a notification, when it is new, with 200 and the id of the event that is on disk', async () => {
-    const { app, events, openAnother } = await start();
-    const response = await deliver(app, notification());
-    const stored = only(await events());
-    expect(answerOf(response)).toEqual([200, { status: 'accepted', id: stored.id }]);
-    expect(response.text).toBe(JSON.stringify({ status: 'accepted', id: stored.id }));
-    expect(response.type).toBe('application/json');
-    expect(await (await openAnother()).event(stored.id)).toEqual(stored);
-  });
-
-  test('acknowledges a notification, when it was seen before, with 200, duplicate and the same id', async () => {
-    const { app, events } = await start();
-    const { id } = (await deliver(app, notification())).body;
-    const response = await deliver(app, notification());
-    expect(response.text).toBe(JSON.stringify({ status: 'duplicate', id }));
-    expect(response.status).toBe(200);
-    expect(only(await events())).toMatchObject({ id, deliveries: 2 });
-  });
-
-  test.each(['bearer', 'BEARER', 'Bearer  '])(
-    'accepts a notification, when the scheme is written %p, with 200',
-    async (scheme) => {
-      const { app } = await start();
-      const text = JSON.stringify(notification());
-      expect((await send(app, text, `${scheme} ${tokenOf(text, SECRET)}`)).status).toBe(200);
+  test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'foo'])(
+    'said to be in %s is refused with 400, whatever it really is',
+    async (encoding) => {
+      for (const body of [text, gzipSync(text)])
+        expect((await answerTo([{ encoding, body }])).body).toEqual({ error: 'the body is compressed' });
     },
   );
+
+  test.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''])(
+    'of the content type %p is taken',
+    async (type) => {
+      const { app } = await start();
+      const answer = request(app).post(PATH).set('Authorization', genuine).set('Content-Type', type);
+      expect((await answer.serialize((body) => body).send(text)).status).toBe(200);
+    },
+  );
+
+  test('in chunks is taken as one text, cut within a character as well, and refused over the limit', async () => {
+    const { app, events } = await start(limited);
+    const body = JSON.stringify(notification({ title: 'ä😀' }));
+    const bytes = Buffer.from(body);
+    const chunks = Array.from(bytes, (byte) => [...Buffer.from('1\r\n'), byte, ...Buffer.from('\r\n')]);
+    const head = (signed: string) =>
+      postText(PATH, [`Authorization: Bearer ${tokenOf(signed, SECRET)}`, 'Transfer-Encoding: chunked']);
+    const whole = Buffer.concat([
+      Buffer.from(head(body)),
+      Buffer.from(chunks.flat()),
+      Buffer.from('0\r\n\r\n'),
+    ]);
+    expect(statusOf(await exchange(app, whole))).toBe(200);
+    expect(only(await events()).body).toBe(body);
+    const large = ofLength(1025);
+    expect(statusOf(await exchange(app, head(large) + chunked(...large)))).toBe(413);
+  });
+
+  test.each([
+    ['405', 'GET', genuine, ['Content-Length: 60000']],
+    ['401', 'POST', 'Basic x', ['Content-Length: 60000']],
+    ['401', 'POST', 'Basic x', ['Transfer-Encoding: chunked']],
+    ['413', 'POST', genuine, ['Content-Length: 70000']],
+    ['400', 'POST', genuine, ['Content-Length: 60000', 'Content-Encoding: gzip']],
+  ])(
+    'is not waited for, when the head is enough for %s: %#',
+    async (status, method, authorization, headers) => {
+      const head = postText(PATH, [`Authorization: ${authorization}`, ...headers], '', 'keep-alive');
+      const answer = await firstAnswer(shared().app, head.replace('POST', method));
+      expect(statusOf(answer)).toBe(Number(status));
+      const mayBeEndless = headers.some((header) => /chunked|70000/.test(header));
+      expect(/^Connection: close\r$/m.test(answer)).toBe(mayBeEndless);
+    },
+  );
+
+  test('is not waited for at a stop, which closes the connection', async () => {
+    const { app } = await start({ phase: 'closed' });
+    const answer = await firstAnswer(app, postText(PATH, ['Content-Length: 9'], '', 'keep-alive'));
+    expect(statusOf(answer)).toBe(503);
+    expect(answer).toMatch(/^Connection: close\r$/m);
+  });
 });

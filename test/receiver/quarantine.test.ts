@@ -1,236 +1,214 @@
 import { describe, expect, test } from '@jest/globals';
+import { KitError } from '../../src/base/errors.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
-import { admitQuarantined } from '../../src/receiver/admissions.ts';
+import { admitQuarantined, admitWaiting } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { eventually } from '../support/eventually.ts';
-import { deliver, notification, SECRET, sendWithToken } from '../support/genuine.ts';
+import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
 import { type ReceiverFixture, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
+const LATE = 'a secret that is stored later';
+const FULL =
+  'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 const body = notification();
 const text = JSON.stringify(body);
-const admit = ({ store, keyring, log }: ReceiverFixture) =>
-  admitQuarantined({ store, keyring, log: log.log });
 
-/** What is kept, once all that was refused before is seen to: one after the other, and this one is the last. */
-async function keptIn({ app, store }: ReceiverFixture): Promise<readonly Quarantined[]> {
-  const last = JSON.stringify(notification({ media_id: 'the last' }));
-  await deliver(app, last, 'not stored yet');
-  const isLast = ({ body }: Quarantined) => body === last;
-  await eventually('the last is kept', async () => (await store.quarantined()).some(isLast));
-  return (await store.quarantined()).filter((entry) => !isLast(entry));
+/** What is kept, once everything that was refused before is seen to. */
+async function keptIn({ quarantine, store }: ReceiverFixture): Promise<readonly Quarantined[]> {
+  await quarantine.stop();
+  return store.quarantined();
 }
 
-const isKept = ({ store }: ReceiverFixture) =>
-  eventually('it is kept', async () => (await store.quarantined()).length === 1);
+/** Keeps notifications for a webhook. */
+async function keep(store: EventStore, count: number, webhook_id = WEBHOOK): Promise<void> {
+  for (let number = 0; number < count; number++) {
+    const whole = JSON.stringify(notification({ webhook_id, media_id: `m${number}` }));
+    const entry = { ...toVerified(JSON.parse(whole), whole), token: tokenOf(whole, LATE), source: '::1' };
+    expect((await store.quarantine(entry, 1_000_000)).isKept).toBe(true);
+  }
+}
 
 describe('a refused notification', () => {
-  test('is kept, when it is well-formed and no secret of its webhook verifies it, though the answer is 401', async () => {
-    const receiver = await start();
-    expect((await deliver(receiver.app, text, 'not stored yet')).status).toBe(401);
+  test.each(kindNames)('is kept, when no known secret explains its signature: %s', async (event) => {
+    const receiver = await start({ secrets: event.startsWith('media') ? { [WEBHOOK]: [SECRET] } : {} });
+    const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
+    expect((await deliver(receiver.app, whole, LATE)).status).toBe(401);
     expect(only(await keptIn(receiver))).toMatchObject({
-      token: tokenOf(text, 'not stored yet'),
-      body: text,
-      webhookId: body.webhook_id,
-      kind: 'media_available',
+      token: tokenOf(JSON.stringify(whole), LATE),
+      body: JSON.stringify(whole),
+      kind: event,
+      webhookId: WEBHOOK,
       source: expect.stringMatching(/127\.0\.0\.1$/),
+      deliveries: 1,
     });
     expect(await receiver.events()).toEqual([]);
   });
 
-  test.each(kindNames)('is kept, when its webhook has no secret at all, for %s too', async (event) => {
-    const receiver = await start({ secrets: {} });
-    const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
-    expect((await deliver(receiver.app, whole, 'not stored yet')).status).toBe(401);
-    expect(await keptIn(receiver)).toMatchObject([{ kind: event }]);
-  });
-
-  const forged = 'forged';
-  test.each([
-    ['its claims differ', body, tokenOf(JSON.stringify({ ...body, iat: 1 }), forged)],
-    ['it is of HS512', body, tokenOf(text, forged, { header: { alg: 'HS512' }, hmac: 'HS512' })],
-    ['it says HS512', body, tokenOf(text, forged, { header: { alg: 'HS512' } })],
-    ['its signature is too short', body, tokenOf(text, forged).slice(0, -1)],
-    ['it is unsigned', body, tokenOf(text, forged, { header: { alg: 'none' } }).replace(/[^.]+$/, '')],
-    ['it has a crit header', body, tokenOf(text, forged, { header: { alg: 'HS256', crit: ['x'] } })],
-    ['its header is ambiguous', body, tokenOf(text, forged, { header: '{"alg":"HS256","alg":"HS256"}' })],
+  const withHeader = (header: object) => tokenOf(text, LATE, { header });
+  const signed = (members: object): [object, string] => {
+    const changed = notification({ ...members });
+    return [changed, tokenOf(JSON.stringify(changed), LATE)];
+  };
+  test.each<[what: string, body: object, token: string]>([
+    ['its claims differ', body, tokenOf(JSON.stringify({ ...body, iat: 1 }), LATE)],
+    ['it is of HS512', body, tokenOf(text, LATE, { header: { alg: 'HS512' }, hmac: 'HS512' })],
+    ['it is unsigned', body, withHeader({ alg: 'none' }).replace(/[^.]+$/, '')],
+    ['its signature is too short', body, tokenOf(text, LATE).slice(0, -1)],
+    ['it has a crit header', body, withHeader({ alg: 'HS256', crit: ['x'] })],
     ['it is no token', body, 'x'],
-    ['its header is padded', body, tokenOf(text, forged).replace('.', '=.')],
-    [
-      'its kind is unknown',
-      notification({ event: 'other' }),
-      tokenOf(JSON.stringify(notification({ event: 'other' })), forged),
-    ],
-    [
-      'it misses a member',
-      notification({ media_id: undefined }),
-      tokenOf(JSON.stringify(notification({ media_id: undefined })), forged),
-    ],
-    [
-      'its time is no time',
-      notification({ event_time: 'now' }),
-      tokenOf(JSON.stringify(notification({ event_time: 'now' })), forged),
-    ],
+    ['its parts are padded', body, tokenOf(text, LATE).replace('.', '=.')],
+    ['the right secret signed other claims', body, tokenOf('{}', SECRET)],
+    ['its kind is unknown', ...signed({ event: 'other' })],
+    ['it misses a member', ...signed({ media_id: undefined })],
+    ['its time is no time', ...signed({ event_time: 'now' })],
+    ['it is over 8 KiB', ...signed({ title: 'x'.repeat(8192) })],
   ])('is not kept, when %s, with 401', async (_what, sent, token) => {
     const receiver = await start();
     expect((await sendWithToken(receiver.app, sent, token)).status).toBe(401);
     expect(await keptIn(receiver)).toEqual([]);
   });
 
-  test('is not kept, when it can never verify as its parts are padded, though no secret is known, with 401', async () => {
-    const receiver = await start({ secrets: {} });
-    expect((await sendWithToken(receiver.app, body, tokenOf(text, forged).replace('.', '=.'))).status).toBe(
-      401,
-    );
+  test('is kept with all its deliveries, when it comes again, from a throttled source as well', async () => {
+    const receiver = await start({ secrets: {}, env: { REJECT_LIMIT: '2' } });
+    const statuses = [];
+    for (let count = 0; count < 4; count++) statuses.push((await deliver(receiver.app, body, LATE)).status);
+    expect(statuses).toEqual([401, 401, 429, 429]);
+    expect(only(await keptIn(receiver)).deliveries).toBe(4);
+  });
+
+  test('is never kept beyond QUARANTINE_MAX_BYTES, and what is lost is counted and told', async () => {
+    const receiver = await start({ env: { QUARANTINE_MAX_BYTES: '5000' } });
+    for (let count = 0; count < 12; count++)
+      await deliver(receiver.app, notification({ media_id: `m${count}` }), LATE);
+    const { length } = await keptIn(receiver);
+    expect(length).toBeGreaterThan(1);
+    expect(length).toBeLessThan(12);
+    expect(await receiver.store.overview()).toMatchObject({
+      quarantined: length,
+      quarantineLost: 12 - length,
+    });
+    expect(receiver.log.withMessage(FULL)[0]).toMatchObject({ level: 40, lost: expect.any(Number) });
+  });
+
+  test('is not kept, when QUARANTINE_MAX_BYTES is 0', async () => {
+    const receiver = await start({ env: { QUARANTINE_MAX_BYTES: '0' } });
+    expect((await deliver(receiver.app, body, LATE)).status).toBe(401);
     expect(await keptIn(receiver)).toEqual([]);
   });
 
-  test('is not kept, when the right secret signed it and only its claims differ, with 401', async () => {
-    const receiver = await start();
-    expect((await sendWithToken(receiver.app, body, tokenOf('{}', SECRET))).status).toBe(401);
-    expect(await keptIn(receiver)).toEqual([]);
+  test('is lost beyond a thousand that wait for a store that hangs, which is counted at most once a second', async () => {
+    const clock = new VirtualClock();
+    const counted: number[] = [];
+    const held = Promise.withResolvers<{ isKept: boolean; lost: number }>();
+    const { quarantine, log } = await start({
+      clock,
+      wrap: (store) =>
+        storeWith(store, {
+          quarantine: () => held.promise,
+          countLost: async (lost) => void counted.push(lost),
+        }),
+    });
+    const value = JSON.parse(text);
+    const refusal = { reason: 'no secret' } as const;
+    const unverified = { refusal, kind: '', webhookId: WEBHOOK, token: tokenOf(text, LATE), text, value };
+    for (let count = 0; count < 1500; count++) quarantine.add(unverified, '::1');
+    await clock.advance(999);
+    expect(counted).toEqual([]);
+    await clock.advance(1);
+    expect(counted).toEqual([499]); // one was on its way into the store
+    expect(log.withMessage(FULL)).toMatchObject([{ lost: 499 }]);
+    held.resolve({ isKept: true, lost: 0 });
+    await quarantine.stop();
   });
 
-  test('is kept once, when it comes again with the same token', async () => {
-    const receiver = await start();
-    await deliver(receiver.app, text, forged);
-    await deliver(receiver.app, text, forged);
-    expect(await keptIn(receiver)).toHaveLength(1);
+  test('is refused as ever, when the store cannot keep it, and the log says why', async () => {
+    const quarantine = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'no disk'));
+    const receiver = await start({ wrap: (store) => storeWith(store, { quarantine }) });
+    expect((await deliver(receiver.app, body, LATE)).status).toBe(401);
+    await keptIn(receiver);
+    expect(receiver.log.withMessage(FULL)).toMatchObject([{ lost: 1, error: 'no disk' }]);
+    expect((await receiver.store.overview()).quarantineLost).toBe(1);
   });
 
-  test('is never kept beyond the maximum, when many sources send many', async () => {
-    const quarantineMaxBytes = 8000;
-    const { app, store } = await start({ options: { quarantineMaxBytes, trustProxy: 1 } });
-    const genuine = notification({ media_id: 'waits for its secret' });
-    await deliver(app, genuine, 'late secret').set('X-Forwarded-For', '192.0.2.1');
-    for (let count = 0; count < 12; count++) {
-      const flood = notification({ media_id: `m${count}` });
-      await deliver(app, flood, forged).set('X-Forwarded-For', `203.0.113.${count}`);
-      const seenTo = async () => (await store.overview()).quarantineLost + (await store.quarantined()).length;
-      await eventually('it is kept, or something is lost for it', async () => (await seenTo()) === count + 2);
-      const sizes = (await store.quarantined()).map(({ bytes }) => bytes);
-      expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(quarantineMaxBytes);
-    }
-    const kept = (await store.quarantined()).map((entry) => entry.body);
-    expect(kept.length).toBeGreaterThan(3);
-    expect(kept.length).toBeLessThan(12);
-    expect(kept).toContain(JSON.stringify(genuine)); // those who flood push out their own
-  });
-
-  test('is not kept, when the maximum is 0, with 401', async () => {
-    const asked: string[] = [];
-    const wrap = (store: EventStore) =>
-      storeWith(store, {
-        quarantine(...given) {
-          asked.push(given[0].body);
-          return store.quarantine(...given);
-        },
-      });
-    const none = await start({ options: { quarantineMaxBytes: 0 }, wrap });
-    const some = await start({ options: { quarantineMaxBytes: 100_000 }, wrap });
-    for (const { app } of [none, some]) expect((await deliver(app, text, forged)).status).toBe(401);
-    await eventually('the other keeps it', async () => (await some.store.quarantined()).length === 1);
-    expect(await none.store.quarantined()).toEqual([]);
-    expect(asked).toEqual([text]);
+  test('is announced to be admitted, when its secret was found while it was on its way', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiver = await start({
+      secrets: {},
+      wrap: (store) =>
+        storeWith(store, { quarantine: (...given) => promise.then(() => store.quarantine(...given)) }),
+    });
+    await deliver(receiver.app, body, LATE);
+    await receiver.store.addSecret(WEBHOOK, LATE);
+    await receiver.keyring.refresh();
+    const announced: string[] = [];
+    receiver.keyring.onAdded = (webhooks) => announced.push(...webhooks);
+    resolve();
+    await eventually('its webhook is announced', () => announced.includes(WEBHOOK));
   });
 });
 
-/** Larger than the server of these tests takes it. */
-async function keepLarge(store: Pick<EventStore, 'quarantine'>, members: object): Promise<void> {
-  const body = { ...members, title: 'x'.repeat(50_000) };
-  const whole = JSON.stringify(body);
-  const token = tokenOf(whole, 'late secret');
-  const { isKept } = await store.quarantine(
-    { ...toVerified(JSON.parse(whole), whole), token, source: '::1' },
-    100_000_000,
-  );
-  expect(isKept).toBe(true);
-}
-
 describe('a notification in quarantine', () => {
-  test('is admitted, once its secret is stored, as received and when it was received', async () => {
-    const receiver = await start({ secrets: {} });
-    const { app, store, keyring, clock, events } = receiver;
-    await deliver(app, text, 'late secret');
-    await isKept(receiver);
-    const receivedAt = only(await store.quarantined()).receivedAt;
-    await clock.advance(3_600_000);
-    await store.addSecret('2yW4KmiG', 'late secret');
-    await keyring.refresh();
-    expect(await admit(receiver)).toBe(1);
-    expect(only(await events())).toMatchObject({ body: text, receivedAt, status: 'pending', deliveries: 1 });
-    expect(await store.quarantined()).toEqual([]);
-    expect((await deliver(app, text, 'late secret')).body.status).toBe('duplicate');
-  });
-
-  test('stays, when the stored secret does not verify it or is of another webhook', async () => {
+  test('is admitted, once its secret is stored, as received', async () => {
     const receiver = await start({ secrets: {} });
     const { app, store, keyring, events } = receiver;
-    await deliver(app, text, 'late secret');
-    await isKept(receiver);
-    await store.addSecret('2yW4KmiG', 'another secret');
-    await store.addSecret('another webhook', 'late secret');
+    await deliver(app, text, LATE);
+    expect(await keptIn(receiver)).toHaveLength(1);
+    await store.addSecret(WEBHOOK, LATE);
     await keyring.refresh();
-    expect(await admit(receiver)).toBe(0);
-    expect(await store.quarantined()).toHaveLength(1);
+    expect(await admitQuarantined(store, keyring)).toBe(1);
+    expect(only(await events())).toMatchObject({ body: text, status: 'pending', deliveries: 1 });
+    expect(await store.quarantined()).toEqual([]);
+    expect((await deliver(app, text, LATE)).body.status).toBe('duplicate');
+  });
+
+  test('is a duplicate, when the same event came genuinely in between', async () => {
+    const { app, store, keyring, events } = await start();
+    await keep(store, 1);
+    await deliver(app, notification({ media_id: 'm0' }));
+    await store.addSecret(WEBHOOK, LATE);
+    await keyring.refresh();
+    expect(await admitQuarantined(store, keyring)).toBe(1);
+    expect(only(await events()).deliveries).toBe(2);
+  });
+
+  test('stays, when the stored secret does not verify it, or is of another webhook', async () => {
+    const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: ['another'], other: [LATE] } });
+    await keep(store, 3);
+    expect(await admitQuarantined(store, keyring)).toBe(0);
+    expect(await store.quarantineSize()).toBe(3);
     expect(await events()).toEqual([]);
   });
 
-  test('is read for webhooks that have a key alone, and page by page, when much waits', async () => {
-    const { store, keyring, log, events } = await start({ secrets: {} });
-    const many = 60;
-    for (const webhook_id of ['with-a-key', 'without']) {
-      for (let count = 0; count < many; count++) {
-        await keepLarge(store, notification({ webhook_id, media_id: `m${count}` }));
-      }
-    }
-    await store.addSecret('with-a-key', 'late secret');
-    await keyring.refresh();
+  test('is admitted page by page, and the next run goes on where one was cut short', async () => {
+    const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: [LATE] } });
+    await keep(store, 120);
+    await keep(store, 2, 'without a secret');
     const pages: (string | undefined)[] = [];
-    const watched = storeWith(store, {
+    const failing = storeWith(store, {
       quarantined: (page) => {
         pages.push(page?.webhook);
-        return store.quarantined(page);
+        return pages.length < 3 ? store.quarantined(page) : Promise.reject(new Error('it ends'));
       },
     });
-    expect(await admitQuarantined({ store: watched, keyring, log: log.log })).toBe(many);
-    expect(pages.length).toBeGreaterThan(3);
-    expect(new Set(pages)).toEqual(new Set(['with-a-key']));
-    expect(await events()).toHaveLength(many);
-    expect(await store.quarantineSize('without')).toBe(many);
+    await expect(admitQuarantined(failing, keyring)).rejects.toThrow('it ends');
+    expect(pages).toEqual([WEBHOOK, WEBHOOK, WEBHOOK]);
+    expect(await admitQuarantined(store, keyring)).toBe(20);
+    expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));
+    expect(await store.quarantineSize()).toBe(2);
   });
 
-  test('continues where it ended, when an admission ends half-way', async () => {
-    const { store, keyring, log, events } = await start({ secrets: {} });
-    for (let count = 0; count < 30; count++) {
-      await keepLarge(store, notification({ media_id: `m${count}` }));
-    }
-    await store.addSecret('2yW4KmiG', 'late secret');
-    await keyring.refresh();
-    let pages = 0;
-    const failing = storeWith(store, {
-      quarantined: (page) => (pages++ < 2 ? store.quarantined(page) : Promise.reject(new Error('it ends'))),
-    });
-    await expect(admitQuarantined({ store: failing, keyring, log: log.log })).rejects.toThrow('it ends');
-    const { length } = await events();
-    expect(length).toBeGreaterThan(0);
-    expect(await admitQuarantined({ store, keyring, log: log.log })).toBe(30 - length);
-    expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(30).fill(1));
-  });
-
-  test('is a duplicate, when the same event came genuinely in between, and leaves the quarantine', async () => {
-    const receiver = await start();
-    const { app, store, keyring, events } = receiver;
-    await deliver(app, text, 'late secret');
-    await isKept(receiver);
-    await deliver(app, text, SECRET);
-    await store.addSecret('2yW4KmiG', 'late secret');
-    await keyring.refresh();
-    expect(await admit(receiver)).toBe(1);
-    expect(only(await events()).deliveries).toBe(2);
-    expect(await store.quarantined()).toEqual([]);
+  test('is admitted by a command, of one webhook or all, with WEBHOOK_SECRET where none was ever stored', async () => {
+    const { store, clock } = await start({ secrets: { retired: ['old'] } });
+    await store.retireSecret('retired', 'old', clock.now());
+    for (const webhook of ['one', 'two', 'retired']) await keep(store, 2, webhook);
+    const config = { WEBHOOK_SECRET: LATE, HOST: '127.0.0.1', TRUST_PROXY: 0 };
+    expect(await admitWaiting(store, config, 'one')).toBe(2);
+    expect(await admitWaiting(store, config)).toBe(2);
+    expect((await store.waitingWebhooks()).map(({ webhookId }) => webhookId)).toEqual(['retired']);
   });
 });

@@ -1,13 +1,20 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
-import { notification, PATH, SECRET, sendWithToken } from '../support/genuine.ts';
+import type { Answered } from '../../src/observer.ts';
+import { notification, SECRET, sendWithToken } from '../support/genuine.ts';
 import { hmacOf, segment, tokenOf } from '../support/hs256.ts';
-import { exchange, postText, statusOf } from '../support/raw-http.ts';
 import { receiverForAllTests } from '../support/receiver-fixture.ts';
 
+const answered: Answered[] = [];
 const receiver = receiverForAllTests({
   secrets: { '2yW4KmiG': [SECRET], '7Rav0hC5': ['the secret of another webhook'] },
+  observer: {
+    answered: (answer) => void answered.push(answer),
+    ran() {},
+    committed() {},
+    secretsFound() {},
+  },
 });
 const body = notification();
 const text = JSON.stringify(body);
@@ -41,12 +48,7 @@ const REFUSED: readonly (readonly [string, string, object])[] = [
     tokenOf(text, SECRET, { header: { alg: 'HS256', crit: ['b64'], b64: true } }),
     { reason: 'critical header' },
   ],
-  [
-    'with alg twice',
-    tokenOf(text, SECRET, { header: '{"alg":"HS256","alg":"HS256"}' }),
-    { reason: 'malformed token' },
-  ],
-  ['cut off', genuine.slice(0, -1), { reason: 'bad signature' }],
+  ['cut off', genuine.slice(0, -1), { reason: 'malformed token' }],
   ['without a signature', `${header}.${claims}`, { reason: 'malformed token' }],
   ['with a padded signature', `${genuine}=`, { reason: 'malformed token' }],
   ['the secret itself', SECRET, { reason: 'malformed token' }],
@@ -66,34 +68,28 @@ const REFUSED: readonly (readonly [string, string, object])[] = [
 
 describe('a notification that cannot be verified', () => {
   test.each(REFUSED)(
-    'is refused, when its token is %s, with 401 and the reason in the log only',
-    async (_what, token, reason) => {
-      const { app, log, events } = receiver();
-      const before = log.lines.length;
+    'is refused, when its token is %s, with 401 and the reason for its operator only',
+    async (_what, token, refusal) => {
+      const { app, events } = receiver();
       const response = await sendWithToken(app, body, token);
       expect(response.status).toBe(401);
       expect(response.headers['www-authenticate']).toBe('Bearer');
       expect(response.text).toBe('{"error":"the notification could not be verified"}');
-      const logged = log.lines.slice(before).map((line): object => JSON.parse(line));
-      expect(logged).toContainEqual(
-        expect.objectContaining({ level: 40, msg: 'notification refused', webhookId: '2yW4KmiG', ...reason }),
-      );
+      const kind = 'media_available';
+      expect(answered.at(-1)).toMatchObject({ refusal, status: 401, webhookId: '2yW4KmiG', kind });
       expect(await events()).toEqual([]);
     },
   );
 
   test('is refused, when no secret is known for its webhook, with the very same answer', async () => {
-    const { app, log } = receiver();
+    const { app } = receiver();
     const stranger = notification({ webhook_id: 'stranger' });
     const response = await sendWithToken(app, stranger, tokenOf(JSON.stringify(stranger), SECRET));
     expect([response.status, response.text]).toEqual([
       401,
       '{"error":"the notification could not be verified"}',
     ]);
-    expect(log.withMessage('notification refused').at(-1)).toMatchObject({
-      reason: 'no secret',
-      webhookId: 'stranger',
-    });
+    expect(answered.at(-1)).toMatchObject({ refusal: { reason: 'no secret' }, webhookId: 'stranger' });
   });
 
   test.each([
@@ -133,18 +129,5 @@ describe('a notification that cannot be verified', () => {
     };
     const all = await Promise.all(REFUSED.map(([, token]) => headersOf(token)));
     expect(new Set(all.map((headers) => JSON.stringify(headers))).size).toBe(1);
-  });
-});
-
-describe('two Authorization headers', () => {
-  test.each([
-    [`Bearer ${genuine}`, 'Bearer x'],
-    ['Bearer x', `Bearer ${genuine}`],
-    [`Bearer ${genuine}`, `Bearer ${genuine}`],
-  ])('are refused, though one of them is right, with 401: %#', async (...values) => {
-    const headers = values.map((value) => `Authorization: ${value}`);
-    const request = postText(PATH, [...headers, `Content-Length: ${text.length}`], text);
-    expect(statusOf(await exchange(receiver().app, request))).toBe(401);
-    expect(await receiver().events()).toEqual([]);
   });
 });

@@ -168,7 +168,7 @@ test.each(['not_found', 'too many'] as const)(
     const attempts = await kit.attempts();
     const starts = attempts.map(({ startedAt }) => startedAt);
     const waits = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
-    expect(waits.map((wait) => Math.round(wait / 500))).toEqual([1, 2, 4]);
+    expect(waits.map((wait) => Math.round(wait / 250))).toEqual([3, 6, 12]);
     expect(attempts[0]?.error).not.toMatch(/published or cancelled/);
   },
 );

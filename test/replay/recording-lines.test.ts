@@ -65,8 +65,8 @@ test.each([
   ['is of another version', { ...good, v: 2 }, 'of recording version 2, and this program knows 1'],
   ['has no body', { ...good, body: undefined }, '"body" must be the text of the notification'],
   ['has a body that is no text', { ...good, body: {} }, '"body" must be the text of the notification'],
-  ['has a body that is no JSON', { ...good, body: '{' }, 'its body is not valid JSON'],
-  ['has a body that is a list', { ...good, body: '[]' }, 'its body is not a JSON object'],
+  ['has a body that is no JSON', { ...good, body: '{' }, 'its body is not a JSON object in UTF-8'],
+  ['has a body that is a list', { ...good, body: '[]' }, 'its body is not a JSON object in UTF-8'],
   ['has no time', { ...good, received_at: 'now' }, '"received_at" must be an ISO 8601 date and time'],
   ['has no webhook', { ...good, webhook_id: 1 }, '"webhook_id" must be a text'],
 ])('refuses a line, when it %s, with what is wrong', (_case, line, problem) => {

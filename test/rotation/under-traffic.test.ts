@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { createCommand, hookOf, SITE } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
@@ -19,15 +20,6 @@ afterAll(async () => {
   await here.dispose();
 });
 
-async function allEvents(): Promise<readonly StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (;;) {
-    const page = await store.eventsAfter({}, events.at(-1)?.id, 500);
-    if (page.length === 0) return events;
-    events.push(...page);
-  }
-}
-
 test('refuses nothing and handles everything once, when a webhook is rotated three times under constant traffic', async () => {
   const create = createCommand(hookOf(service));
   let { id } = await here.json([...create, '--description', 'as it was']);
@@ -46,7 +38,7 @@ test('refuses nothing and handles everything once, when a webhook is rotated thr
   expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: before }]);
   const handled = () => store.count({ status: 'handled' });
   await eventually('everything is handled', async () => (await handled()) === (await store.count({})));
-  const events = await allEvents();
+  const events = await eventsIn(store, {}, 100_000);
   expect(events).toHaveLength(traffic.count);
   const deliveries = events.reduce((sum, event) => sum + event.deliveries, 0);
   expect(deliveries).toBe(here.mock.deliveries().length);

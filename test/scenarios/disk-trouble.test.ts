@@ -128,22 +128,6 @@ describe('a database that is moved away', () => {
   });
 });
 
-describe('a database that is damaged in its middle', () => {
-  test('is answered 503, when a notification touches what is damaged, and the process goes on', async () => {
-    service = await runService({}, {}, { threads: OWN_THREADS });
-    const { url, path } = service;
-    const db = new Database(path);
-    // Points the index that every record has to write at a page that is of another kind.
-    db.unsafeMode(true);
-    db.pragma('writable_schema = ON');
-    db.exec(`UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'ledger_identity'`);
-    db.pragma('schema_version = 1000'); // so that the running service reads it again
-    db.close();
-    expect(await send(url, bodyOf(1))).toEqual(REFUSED);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  });
-});
-
 describe('a database that another program holds', () => {
   test('is answered 503 after its time-out and once for all who waited, when the lock stays, with nothing recorded, and 200 after it', async () => {
     service = await runService({}, {});

@@ -51,13 +51,13 @@ const serve = async (more: Readonly<Record<string, string>> = {}) => {
 const record = async (media_id: string, at = EVENT_TIME) =>
   (await store.record(verified({ media_id, at }))).id;
 const statusOf = async (id: string) => present(await store.event(id)).status;
-/** Waits until an event without attempts left is dead: once its lease is over, whoever asks for work next ends it. */
-const isGivenUp = (id: string, ask: () => Promise<unknown> = claimOne) =>
+/** Waits until an event without attempts left is dead: once its lease is over, the next process to recover leases ends it. */
+const isGivenUp = (id: string, ask: () => Promise<unknown> = recover) =>
   eventually('it is given up', async () => {
     await ask();
     return (await statusOf(id)) === 'dead';
   });
-const claimOne = () => store.claim({ owner: crypto.randomUUID(), limit: 1, leaseMs: 1, maxAttempts: 1 });
+const recover = () => store.recover({ owner: 'test/another', maxAttempts: 1 });
 /** The same by the next server. */
 async function isGivenUpByServer(id: string): Promise<void> {
   await serve();
@@ -141,7 +141,11 @@ describe('the server', () => {
     expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
     expect(linesOf(output(), 'stopping')).toEqual([]);
     expect(linesOf(output(), EXITED)).toEqual([]);
-    expect(present(await store.event(id))).toMatchObject({ status: 'running', attempts: 1 });
+    await eventually('its lease is over', async () => {
+      await recover();
+      return (await statusOf(id)) !== 'running';
+    });
+    expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest, ENGINE } from '../support/engine.ts';
+import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
@@ -65,7 +66,7 @@ testOnce(
     const crashes = await supervise();
     expect(crashes).toBe(MAX_ATTEMPTS);
     expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
-    const dead = only(await store.events({ status: 'dead' }, { limit: 2 }));
+    const dead = only(await eventsIn(store, { status: 'dead' }, 2));
     expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
     const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));

@@ -3,8 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { TABLES } from '../../src/store/postgres/migrations.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { databaseForEachTest, testOfFiles, testOfServers } from '../support/engine.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected } from '../support/postgres-databases.ts';
@@ -79,7 +78,7 @@ testOfFiles(
     expect(FORMS.some((form) => output.includes(form.toString()))).toBe(false);
 
     rmSync(join(copy, 'receiver.db.key'));
-    const without = SqliteStore.open({ path: join(copy, 'receiver.db'), clock: systemClock });
+    const without = openStore({ url: `sqlite:${join(copy, 'receiver.db')}`, clock: systemClock });
     await expect(without).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
   },
 );
@@ -88,7 +87,8 @@ testOfFiles(
 const rowsOfTables = () =>
   connected(database().env.DATABASE_URL ?? '', async (client) => {
     const rows: string[] = [];
-    for (const table of TABLES) {
+    const tables = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'hookkit'");
+    for (const { tablename: table } of tables.rows) {
       const result = await client.query<{ row: string }>(
         `SELECT of_table::text AS row FROM hookkit.${table} of_table`,
       );

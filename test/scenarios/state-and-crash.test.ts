@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { databaseForEachTest } from '../support/engine.ts';
+import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
@@ -14,7 +15,7 @@ test('nothing of ctx.state is stored, when the process crashes behind the change
   await first.exited;
 
   const store = await database().open();
-  expect(await store.events({}, { limit: 2 })).toMatchObject([{ resource: 'media:media1', attempts: 1 }]);
+  expect(await eventsIn(store, {}, 2)).toMatchObject([{ resource: 'media:media1' }]);
   expect(await store.state('media:media1')).toEqual([]);
 
   const second = await startProcess(env, handlers);

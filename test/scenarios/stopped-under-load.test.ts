@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { databaseForEachTest } from '../support/engine.ts';
+import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { startProcess } from '../support/service-process.ts';
@@ -36,7 +37,7 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   const found = await Promise.all(acknowledged.map((id) => store.event(id)));
   expect(found.filter((event) => event === undefined)).toEqual([]);
   expect(await store.count({ status: 'running' })).toBe(0);
-  const [interrupted] = await store.events({ resource: 'media:media0' }, { limit: 1 });
+  const [interrupted] = await eventsIn(store, { resource: 'media:media0' }, 1);
   expect(interrupted).toMatchObject({ status: 'pending', attempts: 0 });
 });
 

@@ -1,31 +1,42 @@
-import type { Claim, ClaimRequest, EventStore, Settlement } from '../../src/store/event-store.ts';
+import {
+  type Claim,
+  type ClaimRequest,
+  type EventStore,
+  newOwner,
+  type Settlement,
+} from '../../src/store/event-store.ts';
 import { only, present } from './only.ts';
 
 export const LEASE_MS = 30_000;
-export const MAX_ATTEMPTS = 3;
 
-export const HANDLED: Settlement = { status: 'handled', outcome: 'handled' };
-export const DEAD: Settlement = { status: 'dead', outcome: 'failed', error: 'never' };
-export const SKIPPED: Settlement = { status: 'skipped', outcome: 'skipped', error: 'not for us' };
+/** The result of a run that began and ended when the tests did. */
+const run = { startedAt: Date.now(), ms: 0 } as const;
+
+export const HANDLED: Settlement = { ...run, status: 'handled', outcome: 'handled', counts: true };
+export const DEAD: Settlement = { ...run, status: 'dead', outcome: 'failed', error: 'never', counts: true };
+export const SKIPPED: Settlement = {
+  ...run,
+  status: 'skipped',
+  outcome: 'skipped',
+  error: 'not for us',
+  counts: true,
+};
 
 /** What a stop makes of a run that it cut short. */
-export const RELEASED: Settlement = { status: 'pending', outcome: 'interrupted', isUncounted: true };
+export const RELEASED: Settlement = { ...run, status: 'pending', outcome: 'interrupted', counts: false };
 
 /** A settlement that waits for the next attempt so many milliseconds; without them, not at all. */
 export function waiting(afterMs?: number): Settlement {
-  return { status: 'pending', outcome: 'error', error: 'not yet', afterMs };
+  return { ...run, status: 'pending', outcome: 'error', error: 'not yet', afterMs, counts: true };
 }
 
-/** What a request says that a test does not. */
-export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
-  return { owner: 'one', limit: 100, leaseMs: LEASE_MS, maxAttempts: MAX_ATTEMPTS, ...given };
-}
-
-export async function claims(
-  store: EventStore,
+/** Claims what is ready, the oldest event of each resource. */
+export function claims(
+  store: Pick<EventStore, 'claim'>,
   given: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
-  return (await store.claim(request(given))).claims;
+  const request = { owner: newOwner('one'), names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
+  return store.claim({ ...request, ...given });
 }
 
 /** The one event that is ready. */
@@ -37,9 +48,9 @@ export async function claimOne(store: EventStore, given: Partial<ClaimRequest> =
 export async function settleAll(store: EventStore, settlement: Settlement): Promise<number> {
   let settled = 0;
   for (;;) {
-    const ready = await claims(store, { owner: 'settles all' });
+    const ready = await claims(store);
     if (ready.length === 0) return settled;
-    await Promise.all(ready.map((claim) => store.settle(claim, 'settles all', settlement)));
+    await Promise.all(ready.map((claim) => store.settle(claim, settlement)));
     settled += ready.length;
   }
 }
@@ -54,9 +65,8 @@ export async function doSteps(
   steps: Readonly<Record<string, string | null>>,
   settlement = waiting(),
 ): Promise<void> {
-  const owner = 'does steps';
-  const ready = await claims(store, { owner });
+  const ready = await claims(store);
   const claim = present(ready.find((one) => one.id === id));
-  for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, owner, { name, result });
-  for (const one of ready) await store.settle(one, owner, settlement);
+  for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, { name, result });
+  for (const one of ready) await store.settle(one, settlement);
 }

@@ -47,8 +47,7 @@ export function cloneWithOwnHandlers(): Clone {
   return {
     trace: () => (existsSync(trace) ? readFileSync(trace, 'utf8') : ''),
     async run(program, ...args) {
-      // What npm test runs there is what it runs here; and the program has a cache of its own, as jest.config.js says.
-      const { TEST_SIZE: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
+      const { TEST_SIZE: _, ...env } = process.env; // what npm test runs there is what it runs here
       const child = spawn(program, args, { cwd: directory, env: { ...env, ADMIN_PORT: '0' } });
       const exited = once(child, 'exit');
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

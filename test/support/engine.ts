@@ -6,7 +6,6 @@ import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
-import { TABLES } from '../../src/store/postgres/migrations.ts';
 import { present } from './only.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from './postgres-databases.ts';
 import { postgresServer } from './shared-postgres.ts';
@@ -14,18 +13,17 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 /**
  * The engine of the databases that tests of scenarios, commands and pages work with: SQLite, or PostgreSQL with TEST_ENGINE=postgres. What
- * they show must not depend on it; `test/faults/engines.test.ts` runs them again on PostgreSQL.
+ * they show must not depend on it.
  */
 export const ENGINE: 'sqlite' | 'postgres' = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 
 type Test = (name: string, run: () => void | Promise<void>, timeoutMs?: number) => void;
 
-// `test.skip` is that of one suite, and this file serves all suites of a process: each test asks for its own.
 /** `test` of what only a database in a file has. */
-export const testOfFiles: Test = (...given) => (ENGINE === 'sqlite' ? test : test.skip)(...given);
+export const testOfFiles: Test = ENGINE === 'sqlite' ? test : test.skip;
 
 /** `test` of what only a database on a server has. */
-export const testOfServers: Test = (...given) => (ENGINE === 'postgres' ? test : test.skip)(...given);
+export const testOfServers: Test = ENGINE === 'postgres' ? test : test.skip;
 
 /** Settings of a database that is not there, and whose file would lie in a directory. */
 export const absentIn = (directory: string) => ({ DATABASE_URL: `sqlite:${join(directory, 'absent.db')}` });
@@ -72,7 +70,7 @@ export async function testDatabase(directory: string): Promise<TestDatabase> {
       async remove() {},
     };
   }
-  const server = await postgresServer();
+  const server = postgresServer();
   const name = await createDatabase(server);
   const url = server.url(name);
   return {
@@ -101,7 +99,7 @@ const DEADLOCK = '40P01';
 /** Keeps everybody else from writing. Returns false, if a transaction of the service had its locks in another order. */
 async function lockAll(client: pg.Client): Promise<boolean> {
   try {
-    await client.query(`BEGIN; LOCK TABLE ${TABLES.map((table) => `hookkit.${table}`)} IN EXCLUSIVE MODE`);
+    await client.query('BEGIN; LOCK TABLE hookkit.events, hookkit.lanes, hookkit.meta IN EXCLUSIVE MODE');
     return true;
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code === DEADLOCK) return false;

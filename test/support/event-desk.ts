@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { claims, HANDLED } from './claiming.ts';
+import { HANDLED, settleAll } from './claiming.ts';
 import { absentIn, ENGINE, type TestDatabase, testDatabase } from './engine.ts';
 import { present } from './only.ts';
 import { OWN_THREADS } from './own-threads.ts';
@@ -66,9 +66,7 @@ async function fill(database: TestDatabase, count: number, media: number): Promi
       return opened.record(notification, first + number * 1000 + 250);
     }),
   );
-  for (let ready = await claims(opened); ready.length > 0; ready = await claims(opened)) {
-    await Promise.all(ready.map((claim) => opened.settle(claim, 'one', HANDLED)));
-  }
+  await settleAll(opened, HANDLED);
   await opened.close();
 }
 

@@ -4,8 +4,8 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/index.ts';
-import type { StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { notification } from './genuine.ts';
 import { type LogLines, logLines } from './log-lines.ts';
@@ -14,7 +14,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A database, a dispatcher and a clock that stands still unless something waits for it. */
 export interface HandlersAtWork {
-  readonly store: SqliteStore;
+  readonly store: EventStore;
   readonly log: LogLines;
   /** Records a genuine notification, some of its members changed. */
   record(members?: Readonly<Record<string, unknown>>): Promise<StoredEvent['id']>;
@@ -39,7 +39,7 @@ export function handlersAtWork(): () => HandlersAtWork {
 async function build() {
   const directory = await temporaryDirectory();
   const clock = new VirtualClock();
-  const store = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock, threads: false });
+  const store = await openStore({ url: `sqlite:${join(directory, 'receiver.db')}`, clock, threads: false });
   const log = logLines();
   let dispatcher: Dispatcher | undefined;
   return {
@@ -50,18 +50,20 @@ async function build() {
       return (await store.record(toVerified(body, JSON.stringify(body)))).id;
     },
     async runAll(handlers: Handlers) {
-      dispatcher ??= new Dispatcher({
-        store,
-        handlers,
-        clock,
-        log: log.log,
-        instance: 'test',
-        concurrency: 4,
-        handlerTimeoutMs: 1000,
-        leaseMs: 30_000,
-        retry: { maxAttempts: 5, baseMs: 100, capMs: 1000, random: () => 0.5 },
-      });
-      dispatcher.start();
+      if (!dispatcher) {
+        dispatcher = new Dispatcher({
+          store,
+          handlers,
+          clock,
+          log: log.log,
+          instance: 'test',
+          concurrency: 4,
+          handlerTimeoutMs: 1000,
+          leaseMs: 30_000,
+          retry: { maxAttempts: 5, baseMs: 100, capMs: 1000, random: () => 0.5 },
+        });
+        dispatcher.start();
+      }
       for (;;) {
         await dispatcher.idle();
         if ((await store.count({ status: 'pending' })) === 0) return;

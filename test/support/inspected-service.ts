@@ -72,6 +72,7 @@ export async function inspect(
     PORT: '0',
     ADMIN_PORT: '0',
     ...database?.env,
+    DRAIN_MS: '0',
     SHUTDOWN_GRACE_MS: '100',
     RETRY_BASE_MS: '1',
     RETRY_MAX_ATTEMPTS: '3',
@@ -109,8 +110,8 @@ export async function inspect(
     },
     async settled() {
       await eventually('every event has come to its end', async () => {
-        const { tallies } = await service.store.overview();
-        return tallies.every(({ status }) => status !== 'pending' && status !== 'running');
+        const { pending, running } = await service.store.overview();
+        return pending + running === 0;
       });
     },
     async api(path, init) {

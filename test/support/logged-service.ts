@@ -7,7 +7,6 @@ import type { Handlers } from '../../src/dispatch/handler.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { PATH } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
 import { type LogLines, logLines } from './log-lines.ts';
@@ -40,6 +39,7 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
         HOST: '127.0.0.1',
         PORT: '0',
         DATABASE_URL: `sqlite:${path}`,
+        DRAIN_MS: '0',
         SHUTDOWN_GRACE_MS: '0',
         ...env,
       });
@@ -67,7 +67,7 @@ export function serviceHouses(): () => Promise<ServiceHouse> {
       return { ...service, stop };
     };
     const openBeside = async () => {
-      const store = await SqliteStore.open({ path, clock: systemClock, threads: false });
+      const store = await openStore({ url: `sqlite:${path}`, clock: systemClock, threads: false });
       cleanUps.push(() => store.close());
       return store;
     };

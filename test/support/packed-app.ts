@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { endAfterSuite } from '../jest/left-behind.ts';
 import { eventually } from './eventually.ts';
+import { endAfterSuite } from './left-behind.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

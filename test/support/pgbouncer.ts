@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endAfterSuite } from '../jest/left-behind.ts';
 import { freePort } from './free-port.ts';
 import { startKept } from './kept-process.ts';
+import { endAfterSuite } from './left-behind.ts';
 import { give, runner } from './postgres-binaries.ts';
 import type { DatabaseServer } from './postgres-server.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs';
 import { appendFile, chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { endAfterSuite } from '../jest/left-behind.ts';
 import { freePort } from './free-port.ts';
 import { type KeptProcess, type Runner, startKept } from './kept-process.ts';
 import {
@@ -243,25 +242,4 @@ export class PostgresServer implements DatabaseServer {
     process.kill(running.pid, signal);
     await running.isOver;
   }
-}
-
-/** A server for one suite, which may stop, kill and start it; the suite removes it. */
-export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const server = await PostgresServer.make(options);
-  endAfterSuite(() => server.abandon());
-  await server.start();
-  return server;
-}
-
-/** A standby of a server, under a name by which that one knows it; otherwise the same. */
-export async function startStandby(
-  primary: PostgresServer,
-  name: string,
-  options: PostgresOptions = {},
-): Promise<PostgresServer> {
-  const server = await PostgresServer.make(options);
-  endAfterSuite(() => server.abandon());
-  await server.follow(primary, name);
-  await server.start();
-  return server;
 }

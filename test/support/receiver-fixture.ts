@@ -1,13 +1,17 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { createReceiver, type ReceiverOptions } from '../../src/receiver/app.ts';
+import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
+import { createReceiver } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
+import { Quarantine } from '../../src/receiver/quarantine.ts';
+import type { Phase, ReceiverParts } from '../../src/receiver/webhook-route.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { eventsIn } from './events-in.ts';
 import { SECRET, WEBHOOK } from './genuine.ts';
 import { JumpingClock } from './jumping-clock.ts';
 import { type LogLines, logLines } from './log-lines.ts';
@@ -17,9 +21,12 @@ import { temporaryDirectory } from './temporary-directory.ts';
 export interface ReceiverSetup {
   /** secrets stored from the start, by webhook; without it WEBHOOK has SECRET */
   readonly secrets?: Readonly<Record<string, readonly string[]>>;
-  /** WEBHOOK_SECRET */
-  readonly fallback?: string;
-  readonly options?: Partial<Omit<ReceiverOptions, 'store' | 'keyring' | 'log'>>;
+  /** settings, as in the environment */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly phase?: Phase;
+  /** of the app; the keyring has the fixture's */
+  readonly clock?: MonotonicClock;
+  readonly observer?: ReceiverParts['observer'];
   /** what stands between the app and the real store */
   readonly wrap?: (store: EventStore) => EventStore;
 }
@@ -28,9 +35,10 @@ export interface ReceiverSetup {
 export interface ReceiverFixture {
   /** It listens already: supertest would have an app listen for each request anew. */
   readonly app: Server;
-  readonly listener: RequestListener;
   readonly store: EventStore;
   readonly keyring: Keyring;
+  readonly quarantine: Quarantine;
+  /** of the keyring and the store */
   readonly clock: JumpingClock;
   readonly log: LogLines;
   /** everything recorded, newest first */
@@ -41,51 +49,39 @@ export interface ReceiverFixture {
 
 type CleanUps = (() => Promise<void>)[];
 
-const defaults = {
-  webhookPath: '/webhooks/media',
-  bodyLimit: 65_536,
-  rejectLimit: 1000,
-  quarantineMaxBytes: 1_000_000,
-  maxWaitingAcks: 1000,
-  linesASecond: 1_000_000, // a test looks for the line on each of its refusals
-  trustProxy: 0,
-  clock: systemClock,
-  isDraining: () => false,
-};
-
 async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<ReceiverFixture> {
-  const { secrets = { [WEBHOOK]: [SECRET] }, fallback, options, wrap = (store) => store } = setup;
+  const { secrets = { [WEBHOOK]: [SECRET] }, env, phase = 'open', observer, wrap = (store) => store } = setup;
+  const config = parseConfig({ HOST: '127.0.0.1', REJECT_LIMIT: '1000', ...env });
   const directory = await temporaryDirectory();
   cleanUps.push(() => rm(directory, { recursive: true }));
   const clock = new JumpingClock();
   const open = async () => {
-    const opened = await SqliteStore.open({ path: join(directory, 'receiver.db'), clock, threads: false });
+    const url = `sqlite:${join(directory, 'receiver.db')}`;
+    const opened = await openStore({ url, clock, threads: false });
     cleanUps.push(() => opened.close());
     return opened;
   };
-  const store = await open();
-  for (const [webhook, values] of Object.entries(secrets)) {
-    for (const secret of values) await store.addSecret(webhook, secret);
-  }
-  const wrapped = wrap(store);
-  const keyring = new Keyring({ store: wrapped, clock, fallback });
+  const real = await open();
+  for (const [webhook, values] of Object.entries(secrets))
+    for (const secret of values) await real.addSecret(webhook, secret);
+  const store = wrap(real);
+  const lines = logLines();
+  const { log } = lines;
+  const keyring = new Keyring({ store, clock, log, config });
   await keyring.refresh();
-  const log = logLines();
-  const listener = createReceiver({
-    ...defaults,
-    ...options,
-    store: wrapped,
-    keyring,
-    log: log.log,
-  });
-  const app = createServer(listener).listen(0, '127.0.0.1');
+  const appClock = setup.clock ?? systemClock;
+  const maxBytes = config.QUARANTINE_MAX_BYTES;
+  const quarantine = new Quarantine({ store, keyring, clock: appClock, log, maxBytes });
+  const parts = { store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
+  const app = createServer(createReceiver(config, parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {
     app.closeAllConnections();
     app.close();
+    await quarantine.stop();
   });
   await once(app, 'listening');
-  const events = () => store.events({}, { limit: 1000 });
-  return { app, listener, store, keyring, clock, log, events, openAnother: open };
+  const events = () => eventsIn(real);
+  return { app, store: real, keyring, quarantine, clock, log: lines, events, openAnother: open };
 }
 
 async function runAll(cleanUps: CleanUps): Promise<void> {

@@ -26,6 +26,7 @@ const config = parseConfig({
   REJECT_LIMIT: '1000000',
   TRUST_PROXY: '1',
   QUARANTINE_MAX_BYTES: '0', // what waits for the quarantine is bounded by itself
+  DRAIN_MS: '0',
   SHUTDOWN_GRACE_MS: '0',
 });
 const store = openStore({

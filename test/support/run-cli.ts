@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../src/cli/main.ts';
-import { endAfterSuite } from '../jest/left-behind.ts';
+import { endAfterSuite } from './left-behind.ts';
 import { programEnv, sampleHandlers } from './sample-handlers.ts';
 
 export interface CliRun {

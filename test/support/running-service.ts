@@ -36,6 +36,7 @@ export async function runService(
     PORT: '0',
     DATABASE_URL: `sqlite:${path}`,
     WEBHOOK_SECRET: SECRET,
+    DRAIN_MS: '0',
     SHUTDOWN_GRACE_MS: '200',
     ...env,
   });

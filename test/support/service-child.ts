@@ -1,15 +1,11 @@
-import v8 from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
-import { boundHeap } from '../../src/base/bounded-heap.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import { guardProcess, UNCAUGHT } from '../../src/dispatch/process-guard.ts';
 import { startService } from '../../src/service.ts';
 
 // A service in a process of its own, with the handlers of the module named in its first argument.
-v8.setFlagsFromString('--semi-space-growth-factor=1'); // as bin/hookkit.js does until the program is loaded
-boundHeap();
 const app = await import(process.argv[2] ?? '');
 const config = loadConfig();
 const log = pino({ level: config.LOG_LEVEL });

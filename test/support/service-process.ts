@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { endAfterSuite } from '../jest/left-behind.ts';
+import { endAfterSuite } from './left-behind.ts';
 import { programEnv } from './sample-handlers.ts';
 
 /** A service in a process of its own. */
@@ -17,6 +17,7 @@ export interface ServiceProcess {
 }
 
 const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/hookkit', import.meta.url));
 const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
 
 /** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
@@ -32,7 +33,7 @@ export async function startProcess(
     env: {
       ...(cli === ourCli ? programEnv : { PATH: programEnv.PATH }),
       // As bin/hookkit.js does; without it the script and each of its threads compile everything again.
-      ...(handlersModule && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+      ...(handlersModule && { NODE_COMPILE_CACHE }),
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',

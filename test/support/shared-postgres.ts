@@ -1,44 +1,28 @@
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { describe } from '@jest/globals';
 import type { DatabaseServer } from './postgres-server.ts';
 
-/** What the desk of a run (test/jest/postgres-desk.ts) says of its server. */
-export type SharedAnswer =
-  | { readonly run: string; readonly url: string; readonly adminUrl: string }
-  | { readonly missing: string };
-
-/** The one server of a test run. */
-export interface SharedPostgres extends DatabaseServer {
-  /** Begins the name of each database that this run makes: the server may have others. */
-  readonly run: string;
-}
+/** What global-setup.ts says of the server of this run. */
+export type SharedAnswer = { readonly url: string; readonly adminUrl: string } | { readonly missing: string };
 
 /**
- * The server of this run, started for the first that asks. Nobody stops it; see startPostgres for one that a suite may kill.
+ * The one server of this run. Nobody stops it; see startPostgres for one that a suite may kill.
  * @throws where none can be started, with the reason
  */
-export async function postgresServer(): Promise<SharedPostgres> {
-  const desk = process.env.POSTGRES_DESK;
-  if (desk === undefined) throw new Error('there is a shared PostgreSQL only in a run of Jest');
-  const answer: SharedAnswer = JSON.parse(await text(connect(desk)));
+export function postgresServer(): DatabaseServer {
+  const answer: SharedAnswer = JSON.parse(process.env.TEST_POSTGRES ?? '{"missing":"Jest starts it"}');
   if ('missing' in answer) throw new Error(answer.missing);
-  const { run, url, adminUrl } = answer;
+  const { url, adminUrl } = answer;
   return {
-    run,
     url: (database) => withDatabase(url, database),
     adminUrl: (database) => (database === undefined ? adminUrl : withDatabase(adminUrl, database)),
   };
 }
 
 /** `describe`, where a PostgreSQL can be started; else its tests are skipped, and a line says why. */
-export async function describeWithPostgres(
-  name: string,
-  tests: (server: SharedPostgres) => void,
-): Promise<void> {
-  let server: SharedPostgres;
+export function describeWithPostgres(name: string, tests: (server: DatabaseServer) => void): void {
+  let server: DatabaseServer;
   try {
-    server = await postgresServer();
+    server = postgresServer();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(`skipped, as no PostgreSQL can be started here (${reason}): ${name}\n`);
@@ -49,8 +33,7 @@ export async function describeWithPostgres(
   describe(name, () => tests(server));
 }
 
-const NONE: SharedPostgres = {
-  run: 'none',
+const NONE: DatabaseServer = {
   url: () => {
     throw new Error('there is no PostgreSQL here');
   },

@@ -138,7 +138,7 @@ test('a matrix whose events all die fails, though its check asks for nothing', a
       },
     });
   await expect(matrix([['media_created']], throwing, () => {})).rejects.toThrow(
-    /events have ended as dead.*\nmedia_created of media:media001 is dead after 12 attempts/,
+    /events have ended as dead.*\nmedia_created of media:media001 is dead after 40 attempts/,
   );
   const mistaken: Scenario<undefined> = async (start) => {
     await start({ handlers: {} });

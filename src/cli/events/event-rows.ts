@@ -1,6 +1,6 @@
 import { headlineOf } from '../../base/thrown.ts';
-import { iso } from '../../store/event-json.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
+import { iso } from '../../store/lists/event-json.ts';
 import { beginning } from '../print.ts';
 import { table } from '../table.ts';
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import { keepHeapSmall } from '../../base/bounded-heap.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { type Exported, exportRecording } from '../../replay/export-recording.ts';
@@ -19,7 +18,6 @@ interface Flags extends FilterFlags {
   readonly redactKeyFile?: string;
 }
 
-const RECORDING = { what: 'a recording', member: 'body' } as const;
 /** In bytes; far longer than any key. */
 const LONGEST_KEY = 65_536;
 
@@ -54,20 +52,14 @@ async function exportEvents({ out: given, redact, redactKeyFile, ...flags }: Fla
     throw new KitError('INPUT_INVALID', '--redact-key-file is for --redact: give both');
   const filter = filterOf(flags);
   const redactKey = redact ? await keyOf(redactKeyFile) : undefined;
-  keepHeapSmall();
   const listener = listenerOnStderr();
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again', async (signal) => {
-      const exported = await writeOut(
-        out,
-        RECORDING,
-        async (write) => {
-          const written = await exportRecording(store, { filter, write, redactKey, listener, signal });
-          if (signal.aborted) throw interrupted(written, out);
-          return written;
-        },
-        signal,
-      );
+      const exported = await writeOut(out, async (write) => {
+        const written = await exportRecording(store, { filter, write, redactKey, listener, signal });
+        if (signal.aborted) throw interrupted(written, out);
+        return written;
+      });
       tell(exported, out);
     }),
   );

@@ -19,7 +19,14 @@ export interface FilterFlags {
   readonly id?: readonly string[];
 }
 
-const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead'] as const satisfies readonly Status[];
+const STATUSES = [
+  'pending',
+  'running',
+  'handled',
+  'skipped',
+  'dead',
+  'dismissed',
+] as const satisfies readonly Status[];
 
 /** Adds the options of a filter; together they restrict further. */
 export function addFilterOptions(command: Command): Command {

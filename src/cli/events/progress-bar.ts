@@ -1,5 +1,4 @@
 import { systemClock } from '../../base/clock.ts';
-import { roughly } from '../../base/time-text.ts';
 import type { Listener, Stage } from '../../replay/replay-listener.ts';
 import { say } from '../print.ts';
 import { terminal } from '../terminal.ts';
@@ -64,4 +63,11 @@ function bar(share: number | undefined): string {
 function timeLeft(seconds: number, share: number | undefined): string {
   if (share === undefined || share <= 0 || seconds <= 0) return '';
   return `, ${roughly(Math.max(0, Math.round((seconds * (1 - share)) / share)))} left`;
+}
+
+/** A length of time in its two largest units, such as `2 h 5 min`, `5 min 3 s` or `6 s`. */
+function roughly(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { pauseUntilAborted } from '../../base/pause.ts';
 import { loadConfig } from '../../config.ts';
-import { countPrunable, PRUNABLE, pruneMatching } from '../../store/prune-matching.ts';
+import { pagesOf } from '../../replay/event-pages.ts';
+import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { duration } from '../option-values.ts';
@@ -16,11 +18,13 @@ interface Flags extends FilterFlags {
   readonly json?: true;
 }
 
+const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
+/** Between two steps another process gets to write. */
+const PAUSE_MS = 20;
+
 const EXAMPLES = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
-still a duplicate; but they can no longer be replayed or exported. Pending, running and dead events stay as they are, and so
-does what ended within the last hour. Once a server or a pruning sees that the clock was set by more than a minute,
-nothing is pruned for an hour: events that ended before have times of the old clock.
+still a duplicate; but they can no longer be replayed or exported. Pending, running, dead and dismissed events stay as they are.
 
 Examples:
   npx hookkit events prune --older-than 30d --dry-run
@@ -46,16 +50,21 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError(
       'INPUT_INVALID',
-      `${flags.status} events are never pruned: give ${PRUNABLE.join(' or ')}`,
+      `${flags.status} events are not pruned here: give ${PRUNABLE.join(' or ')}`,
     );
+  const before = systemClock.now() - olderThan;
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
-      const pruning = { filter, olderThanMs: olderThan, clock: systemClock };
       const stage = listenerOnStderr().begin('pruned');
-      const onStep = (pruned: number) => stage.show(pruned, undefined);
-      const pruned = await (dryRun
-        ? countPrunable(store, pruning)
-        : pruneMatching(store, { ...pruning, signal, onStep }));
+      let pruned = 0;
+      for await (const page of pagesOf(store, filter)) {
+        if (signal.aborted) break;
+        const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
+        if (seqs.length === 0) continue;
+        pruned += dryRun ? seqs.length : await store.prune(before, seqs.length, seqs);
+        stage.show(pruned, undefined);
+        if (!dryRun) await pauseUntilAborted(systemClock, PAUSE_MS, signal);
+      }
       stage.end();
       const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
       if (signal.aborted) say(result);
@@ -63,4 +72,8 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
       await write(json ? `${JSON.stringify({ pruned, dry_run: dryRun === true })}\n` : `${result}\n`);
     }),
   );
+}
+
+function isPrunable({ status, handledAt, body }: StoredEvent, before: number): boolean {
+  return PRUNABLE.includes(status) && body !== undefined && (handledAt ?? before) < before;
 }

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
-import { keepHeapSmall } from '../../base/bounded-heap.ts';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import { notStored } from '../../dispatch/not-stored.ts';
+import { notStored } from '../../dispatch/dispatcher.ts';
 import type { AnswerTally } from '../../replay/answer-tally.ts';
 import { ENDS } from '../../replay/await-ends.ts';
 import { databaseSource } from '../../replay/database-source.ts';
@@ -15,8 +14,8 @@ import type { Listener } from '../../replay/replay-listener.ts';
 import type { Expectation, HandlerReplayResult } from '../../replay/replay-to-handlers.ts';
 import { withReport } from '../../replay/report-file.ts';
 import { RESHAPING, type Reshaping } from '../../replay/reshape.ts';
-import { eventJson, iso } from '../../store/event-json.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
+import { eventJson, iso } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { atLeastOne, duration, probability, receiverUrl, speed, wholeNumber } from '../option-values.ts';
@@ -55,7 +54,7 @@ Without --to, events are reset to pending, and the server begins to handle them 
 pending or running already stay as they are; the command says how many. With --to, events are sent over HTTP as the provider
 sends them, each with a new signature.
 
-No event runs before all of them are reset. If this command is killed, the events that it already reset run 15 minutes later.
+No event runs before all of them are reset. If this command is killed, the events that it already reset run an hour later.
 The same filter replays them earlier; if that filter names another status, --status pending does.
 
 A report, --expect, --fail-on dead and --timeout need to know how each event ended. Without --to, the command waits for that:
@@ -147,7 +146,6 @@ async function replay(flags: Flags): Promise<void> {
   const config = loadConfig();
   const { to } = flags;
   if (to) {
-    keepHeapSmall();
     const listener = listenerOnStderr();
     return interruptible(
       'run it again; the receiver answers `duplicate` to notifications that it already has',
@@ -155,9 +153,7 @@ async function replay(flags: Flags): Promise<void> {
     );
   }
   if (flags.dryRun) return withDatabase(config, (store) => showReset(store, filter, flags));
-  return withDatabase(config, (store) => toHandlers(config, store, { flags, filter }), {
-    tidies: flags.run === true,
-  });
+  return withDatabase(config, (store) => toHandlers(config, store, { flags, filter }));
 }
 
 /** @throws KitError INPUT_INVALID */
@@ -241,18 +237,14 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const opened = run ? await openHere(config, store) : undefined;
   await interruptible('run it again to replay the rest', async (signal) => {
     await using here = opened;
-    const { ends, unstored } = await withReport(
-      reportOf(flags),
-      async (report) => {
-        const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
-        const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
-        tellInterruption(result, signal);
-        if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
-        await showEnds(result, flags);
-        return result;
-      },
-      signal,
-    );
+    const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
+      const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
+      const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
+      tellInterruption(result, signal);
+      if (result.replayed + result.underWay === 0) refuseEmpty(flags, await store.count(filter));
+      await showEnds(result, flags);
+      return result;
+    });
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
     if (unstored) throw notStored(unstored);
@@ -261,7 +253,7 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
 
 /** What runs the handlers in this process, and guards it from them. */
 async function openHere(config: Config, store: EventStore) {
-  const { dispatcherHere } = await import('../../dispatch/dispatcher-here.ts');
+  const { dispatcherHere } = await import('../../dispatch/configured.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
   const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
@@ -354,21 +346,16 @@ async function sendAll(
   const { seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || (duplicate ?? 0) > 0)) say(`--seed ${seed} repeats this`);
   const keys = await keysFor(config, flags.secretFile);
-  const { answers, pruned } = await withReport(
-    reportOf(flags),
-    async (report) => {
-      const reshaping = { speed, shuffle, seed, duplicate, asNew };
-      const how = { to, keys, concurrency, timeoutMs, report, listener, signal };
-      const result = await replayOverHttp(source, { ...reshaping, ...how });
-      const { answers, pruned } = result;
-      if (signal.aborted)
-        say(`${answers.sent} notifications were sent and answered:\n${answerTable(answers)}`);
-      signal.throwIfAborted();
-      if (answers.counts.size === 0) refuseEmpty(flags, pruned);
-      return result;
-    },
-    signal,
-  );
+  const { answers, pruned } = await withReport(reportOf(flags), async (report) => {
+    const reshaping = { speed, shuffle, seed, duplicate, asNew };
+    const how = { to, keys, concurrency, timeoutMs, report, listener, signal };
+    const result = await replayOverHttp(source, { ...reshaping, ...how });
+    const { answers, pruned } = result;
+    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${answerTable(answers)}`);
+    signal.throwIfAborted();
+    if (answers.counts.size === 0) refuseEmpty(flags, pruned);
+    return result;
+  });
   tellPruned(pruned);
   const counts = Object.fromEntries(answers.counts);
   await write(flags.json ? `${JSON.stringify(counts)}\n` : answerTable(answers));

@@ -1,6 +1,6 @@
+import { systemClock } from '../../base/clock.ts';
 import type { Config } from '../../config.ts';
 import type { SigningKeys } from '../../replay/signing-keys.ts';
-import { EnvironmentSecret } from '../../store/environment-secret.ts';
 import { hasDatabase, withDatabase } from '../../store/with-store.ts';
 import { readSecret } from '../read-secret.ts';
 
@@ -11,9 +11,7 @@ import { readSecret } from '../read-secret.ts';
 export async function keysFor(config: Config, secretFile: string | undefined): Promise<SigningKeys> {
   const { oneKey, storedKeys } = await import('../../replay/signing-keys.ts');
   if (secretFile !== undefined) return oneKey(await readSecret(secretFile));
-  if (!hasDatabase(config)) return storedKeys([], new EnvironmentSecret(config.WEBHOOK_SECRET));
-  return withDatabase(config, async (store) => {
-    const environment = await EnvironmentSecret.read(store, config);
-    return storedKeys(await store.secrets(), environment);
-  });
+  const known = { fallback: config.WEBHOOK_SECRET, now: systemClock.now() };
+  if (!hasDatabase(config)) return storedKeys([], known);
+  return withDatabase(config, async (store) => storedKeys(await store.everySecret(), known));
 }

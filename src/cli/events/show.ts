@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/event-json.ts';
 import type { Attempt, RunningStart, StateValue, StoredEvent } from '../../store/event-store.ts';
+import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { beginning, line, write } from '../print.ts';
 import { table } from '../table.ts';
@@ -83,15 +83,14 @@ function history(attempts: readonly Attempt[]): string {
     iso(startedAt),
     `${durationMs} ms`,
     outcome,
-    line(instance ?? ''),
+    line(instance),
     beginning(headlineOf(error ?? ''), LONGEST),
   ]);
   return table(head, rows);
 }
 
 function runningLine({ instance, startedAt, leaseUntil }: RunningStart): string {
-  const where = instance === undefined ? '' : ` on ${line(instance)}`;
-  return `running since ${iso(startedAt)}${where}; its lease lasts until ${iso(leaseUntil)}\n`;
+  return `running since ${iso(startedAt)} on ${line(instance)}; its lease lasts until ${iso(leaseUntil)}\n`;
 }
 
 function pretty(body: string): string[] {

@@ -1,16 +1,18 @@
 import { Command } from 'commander';
+import type { Logger } from 'pino';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { keptAlive } from '../../base/pause.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import { showErrorsLeftBehind, showingErrors } from '../../dev/show-runs.ts';
 import { statusesClientOf } from '../../dispatch/configured.ts';
+import type { Handlers } from '../../dispatch/handler.ts';
 import { loadApp } from '../../dispatch/load-handlers.ts';
+import type { StepStore } from '../../dispatch/once.ts';
 import { openApp } from '../../dispatch/open-app.ts';
-import { madeUpEvent, type Rehearsal, rehearse } from '../../dispatch/rehearse.ts';
-import type { Assignment, Run } from '../../dispatch/run-handler.ts';
+import { type Assignment, type Run, runHandler } from '../../dispatch/run-handler.ts';
 import { readBody } from '../../replay/compose.ts';
-import { stateJson } from '../../store/event-json.ts';
 import type { EventStore, StateChange } from '../../store/event-store.ts';
+import { stateJson } from '../../store/lists/event-json.ts';
 import { toVerified } from '../../store/verified.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { addBodyOptions, type BodyFlags, bodyOf } from '../events/body-options.ts';
@@ -18,9 +20,8 @@ import { checkEventId, eventOf } from '../events/open-database.ts';
 import { handlersHere } from '../handlers-here.ts';
 import { interruptible } from '../interruptible.ts';
 import { atLeastOne } from '../option-values.ts';
-import { line, print, printJson, say } from '../print.ts';
+import { line, print, printJson } from '../print.ts';
 import { stderrLog } from '../stderr-log.ts';
-import { ownsProcess, terminal } from '../terminal.ts';
 
 interface Flags extends BodyFlags {
   readonly attempt: number;
@@ -72,7 +73,8 @@ async function madeUp(flags: Flags): Promise<Assignment> {
   const read = readBody(await bodyOf(flags));
   if (read.problem !== undefined)
     throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
-  return madeUpEvent(toVerified(read.value, read.text), circumstances(flags));
+  const event = toVerified(read.value, read.text);
+  return { ...event, ...circumstances(flags), ...NO_LEASE, receivedAt: systemClock.now(), state: [] };
 }
 
 async function stored(id: string, flags: Flags, store: EventStore): Promise<Assignment> {
@@ -80,8 +82,10 @@ async function stored(id: string, flags: Flags, store: EventStore): Promise<Assi
   const { body } = event;
   if (body === undefined)
     throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
-  return { ...event, ...circumstances(flags), body, state: await store.state(event.resource) };
+  return { ...event, ...circumstances(flags), lease: '', body, state: await store.state(event.resource) };
 }
+
+const NO_LEASE = { lease: '', seq: 0 };
 
 function circumstances({ attempt, replay, late }: Flags) {
   return { starts: attempt, replays: replay ? 1 : 0, late: late === true };
@@ -94,26 +98,70 @@ async function tryEvent(
   store?: Pick<EventStore, 'step'>,
 ): Promise<void> {
   const log = stderrLog(config);
-  const reader = { say, cwd: terminal().cwd };
-  if (ownsProcess()) showErrorsLeftBehind(reader);
   using _ = handlersHere(log);
-  const app = await loadApp(config, log);
-  const opened = await openApp(app, { log, clock: systemClock });
-  const rehearsal = await interruptible('nothing was recorded', async (signal) => {
-    const options = {
-      handlers: showingErrors(app.handlers, reader),
-      app: opened.value,
-      log,
-      signal,
-      stored: store,
-      statuses: statusesClientOf(config),
-    };
-    const ended = await rehearse(event, { ...options, timeoutMs: config.HANDLER_TIMEOUT_MS });
+  const app = await loadApp(config);
+  const opened = await openApp(app, { log });
+  const trial = await interruptible('nothing was recorded', async (signal) => {
+    const ended = await tried(event, { signal, config, store, log, app: { ...app, value: opened.value } });
     signal.throwIfAborted();
     return ended;
   }).finally(() => opened.close());
-  await (json ? printJson(asJson(event, rehearsal)) : print(describe(event, rehearsal)));
-  if (!ENDS[rehearsal.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
+  await (json ? printJson(asJson(event, trial)) : print(describe(event, trial)));
+  if (!ENDS[trial.run.type].isFine) throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
+}
+
+/** How the trial run of a handler ended. */
+interface Trial {
+  readonly run: Run;
+  readonly ms: number;
+  /** in the order in which the handler called them */
+  readonly steps: readonly { readonly name: string; readonly ran: boolean; readonly times: number }[];
+  /** what the dispatcher would store of `ctx.state` */
+  readonly state: readonly StateChange[];
+}
+
+interface Trying {
+  readonly app: { readonly handlers: Handlers; readonly value: unknown };
+  readonly config: Config;
+  readonly log: Logger;
+  readonly store: Pick<EventStore, 'step'> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the handler for an event once, as the dispatcher does, and stores nothing. */
+async function tried(event: Assignment, { app, config, log, store, signal }: Trying): Promise<Trial> {
+  const results = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
+  const asked: string[] = [];
+  const steps: StepStore = {
+    async step(key, name) {
+      asked.push(name);
+      const before = results.has(name) ? undefined : await store?.step(key, name);
+      if (before) results.set(name, { ...before, ran: false });
+      return results.get(name);
+    },
+    holds: async () => true,
+    async saveStep(_key, { name, result }) {
+      results.set(name, { result, ran: true });
+      return { result };
+    },
+  };
+  const abort = new AbortController();
+  signal.addEventListener('abort', () => abort.abort(signal.reason));
+  const began = systemClock.monotonic();
+  const running = () =>
+    runHandler(event, abort, {
+      ...{ handlers: app.handlers, app: app.value, store: steps, clock: systemClock, log },
+      ...{ timeoutMs: config.HANDLER_TIMEOUT_MS, statuses: statusesClientOf(config) },
+    });
+  const { state = [], ...run } = await keptAlive(running);
+  const ms = Math.round(systemClock.monotonic() - began);
+  const times = (name: string) => asked.filter((one) => one === name).length;
+  return {
+    run,
+    ms,
+    steps: [...results].map(([name, { ran }]) => ({ name, ran, times: times(name) })),
+    state,
+  };
 }
 
 /** The words for each end of a run: what would happen to the event. */
@@ -127,7 +175,7 @@ const ENDS: Readonly<Record<Run['type'], { readonly words: string; readonly isFi
   timeout: { words: 'timed out, to run again', isFine: false },
 };
 
-function asJson({ id, kind, resource }: Assignment, { run, ms, steps, state }: Rehearsal) {
+function asJson({ id, kind, resource }: Assignment, { run, ms, steps, state }: Trial) {
   const reason = 'reason' in run ? run.reason : null;
   const after_ms = run.type === 'retry' ? (run.after ?? null) : null;
   const deleted = state.filter(({ value }) => value === null).map(({ name }) => name);
@@ -139,7 +187,7 @@ function isSet(change: StateChange): change is StateChange & { readonly value: s
   return change.value !== null;
 }
 
-function describe({ id, kind, resource }: Assignment, { run, ms, steps, state }: Rehearsal): string {
+function describe({ id, kind, resource }: Assignment, { run, ms, steps, state }: Trial): string {
   const after = run.type === 'retry' && run.after !== undefined ? ` after ${run.after} ms` : '';
   const reason = 'reason' in run ? `: ${run.reason.split('\n').map(line).join('\n')}` : '';
   return [

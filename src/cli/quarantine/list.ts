@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { unprovenJson } from '../../store/event-json.ts';
-import { unprovenPagesOf } from '../../store/event-pages.ts';
-import type { EventStore } from '../../store/event-store.ts';
+import type { EventStore, Unproven } from '../../store/event-store.ts';
+import { unprovenJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { line, print, writeWhileRead } from '../print.ts';
 import { tableLines } from '../table.ts';
@@ -40,6 +39,19 @@ async function list({ webhook, json }: Flags): Promise<void> {
     const head = ['received', 'webhook', 'kind', 'resource', 'event time', 'from'];
     for (const text of tableLines(head, () => rows)) await writeWhileRead(text);
   });
+}
+
+/** The entries in the order in which they came, a page at a time. */
+async function* unprovenPagesOf(
+  store: Pick<EventStore, 'quarantined'>,
+  webhook: string | undefined,
+): AsyncGenerator<readonly Unproven[]> {
+  for (let after: number | undefined; ; ) {
+    const page = await store.quarantined({ webhook, after });
+    if (page.length === 0) return;
+    yield page;
+    after = page.at(-1)?.seq;
+  }
 }
 
 /** Prints one entry at a time: all bodies together may not fit into memory. */

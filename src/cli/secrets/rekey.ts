@@ -1,15 +1,13 @@
 import { Command } from 'commander';
 import { sqlitePathOf } from '../../base/database-url.ts';
-import { KitError, messageOf } from '../../base/errors.ts';
+import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/with-store.ts';
-import { print, say } from '../print.ts';
+import { print } from '../print.ts';
 import { readKey } from '../read-key.ts';
-import { whatIsLeft } from './scrub.ts';
 
 interface Flags {
   readonly secretFile?: string;
-  readonly dropUnreadable?: true;
   readonly json?: true;
 }
 
@@ -17,7 +15,7 @@ const EXAMPLES = `
 Without SECRETS_KEY, the command makes a new key and replaces the key file, or the file that it leads to as a link; a running
 server notices.
 With SECRETS_KEY, it reads the new key; start the server with that key afterwards.
-Then it removes all secrets that the old key opens from the files. If that is not possible yet, it says so: run secrets scrub later.
+Nothing that the old key opens is left in a SQLite file.
 
 Examples:
   npx hookkit secrets rekey
@@ -29,13 +27,12 @@ export function rekeyCommand(): Command {
       'Rekey the database: seal all secrets of webhooks under a new key, in one step, while the server runs.',
     )
     .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
-    .option('--drop-unreadable', 'remove secrets that do not open with the old key, instead of refusing')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(rekey);
 }
 
-async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void> {
+async function rekey({ secretFile, json }: Flags): Promise<void> {
   const config = loadConfig();
   const { DATABASE_URL: url, SECRETS_KEY: oldKey } = config;
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
@@ -47,21 +44,14 @@ async function rekey({ secretFile, dropUnreadable, json }: Flags): Promise<void>
     );
   }
   const newKey = oldKey && (await readNewKey(secretFile, oldKey));
-  await withDatabase(
-    config,
-    async (store) => {
-      if (dropUnreadable) await store.dropUnreadableSecrets();
-      const sealed = await store.rekey(newKey);
-      const left = await store.scrub().then(whatIsLeft, messageOf); // the secrets are sealed, even if this fails
-      if (left !== undefined) say(`${left}: then run npx hookkit secrets scrub`);
-      if (json) return print(JSON.stringify({ sealed, scrubbed: left === undefined }));
-      const next = newKey
-        ? 'now start the server with it as SECRETS_KEY'
-        : 'the key file holds it: back that up, apart from the database';
-      await print(`${sealed} secrets are sealed under the new key; ${next}`);
-    },
-    { threads: true },
-  );
+  await withDatabase(config, async (store) => {
+    const sealed = await store.rekey(newKey);
+    if (json) return print(JSON.stringify({ sealed }));
+    const next = newKey
+      ? 'now start the server with it as SECRETS_KEY'
+      : 'the key file holds it: back that up, apart from the database';
+    await print(`${sealed} secrets are sealed under the new key; ${next}`);
+  });
 }
 
 async function readNewKey(file: string | undefined, oldKey: Buffer): Promise<Buffer> {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { stateJson } from '../../store/event-json.ts';
+import { stateJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { line, print, printJson, write } from '../print.ts';
 import { table } from '../table.ts';

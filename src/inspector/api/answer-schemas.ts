@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { statuses } from '../watch/metrics.ts';
 import { results } from '../watch/request-results.ts';
+import { statuses } from './filters.ts';
 
 const time = z.iso.datetime();
 const number = z.number();
@@ -19,7 +19,7 @@ export const eventAnswer = z.object({
   status: z.enum(statuses),
   starts: count.describe('how often a handler began since the event was recorded or last replayed'),
   attempts: count.describe(
-    'starts that count against RETRY_MAX_ATTEMPTS: all but those that a stop cut short',
+    'starts that count against RETRY_MAX_ATTEMPTS: failures and crashes, not stops and requests to come back',
   ),
   replays: count,
   next_attempt_at: time.nullable(),
@@ -35,10 +35,7 @@ export const attemptAnswer = z.object({
   duration_ms: number,
   outcome: z.enum(['handled', 'skipped', 'failed', 'retry', 'error', 'timeout', 'interrupted', 'lost']),
   error: z.string().nullable(),
-  instance: z
-    .string()
-    .nullable()
-    .describe('the process that ran it (INSTANCE_NAME); null where a former version did'),
+  instance: z.string().describe('the process that ran it (INSTANCE_NAME)'),
 });
 
 export const eventsAnswer = z.object({
@@ -53,7 +50,7 @@ export const eventsAnswer = z.object({
 });
 
 export const eventDetailAnswer = eventAnswer.extend({
-  digest: z.string(),
+  digest: z.string().nullable().describe('null once retention removed the body'),
   late: z.boolean().describe('a newer event of the same resource was handled before this one first ran'),
   history: z.array(attemptAnswer),
   running: z
@@ -62,7 +59,7 @@ export const eventDetailAnswer = eventAnswer.extend({
       lease_until: time.describe(
         'from when on another process may take it over; moved on while its process lives',
       ),
-      instance: z.string().nullable().describe('the process that runs it (INSTANCE_NAME)'),
+      instance: z.string().describe('the process that runs it (INSTANCE_NAME)'),
     })
     .nullable()
     .describe('the start that has not ended; it has no attempt in `history` yet'),
@@ -153,26 +150,13 @@ const gaps = z.array(number.nullable());
 export const statsAnswer = z.object({
   instance: z.string().describe('the name of this process (INSTANCE_NAME)'),
   started_at: time,
-  events: z.object(
-    Object.fromEntries(statuses.map((status) => [status, count])) as Record<
-      (typeof statuses)[number],
-      typeof count
-    >,
-  ),
-  kinds: z.array(z.object({ kind: z.string(), events: count })).meta({
-    description: 'the hundred kinds with most events; the rest of them together as "(other kinds)"',
-  }),
+  events: z
+    .object({ pending: count, running: count, dead: count })
+    .describe('`pending` counts those that wait for a retry, too'),
   oldest_pending_at: time.nullable(),
   last_recorded_at: time
     .nullable()
     .describe('when the newest event came in: to any process, or from quarantine, if its secret came later'),
-  lag: z
-    .object({ events: count, ms: number.describe('how long the first of them has been recorded') })
-    .nullable()
-    .describe(
-      'events that are recorded, and that handlers and the states of channels do not have yet; null unless that takes ' +
-        'more than a second',
-    ),
   quarantined: count,
   can_record: z.boolean().describe('whether the store could commit just now'),
   can_read_secrets: z

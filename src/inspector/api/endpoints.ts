@@ -40,7 +40,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'get',
       path: '/events',
-      summary: 'Events, newest first: by event time if a resource or times are given, else as received.',
+      summary: 'Events, newest first: by event time if a resource is given, else as received.',
       input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
       answer: answers.eventsAnswer,
       run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),

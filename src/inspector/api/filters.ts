@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
-import type { EventFilter } from '../../store/event-store.ts';
-import { statuses } from '../watch/metrics.ts';
+import type { EventFilter, Status } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
+
+export const statuses = [
+  'pending',
+  'running',
+  'handled',
+  'skipped',
+  'dead',
+  'dismissed',
+] as const satisfies readonly Status[];
 
 const text = z.string().min(1).max(200);
 

@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import { cut } from '../../base/cut.ts';
-import { OtherKey } from '../../base/errors.ts';
+import { isUnavailable } from '../../base/errors.ts';
 import { instanceNameOf } from '../../config.ts';
+import { digestOf } from '../../notification/digest.ts';
 import type { AdminNeeds } from '../../observer.ts';
+import { canCommit } from '../../receiver/readiness.ts';
+import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
 import {
   attemptJson,
   eventJson,
@@ -11,9 +14,7 @@ import {
   isoOrNull,
   runningJson,
   stateJson,
-} from '../../store/event-json.ts';
-import type { EventFilter, StoredEvent } from '../../store/event-store.ts';
-import { countOf, statuses } from '../watch/metrics.ts';
+} from '../../store/lists/event-json.ts';
 import type { RefusedWebhook } from '../watch/rejections.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import type { Watch } from '../watch/watch.ts';
@@ -47,7 +48,7 @@ export async function events(
   { store }: Pick<Inspected, 'store'>,
   { filter, before, limit }: ListQuery,
 ): Promise<z.input<typeof eventsAnswer>> {
-  const found = await store.search(filter, { before, limit, reach: REACH });
+  const found = await store.search(filter, { after: before, limit, reach: REACH });
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
@@ -65,13 +66,13 @@ export async function event(
   ]);
   return {
     ...eventJson(found),
-    digest: found.digest,
-    late: timeline.late,
+    digest: found.body === undefined ? null : digestOf(JSON.parse(found.body)).toString('hex'),
+    late: found.late ?? false,
     history: attempts.map(attemptJson),
     running: running ? runningJson(running) : null,
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
     state: stateJson(state),
-    timeline: timeline.events.map(neighbour),
+    timeline: timeline.map(neighbour),
   };
 }
 
@@ -106,8 +107,6 @@ export async function channels(
   };
 }
 
-/** How far lists may be behind what was received before the overview says so. */
-const LAG_MS = 1000;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const NEWEST_QUARANTINED = 100;
@@ -121,32 +120,25 @@ export async function stats({
   config,
 }: Inspected): Promise<z.input<typeof statsAnswer>> {
   const now = clock.now();
-  const [overview, lastRecordedAt, withSecret, canRecord] = await Promise.all([
-    store.overview(),
-    newestReceipt(store, { reach: 1 }),
-    webhooksWithSecret(store),
-    watch.probe.canRecord(store),
-  ]);
-  const known = new Set(withSecret ?? (await store.webhooksWithOwnSecret()));
-  const refusedWebhooks = await webhooksLeftOut({ store, watch }, known, now);
+  const [{ pending, running, dead, oldestPendingAt, quarantined }, lastRecordedAt, known, canRecord] =
+    await Promise.all([
+      store.overview(),
+      newestReceipt(store, { reach: 1 }),
+      webhooksWithSecret(store),
+      canCommit(store, clock),
+    ]);
+  const refusedWebhooks = await webhooksLeftOut({ store, watch }, known ?? new Set(), now);
   const { rates } = watch;
-  const kinds = Map.groupBy(overview.tallies, ({ kind }) => kind);
-  const sums = statuses.map((status) => [status, countOf(overview, status)] as const);
   const recent = (counter: Parameters<typeof rates.recent>[0]) => rates.recent(counter, RECENT_MS, now);
   return {
     instance: instanceNameOf(config),
     started_at: iso(watch.startedAt),
-    events: Object.fromEntries(sums) as Record<(typeof statuses)[number], number>,
-    kinds: [...kinds].map(([kind, tallies]) => ({
-      kind,
-      events: tallies.reduce((sum, { events }) => sum + events, 0),
-    })),
-    oldest_pending_at: isoOrNull(overview.oldestPendingAt),
+    events: { pending, running, dead },
+    oldest_pending_at: isoOrNull(oldestPendingAt),
     last_recorded_at: isoOrNull(lastRecordedAt),
-    lag: overview.lag.ms > LAG_MS ? overview.lag : null,
-    quarantined: overview.quarantined,
+    quarantined,
     can_record: canRecord,
-    can_read_secrets: withSecret !== undefined,
+    can_read_secrets: known !== undefined,
     last_10_minutes: {
       accepted: recent('accepted'),
       duplicate: recent('duplicate'),
@@ -170,11 +162,11 @@ export async function stats({
 }
 
 /** Undefined where the secrets cannot be read, as they were sealed under another key: the service goes on with those that it holds. */
-async function webhooksWithSecret(store: Inspected['store']): Promise<readonly string[] | undefined> {
+async function webhooksWithSecret(store: Inspected['store']): Promise<ReadonlySet<string> | undefined> {
   try {
-    return (await store.secrets()).map(({ webhookId }) => webhookId);
+    return new Set((await store.secrets()).map(({ webhookId }) => webhookId));
   } catch (error) {
-    if (error instanceof OtherKey) return undefined;
+    if (isUnavailable(error)) return undefined;
     throw error;
   }
 }

@@ -29,7 +29,8 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
 
 const STREAM = {
   summary:
-    'Changes of events as server-sent events: `changes`, at most every 250 ms. Those that other processes made are counted in `more`, within about a second.',
+    'Changes of events as server-sent events: `changes`, at most every 250 ms. `more` counts changes that are not listed: of many at once, and one whenever the store looks different, as when ' +
+    'another process changed something, within about a second.',
   responses: {
     200: {
       description: 'data: {"changes": [{"id", "change", "kind"}], "more": 0, "rejections": 0}',

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
 import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
+import { isReplayable } from '../../replay/dry-run.ts';
 import { resetEvents } from '../../replay/reset-events.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
@@ -19,15 +20,15 @@ export async function replayOne(
   if (!event) throw new Refused(404, 'there is no such event');
   if (event.body === undefined)
     throw new Refused(409, 'its body was removed by retention: it cannot run again');
-  const replayed = await store.replay({ ids: [id] }, { resetSteps });
+  const { replayed } = await store.replay({ ids: [id] }, { resetSteps });
   if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it runs without a replay`);
   wake();
   return replayed;
 }
 
-/** How many events one query of a count looks at, and how many queries a count makes: so its request ends. */
-const REACH = 20_000;
-const STRETCHES = 10;
+/** How many events one query of a count finds, and how many queries a count makes: so its request ends. */
+const PAGE = 1000;
+const PAGES = 50;
 
 export interface Counted {
   readonly events: number;
@@ -42,9 +43,9 @@ export async function countReplay(
 ): Promise<Counted> {
   let events = 0;
   let next: string | undefined = before;
-  for (let stretch = 0; stretch < STRETCHES; stretch++) {
-    const found = await store.replayable(filter, { before: next, reach: REACH, limit: REACH });
-    events += found.ids.length;
+  for (let page = 0; page < PAGES; page++) {
+    const found = await store.searchOldest(filter, { after: next, limit: PAGE });
+    events += found.events.filter(isReplayable).length;
     next = found.next;
     if (next === undefined) break;
   }

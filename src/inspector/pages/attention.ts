@@ -18,7 +18,7 @@ const SLOW_COMMIT_MS = 500;
 
 /** The problems, the gravest first; none if all is well. */
 export function concernsOf(stats: Stats, now: number): readonly Concern[] {
-  const { events, oldest_pending_at: oldest, lag, quarantined, last_10_minutes: recent } = stats;
+  const { events, oldest_pending_at: oldest, quarantined, last_10_minutes: recent } = stats;
   const age = oldest === null ? 0 : now - Date.parse(oldest);
   const commit = recent.commit_ms.p99 ?? 0;
   const concerns: (Concern | false)[] = [
@@ -43,13 +43,6 @@ export function concernsOf(stats: Stats, now: number): readonly Concern[] {
       text: `An event has waited for ${duration(age)}`,
       advice: 'Handlers fail and are retried, or are too slow for the incoming events.',
       path: eventsPath({ status: 'pending' }),
-    },
-    lag !== null && {
-      grave: false,
-      text: `This page lags ${duration(lag.ms)} behind: ${plural(lag.events, 'event is', 'events are')} recorded and not taken into work`,
-      advice:
-        'Nothing is lost: handlers and the states of channels get them later. The store is slow or locked, or no server runs; the log says why.',
-      path: '/api/stats',
     },
     commit > SLOW_COMMIT_MS && {
       grave: true,

@@ -37,7 +37,7 @@ export function replayEvent(inspected: Inspected): RequestHandler {
 }
 
 function isOver(status: string): boolean {
-  return status === 'handled' || status === 'skipped' || status === 'dead';
+  return status !== 'pending' && status !== 'running';
 }
 
 function pretty(body: string): string {

@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { parseEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { OTHER_KINDS } from '../../store/few-kinds.ts';
 import { Refused } from '../api/endpoint.ts';
-import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
+import { eventIdText, filterOf, filterShape, isRestricted, statuses } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';
 import { events } from '../api/lookups.ts';
-import { statuses } from '../watch/metrics.ts';
 import type { Page } from './page.ts';
 import { readQuery, textsOf } from './page.ts';
 
@@ -22,11 +20,10 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
     const given = textsOf(req.query, filterNames);
     const { filter, before, replayed, mistake } = asked(req);
     if (mistake !== undefined) res.status(400);
-    const [list, { tallies }, named] = await Promise.all([
+    const [list, named] = await Promise.all([
       mistake === undefined
         ? events({ store }, { filter, before, limit: LIMIT })
         : { events: [], next: null },
-      store.overview(),
       namedBy({ store }, filter.q),
     ]);
     return {
@@ -36,12 +33,10 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
       named,
       given,
       statuses,
-      kinds: [...new Set([...kindNames, ...tallies.map(({ kind }) => kind)])].filter(
-        (kind) => kind !== OTHER_KINDS,
-      ),
+      kinds: kindsToChoose(list.events),
       mistake,
       isRestricted: isRestricted(filter),
-      isEmptyStore: tallies.length === 0,
+      isEmptyStore: list.events.length === 0 && before === undefined && !isRestricted(filter),
       isFirstPage: before === undefined,
       // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
@@ -50,6 +45,11 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
       query: new URLSearchParams(given),
     };
   };
+}
+
+/** The known kinds, and what else is on the page. */
+function kindsToChoose(shown: readonly { readonly kind: string }[]): string[] {
+  return [...new Set([...kindNames, ...shown.map(({ kind }) => kind)])];
 }
 
 interface Asked {

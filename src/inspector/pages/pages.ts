@@ -1,8 +1,6 @@
 import express, { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { OTHER_KINDS } from '../../store/few-kinds.ts';
 import { channels, type Inspected, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
-import { countOf } from '../watch/metrics.ts';
 import { concernsOf } from './attention.ts';
 import { eventPage, replayEvent } from './event-page.ts';
 import { eventsPage } from './events-page.ts';
@@ -17,7 +15,7 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const show = (path: string, page: Page) =>
     router.get(path, async (req: Request, res: Response) => {
       const [{ view, ...data }, overview] = await Promise.all([page(req, res), store.overview()]);
-      const nav = { at: path, dead: countOf(overview, 'dead'), quarantined: overview.quarantined };
+      const nav = { at: path, dead: overview.dead, quarantined: overview.quarantined };
       render(res, view, { nav, url: req.originalUrl, now: clock.now(), ...data });
     });
 
@@ -28,7 +26,6 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       view: 'overview',
       title: 'Overview',
       stats: known,
-      otherKinds: OTHER_KINDS,
       webhookPath,
       concerns: concernsOf(known, clock.now()),
     };

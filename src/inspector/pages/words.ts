@@ -60,6 +60,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   handled: '✓',
   skipped: '»',
   dead: '✕',
+  dismissed: '–',
   active: '●',
   idle: '○',
 };

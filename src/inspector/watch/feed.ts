@@ -1,17 +1,18 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Recorded, Status } from '../../store/event-store.ts';
 
 /** A change of an event. */
 export interface Change {
   readonly id: string;
   /** how a notification was acknowledged, or the present status of its event */
-  readonly change: 'accepted' | 'duplicate' | 'pending' | 'running' | 'handled' | 'skipped' | 'dead';
+  readonly change: Recorded['status'] | Status;
   readonly kind: string;
 }
 
 /** The changes and rejections of a quarter of a second. */
 export interface Changes {
   readonly changes: readonly Change[];
-  /** how many further changes are not listed: of many, or made by other processes */
+  /** how many further changes are not listed: of many, or seen in the store without knowing which */
   readonly more: number;
   readonly rejections: number;
 }
@@ -28,8 +29,6 @@ export class Feed {
   #changes: Change[] = [];
   #more = 0;
   #rejections = 0;
-  /** how many changes were told since somebody asked */
-  #told = 0;
   #isGathering = false;
 
   constructor(clock: Clock) {
@@ -48,24 +47,16 @@ export class Feed {
 
   changed(id: string, change: Change['change'], kind: string): void {
     if (this.#listeners.size === 0) return;
-    this.#told++;
     if (this.#changes.length < LISTED) this.#changes.push({ id, change, kind });
     else this.#more++;
     this.#gather();
   }
 
-  /** Other processes made so many changes. */
-  changedElsewhere(changes: number): void {
-    if (this.#listeners.size === 0 || changes === 0) return;
-    this.#more += changes;
+  /** Something changed, and nobody knows what. */
+  changedSomehow(): void {
+    if (this.#listeners.size === 0) return;
+    this.#more++;
     this.#gather();
-  }
-
-  /** How many changes of this process were told since the last call. */
-  takeTold(): number {
-    const told = this.#told;
-    this.#told = 0;
-    return told;
   }
 
   rejected(): void {

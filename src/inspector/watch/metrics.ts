@@ -4,27 +4,11 @@ import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
 import { isKind } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
-import type { Overview } from '../../store/event-search.ts';
-import type { Status } from '../../store/event-store.ts';
+import type { Overview } from '../../store/event-store.ts';
 import { type Result, results } from './request-results.ts';
-
-export const statuses = [
-  'pending',
-  'running',
-  'handled',
-  'skipped',
-  'dead',
-] as const satisfies readonly Status[];
 
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-
-/** What a scrape asks the store for. */
-export interface Scraped {
-  readonly overview: Overview;
-  /** NaN if the number is not known */
-  readonly unreadableSecrets: number;
-}
 
 /**
  * The metrics for Prometheus. Counters and times change with each event. A scrape reads others from the store: they are
@@ -68,7 +52,7 @@ export class Metrics {
   });
   readonly #events = new Gauge({
     name: 'webhook_events',
-    help: 'Events in the store by status.',
+    help: 'Events in the store that have not ended, by status, and those that ended as dead.',
     labelNames: ['status'],
     registers: this.#storedRegisters,
   });
@@ -85,11 +69,6 @@ export class Metrics {
   readonly #quarantineLost = new Counter({
     name: 'webhook_quarantine_lost_total',
     help: 'Notifications that the quarantine had no room for, since the database was created.',
-    registers: this.#storedRegisters,
-  });
-  readonly #unreadable = new Gauge({
-    name: 'webhook_secrets_unreadable',
-    help: 'Webhooks with a stored secret that does not open, because its row was changed.',
     registers: this.#storedRegisters,
   });
 
@@ -136,15 +115,15 @@ export class Metrics {
 
   /**
    * The text that Prometheus scrapes.
-   * @param scraped undefined if the store did not answer
+   * @param overview undefined if the store did not answer
    */
-  async text(scraped: Scraped | undefined, now: number): Promise<string> {
-    this.#storeUp.set(scraped ? 1 : 0);
+  async text(overview: Overview | undefined, now: number): Promise<string> {
+    this.#storeUp.set(overview ? 1 : 0);
     this.#droppedLogLines.reset();
     this.#droppedLogLines.inc(this.#countDropped());
     const own = this.#registry.metrics();
-    if (!scraped) return own;
-    this.#read(scraped, now);
+    if (!overview) return own;
+    this.#read(overview, now);
     return (await Promise.all([own, this.#stored.metrics()])).join('\n');
   }
 
@@ -152,18 +131,13 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  #read({ overview, unreadableSecrets }: Scraped, now: number): void {
-    for (const status of statuses) this.#events.set({ status }, countOf(overview, status));
+  #read(overview: Overview, now: number): void {
+    for (const status of ['pending', 'running', 'dead'] as const)
+      this.#events.set({ status }, overview[status]);
     const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
     this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
     this.#quarantined.set(quarantined);
     this.#quarantineLost.reset(); // the store counts across starts and processes
     this.#quarantineLost.inc(quarantineLost);
-    this.#unreadable.set(unreadableSecrets);
   }
-}
-
-/** How many events have a status. */
-export function countOf({ tallies }: Overview, status: Status): number {
-  return tallies.filter((tally) => tally.status === status).reduce((sum, { events }) => sum + events, 0);
 }

@@ -69,8 +69,6 @@ function closerAdvice(result: Result, { error = '', webhookId }: Answered): stri
   if (result === 'no_secret' && webhookId === '')
     return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
   if (result !== 'malformed_body') return undefined;
-  if (error.includes('ambiguous'))
-    return 'A member of the body appears twice in one object, and readers of JSON do not agree on which one counts. The provider sends none.';
   if (error.includes('cannot be read'))
     return 'The request ended before its body had come: its client or a proxy was cut off, or too slow (REQUEST_TIMEOUT_MS).';
   return undefined;

@@ -1,6 +1,5 @@
 import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
-import { Probe } from '../../store/commit-probe.ts';
 import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
 import { Rates } from './rates.ts';
@@ -14,7 +13,6 @@ export class Watch implements Observer {
   readonly rejections = new Rejections();
   readonly rates = new Rates();
   readonly refusedWebhooks = new RefusedWebhooks();
-  readonly probe: Probe;
   readonly feed: Feed;
   readonly startedAt: number;
   readonly #clock: Clock;
@@ -23,7 +21,6 @@ export class Watch implements Observer {
     this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();
-    this.probe = new Probe(clock);
     this.feed = new Feed(clock);
   }
 

@@ -1,5 +1,5 @@
+import http from 'node:http';
 import type { ErrorRequestHandler } from 'express';
-import { http } from '../../base/node-http.ts';
 
 /** An answer that is not a success: `{"error": message}` under this status. */
 export class ApiError extends Error {

@@ -1,39 +1,172 @@
-import { attempt, inOrder, oneByOne } from '../threads/batches.ts';
-import type { Batch, Connection } from '../threads/protocol.ts';
-import { openReader, openWriter } from './open-sqlite.ts';
-import { batchWriter, FileGuard } from './write-batch.ts';
+import { statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { KitError, messageOf } from '../../base/errors.ts';
+import type { Db, Params } from '../dialect.ts';
+import { memberOf, rowOf, sqlite } from '../dialect.ts';
+import { migrations, VERSION, versionProblem } from '../schema.ts';
+import { advised, closeToOthers, lossAt } from './file.ts';
 
-export type Mode = 'read' | 'write';
+/** The database that keeps nothing, for tests of handlers. */
+export const IN_MEMORY = ':memory:';
 
-/**
- * Most of what is written is never read again. A commit that has split pages of an index makes SQLite go through all pages that it keeps,
- * so more than these cost more than they save (docs/decisions/0016-what-an-ack-costs.md). A query that needs more pages finds them with
- * the operating system; SQLite's own default is four times as many.
- */
-const CACHE_KIB = 4000;
+/** How long a statement waits for another process's write before it gives up. */
+const BUSY_MS = 5000;
+/** How many pages the log gets before a checkpoint moves them into the file: four times the default, as a checkpoint moves each page once. */
+const CHECKPOINT_PAGES = 4000;
+/** A log that something reads for long grows; its file is cut to this when it begins again, in bytes. */
+const LONGEST_LOG = 25_000_000;
 
-/**
- * Opens a connection to a database.
- * @param cacheKiB how much of the database to keep in memory
- * @returns once its operations are loaded: each mode has its own
- * @throws the error of SQLite if the database cannot be opened
- */
-export async function openConnection(path: string, mode: Mode, cacheKiB = CACHE_KIB): Promise<Connection> {
-  const operationsOf =
-    mode === 'write' ? (await import('./writes.ts')).writesOf : (await import('./queries/reads.ts')).readsOf;
-  const db = mode === 'write' ? openWriter(path) : openReader(path);
-  db.pragma(`cache_size = -${cacheKiB}`);
-  const operate = inOrder(operationsOf(db));
-  if (mode === 'read') {
-    const run = (batch: Batch) => oneByOne(batch, (one) => attempt(() => operate([one])));
-    return { run, close: () => void db.close() };
-  }
-  const guard = new FileGuard(path);
-  return {
-    run: batchWriter(db, guard, operate),
-    close() {
+const FULL = 2;
+
+/** Opens the one connection that writes, and brings the schema up to date. @throws KitError STORE_UNUSABLE */
+export function openWriter(path: string): Database.Database {
+  return opening(path, () => {
+    if (path !== IN_MEMORY) {
+      const loss = lossAt(path);
+      if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
+      closeToOthers(path);
+    }
+    const db = new Database(path, { timeout: BUSY_MS });
+    try {
+      db.pragma('journal_mode = WAL');
+      setSynchronous(db, 'FULL');
+      db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
+      db.pragma('checkpoint_fullfsync = ON');
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
+      if (path !== IN_MEMORY) refuseUndurable(db, path);
+      migrate(db, path);
+      return db;
+    } catch (error) {
       db.close();
-      guard.setLogAside();
+      throw error;
+    }
+  });
+}
+
+/** By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event. */
+export function setSynchronous(db: Database.Database, to: 'FULL' | 'NORMAL'): void {
+  db.pragma(`synchronous = ${to}`);
+}
+
+/** What commits wait for. */
+export function durabilityOf(db: Database.Database): {
+  readonly journalMode: unknown;
+  readonly synchronous: unknown;
+} {
+  return {
+    journalMode: db.pragma('journal_mode', { simple: true }),
+    synchronous: db.pragma('synchronous', { simple: true }),
+  };
+}
+
+function refuseUndurable(db: Database.Database, path: string): void {
+  const { journalMode, synchronous } = durabilityOf(db);
+  if (journalMode === 'wal' && synchronous === FULL) return;
+  throw new KitError(
+    'STORE_UNUSABLE',
+    `${path} has journal_mode ${journalMode} and synchronous ${synchronous}, so that an acknowledged event could be lost: keep the database on a local disk`,
+  );
+}
+
+/** Opens a connection for queries, which sees committed data and blocks no writes. @throws KitError STORE_UNUSABLE */
+export function openReader(path: string): Database.Database {
+  return opening(path, () => {
+    const loss = lossAt(path);
+    if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
+    return new Database(path, { readonly: true, timeout: BUSY_MS });
+  });
+}
+
+/** Opens a database that no other program has open, and keeps others out. @throws the error of SQLite, busy if one has */
+export function openAlone(path: string): Database.Database {
+  const db = new Database(path, { timeout: BUSY_MS });
+  try {
+    db.pragma('locking_mode = EXCLUSIVE');
+    setSynchronous(db, 'FULL');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
+
+/** The version of a database; 0 of an empty one. */
+export function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+function migrate(db: Database.Database, path: string): void {
+  if (versionOf(db) === VERSION) return;
+  db.transaction(() => {
+    const version = versionOf(db); // another process may have been first
+    const problem = versionProblem(path, version);
+    if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
+    for (const migration of migrations.slice(version)) db.exec(migration(sqlite));
+    db.pragma(`user_version = ${VERSION}`);
+  }).immediate();
+}
+
+function opening<T>(path: string, open: () => T): T {
+  try {
+    return open();
+  } catch (cause) {
+    if (cause instanceof KitError) throw cause;
+    const message = `cannot open the database ${path}: ${advised(messageOf(cause))}`;
+    throw new KitError('STORE_UNUSABLE', message, { cause });
+  }
+}
+
+/** Statements on a connection, each prepared once. */
+export function statementsOn(db: Database.Database): Db {
+  const prepared = new Map<string, (params: Params) => unknown[]>();
+  const statement = (sql: string) => {
+    const known = prepared.get(sql);
+    if (known) return known;
+    const names = new Map(
+      Array.from(sql.matchAll(/\$([a-z_]+)/g), ([, name = '']) => [name, memberOf(name)]),
+    );
+    const one = db.prepare(sql);
+    const members = one.reader ? one.columns().map(({ name }) => memberOf(name)) : [];
+    if (one.reader) one.raw(true);
+    const run = (params: Params): unknown[] => {
+      const bound: Record<string, unknown> = {};
+      for (const [name, member] of names) bound[name] = bindable(Reflect.get(params, member));
+      if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
+      one.run(bound);
+      return [];
+    };
+    prepared.set(sql, run);
+    return run;
+  };
+  return {
+    all: <R>(sql: string, params: Params = {}) => statement(sql)(params) as R[],
+    each<R>(sql: string, rows: readonly Params[], params?: Params) {
+      const run = statement(sql);
+      const found: R[] = [];
+      for (const row of rows)
+        for (const got of run(params ? { ...params, ...row } : row)) found.push(got as R);
+      return found;
     },
+  };
+}
+
+const bindable = (value: unknown) => (typeof value === 'boolean' ? Number(value) : (value ?? null));
+
+/** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
+export function guardFile(path: string): () => void {
+  if (path === IN_MEMORY) return () => {};
+  const { ino, dev } = statSync(path);
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    if (now?.ino === ino && now.dev === dev) return;
+    throw new Error(
+      `${path} was moved, deleted or replaced while it was in use: put it back, and start the process again`,
+    );
   };
 }

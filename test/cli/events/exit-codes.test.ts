@@ -218,13 +218,6 @@ const cases: Readonly<Record<string, (own: EventDesk) => Promise<readonly Call[]
     await own.fill(1);
     return [call('list', ...nothing), call('prune', '--older-than', '1d', ...nothing)];
   },
-  "prune: the clocks of this machine and the database differ by over a minute, or the database's was set within the last hour":
-    async (own) => {
-      const store = await own.store();
-      await store.readClock({ machine: 'm', sinceBootMs: 1, now: Date.now() - 86_400_000 });
-      await store.readClock({ machine: 'm', sinceBootMs: 2, now: Date.now() });
-      return [call('prune', '--older-than', '1d'), call('prune', '--older-than', '1d', '--dry-run')];
-    },
   'show: there is no such event': async (own) => {
     await own.fill(1);
     return [call('show', 'abc-0123456789abcdef0123')];

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { newOwner } from '../../../src/store/owner.ts';
-import { claimOne, settleAll } from '../../support/claiming.ts';
+import { newOwner } from '../../../src/store/event-store.ts';
+import { claimOne, DEAD, SKIPPED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
@@ -23,11 +23,7 @@ test('shows the newest first and how to go on, when there are more than the limi
 test('shows a table, when nothing else is asked for, with the last error of each', async () => {
   const store = await desk().store();
   await store.record(verified({ media_id: 'broken', at: Date.UTC(2026, 10, 19, 12) }));
-  await settleAll(store, {
-    status: 'dead',
-    outcome: 'failed',
-    error: 'the page\u001b[31m is down\nand more',
-  });
+  await settleAll(store, { ...DEAD, error: 'the page\u001b[31m is down\nand more' });
   const { code, stdout } = await desk().events(['list', '--status', 'dead']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^id +event time +received +kind +resource +status +attempts +last error\n/);
@@ -102,7 +98,7 @@ test('shows one event, when its id is given, with its attempts and its payload',
   const { id } = await store.record(verified());
   const owner = newOwner('receiver-1');
   const claim = await claimOne(store, { owner });
-  await store.settle(claim, owner, { status: 'skipped', outcome: 'skipped', error: 'not for us' });
+  await store.settle(claim, SKIPPED);
   const { stdout } = await desk().events(['show', id]);
   expect(stdout).toMatch(/^status +skipped$/m);
   expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);

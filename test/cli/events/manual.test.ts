@@ -4,9 +4,10 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { handlers as samples } from '../../../src/demo/handlers.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { claims, HANDLED } from '../../support/claiming.ts';
 import { ndjson, SECRET } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, install } from '../../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
@@ -49,7 +50,11 @@ async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> 
 }
 
 async function database(operator = qa): Promise<EventStore> {
-  const store = await SqliteStore.open({ path: databaseOf(operator), clock: systemClock, threads: false });
+  const store = await openStore({
+    url: `sqlite:${databaseOf(operator)}`,
+    clock: systemClock,
+    threads: false,
+  });
   stores.push(store);
   return store;
 }
@@ -74,7 +79,7 @@ async function production(
     );
   }
   for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
-    for (const claim of ready) await store.settle(claim, 'one', HANDLED);
+    for (const claim of ready) await store.settle(claim, HANDLED);
   }
   return store;
 }
@@ -111,7 +116,7 @@ test(
     expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first 5 of them:\n/);
     await qa.type(replay);
     await eventually('all have ended again', async () => (await store.count({ status: 'pending' })) === 0);
-    const events = await store.events({}, { limit: 100 });
+    const events = await eventsIn(store, {}, 100);
     const again = events.filter(({ replays }) => replays > 0);
     expect(again).toHaveLength(6);
     for (const { kind, eventTime } of again) {
@@ -221,9 +226,9 @@ test(
     for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);
     await qa.type(writeFile);
     const refused = await qa.type(asIs.replace(' --as-is', ''), { code: 2 });
-    expect(refused.stderr).toContain('with 400 (ambiguous: a member appears twice in one object)');
+    expect(refused.stderr).toContain('with 400 (not a JSON object in UTF-8)');
     expect((await qa.type(asIs, { code: 1 })).stdout).toMatch(/^400 /);
-    expect((await store.events({}, { limit: 10 })).map(({ kind }) => kind)).toEqual([
+    expect((await eventsIn(store, {}, 10)).map(({ kind }) => kind)).toEqual([
       'thumbnail_created',
       'media_available',
     ]);

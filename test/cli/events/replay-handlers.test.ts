@@ -1,6 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { present } from '../../support/only.ts';
 import { sampleHandlers } from '../../support/sample-handlers.ts';
@@ -24,7 +25,7 @@ test('resets events, when no server runs, and the next start handles them', asyn
   expect(await store.count({ status: 'pending' })).toBe(1);
   await desk().serve();
   await eventually('it is handled', async () => (await store.count({ status: 'handled' })) === 5);
-  const [event] = await store.events({ resource: 'media:media001' }, { limit: 1 });
+  const [event] = await eventsIn(store, { resource: 'media:media001' }, 1);
   expect(event).toMatchObject({ replays: 1, attempts: 1 });
 });
 
@@ -44,13 +45,13 @@ test('has events handled again within a second, when the server runs, all of mor
     ).size,
   ).toBe(COUNT);
   const store = await desk().store();
-  expect((await store.events({}, { limit: 2000 })).every(({ replays }) => replays === 1)).toBe(true);
+  expect((await eventsIn(store, {}, 2000)).every(({ replays }) => replays === 1)).toBe(true);
 });
 
 test('says how many other events are pending, when it is to handle one, as it handles them too', async () => {
   await desk().fill(3);
   const store = await desk().store();
-  const [one] = await store.events({}, { limit: 1 });
+  const [one] = await eventsIn(store, {}, 1);
   for (const media_id of ['other-1', 'other-2'])
     await store.record(verified({ media_id, at: Date.UTC(2026, 1) }));
   const args = ['replay', '--id', present(one).id, '--run', '--json'];
@@ -98,7 +99,7 @@ test('handles events itself, when told to, and reports how each ended in the ord
 test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
   await desk().fill(8);
   const store = await desk().store();
-  await store.prune(Date.now() + 1, 1, [present((await store.events({}, { limit: 8 })).at(-1)).id]);
+  await store.prune(Date.now() + 1, 1, [present((await eventsIn(store, {}, 8)).at(-1)).seq]);
   await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
   const { code, stdout, stderr } = await desk().events(['replay', '--dry-run']);
   expect(code).toBe(0);
@@ -115,16 +116,16 @@ test('changes nothing, when run dry, and shows how many it would be and the firs
 test('forgets what ctx.once has done, when told to reset steps, and keeps it otherwise', async () => {
   await desk().fill(1);
   const store = await desk().store();
-  const [event] = await store.events({}, { limit: 1 });
+  const [event] = await eventsIn(store, {}, 1);
   if (!event) throw new Error('there is an event');
   await store.replay({});
   await doSteps(store, event.id, { announce: '1' }, HANDLED);
   await desk().events(['replay', '--id', event.id]);
-  expect(await store.step(event.id, 'announce')).toEqual({ result: '1' });
+  expect(await store.step(event, 'announce')).toEqual({ result: '1' });
   // What another process has made ready is found within seconds.
   await eventually('it is handled', async () => (await settleAll(store, HANDLED)) === 1);
   await desk().events(['replay', '--id', event.id, '--reset-steps']);
-  expect(await store.step(event.id, 'announce')).toBeUndefined();
+  expect(await store.step(event, 'announce')).toBeUndefined();
 });
 
 test.each([
@@ -176,7 +177,7 @@ test('counts pending events, when they match and the command does not wait, and 
     stdout: '1 event was reset to pending: the server begins to handle them within a second\n',
     stderr: '1 more were pending or running already: they are handled anyway\n',
   });
-  expect((await store.events({}, { limit: 9 })).map(({ replays }) => replays)).toEqual([0, 1]);
+  expect((await eventsIn(store, {}, 9)).map(({ replays }) => replays)).toEqual([0, 1]);
 });
 
 test('waits for what a server has at work already, when a report is asked for', async () => {

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { expect, jest, test } from '@jest/globals';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
 import { atFullSize, size, some } from '../../support/sizes.ts';
@@ -42,7 +43,7 @@ test('tells no event late, when a server handles them all the while, and hands o
 
 /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
 async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
-  const { status, nextAttemptAt } = only(await store.eventsAfter({}, undefined, 1));
+  const { status, nextAttemptAt } = only((await store.searchOldest({}, { limit: 1 })).events);
   if (status !== 'pending') return 'not reset';
   return nextAttemptAt === undefined ? 'ready' : 'held';
 }
@@ -55,7 +56,7 @@ async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
   await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
   child?.kill(signal);
   const ended = await run;
-  const events = await store.events({}, { limit: MANY });
+  const events = await eventsIn(store, {}, MANY);
   const pending = events.filter(({ status }) => status === 'pending');
   const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
   return { store, ...ended, pending: pending.length, ready: ready.length };
@@ -73,7 +74,7 @@ test.each(some(1, ['held', 'ready'] as const))(
     const { stdout } = await desk().events(['replay', '--all', '--json']);
     const underWay = ready > 0 ? { under_way: ready } : {};
     expect(JSON.parse(stdout)).toEqual({ replayed: MANY - ready, ...underWay });
-    const events = await store.events({}, { limit: MANY });
+    const events = await eventsIn(store, {}, MANY);
     expect(events.every(({ replays }) => replays === 1)).toBe(true);
     expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
   },

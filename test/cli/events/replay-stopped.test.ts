@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { only } from '../../support/only.ts';
 
 const desk = deskForEachTest();
@@ -20,8 +21,8 @@ test('a replay in its own process ends with that process, when a handler ignores
   expect(stderr).toContain('the handler ignores ctx.signal and still runs');
   expect(stderr).not.toContain('process.exit() was called');
   const store = await desk().store();
-  const event = only(await store.events({}, { limit: 2 }));
-  expect(event).toMatchObject({ status: 'running', starts: 1, attempts: 1 });
+  const event = only(await eventsIn(store, {}, 2));
+  expect(event).toMatchObject({ status: 'running', starts: 1, attempts: 0 });
   expect(stderr).toContain(event.id);
 });
 
@@ -44,9 +45,7 @@ test('a replay that is interrupted counts the events that end at its stop as wel
         hasBegun ||= String(text).includes('it begins');
       }),
   });
-  const ended = (await (await desk().store()).events({}, { limit: 50 })).filter(
-    ({ attempts }) => attempts > 0,
-  );
+  const ended = (await eventsIn(await desk().store(), {}, 50)).filter(({ attempts }) => attempts > 0);
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`^40 events were reset, and ${ended.length} of them have ended$`, 'm'));
   expect(ended.length).toBeGreaterThan(0);

@@ -55,24 +55,14 @@ function isSignedOver(token: string, bytes: Buffer, secret = SECRET): boolean {
 }
 
 const sound = '{"event":"media_renamed","webhook_id":"webhook1"}';
+const NO_OBJECT = '400 (not a JSON object in UTF-8)';
 const refusable: readonly (readonly [what: string, body: Buffer, problem: string])[] = [
-  ['a byte that is no UTF-8', Buffer.from('{"event":"\xff"}', 'latin1'), '400 (not valid UTF-8)'],
-  ['a byte order mark', Buffer.from(`\uFEFF${sound}`), '400 (it begins with a byte order mark)'],
-  [
-    'a numeral beyond a double',
-    Buffer.from('{"n":1e400}'),
-    '400 (inexact: a number is beyond double precision)',
-  ],
-  [
-    'too many digits',
-    Buffer.from('{"n":9007199254740993}'),
-    '400 (inexact: a number is beyond double precision)',
-  ],
-  ['a member twice', Buffer.from('{"n":1,"n":2}'), '400 (ambiguous: a member appears twice in one object)'],
+  ['a byte that is no UTF-8', Buffer.from('{"event":"\xff"}', 'latin1'), NO_OBJECT],
+  ['a byte order mark', Buffer.from(`\uFEFF${sound}`), NO_OBJECT],
   ['nesting', Buffer.from(`{"n":${'['.repeat(64)}${']'.repeat(64)}}`), '400 (nested deeper than 64 levels)'],
-  ['an array', Buffer.from('[]'), '400 (not a JSON object)'],
-  ['half an object', Buffer.from('{"n":'), '400 (not valid JSON)'],
-  ['nothing', Buffer.alloc(0), '400 (not valid JSON)'],
+  ['an array', Buffer.from('[]'), NO_OBJECT],
+  ['half an object', Buffer.from('{"n":'), NO_OBJECT],
+  ['nothing', Buffer.alloc(0), NO_OBJECT],
   [
     'a byte too many',
     Buffer.from(`{"n":"${'x'.repeat(65_536 - 7)}"}`),
@@ -80,7 +70,7 @@ const refusable: readonly (readonly [what: string, body: Buffer, problem: string
   ],
 ];
 
-test.each(refusable.filter(([what]) => /UTF-8|twice|too many$/.test(what)))(
+test.each(refusable.filter(([what]) => /UTF-8|array|too many$/.test(what)))(
   'sends nothing and says why, when the file has %s, and its very bytes with --as-is',
   async (_what, body, problem) => {
     const file = save('body.json', body);
@@ -98,7 +88,10 @@ test.each(refusable.filter(([what]) => /UTF-8|twice|too many$/.test(what)))(
   },
 );
 
-const receiver = receiverForAllTests({ secrets: {}, fallback: SECRET, options: { rejectLimit: 1_000_000 } });
+const receiver = receiverForAllTests({
+  secrets: {},
+  env: { WEBHOOK_SECRET: SECRET, REJECT_LIMIT: '1000000' },
+});
 
 /** What the real receiver answers to a body that is signed as it is. */
 async function answerTo(body: Buffer): Promise<number> {
@@ -145,7 +138,7 @@ test('keeps every byte, when a marked and invalid text comes on stdin, and tells
   const args = ['send', '--body', '-', '--to', url];
   const refused = await desk().events(args, { env, stdin: body });
   expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain('a receiver refuses stdin with 400 (it begins with a byte order mark)');
+  expect(refused.stderr).toContain(`a receiver refuses stdin with ${NO_OBJECT}`);
   const sent = await desk().events([...args, '--as-is', '--json'], { env, stdin: body });
   expect(JSON.parse(sent.stdout)).toMatchObject({ body: null, body_base64: body.toString('base64') });
   expect(arrived.map((one) => one.body.equals(body))).toEqual([true]);

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { OWN_THREADS } from '../../support/own-threads.ts';
 import { type RunningService, runService } from '../../support/running-service.ts';
 
@@ -19,7 +20,7 @@ let recorded: EventStore;
 beforeAll(async () => {
   const env = { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' };
   receiver = await runService({}, env, { threads: OWN_THREADS });
-  recorded = await SqliteStore.open({ path: receiver.path, clock: systemClock, threads: false });
+  recorded = await openStore({ url: `sqlite:${receiver.path}`, clock: systemClock, threads: false });
 });
 afterAll(async () => {
   await recorded.close();
@@ -62,7 +63,7 @@ test('goes to the receiver of the environment for the only webhook that has a se
     env: { HOST: '127.0.0.1', PORT: new URL(service.url).port },
   });
   expect(stdout).toMatch(/^200 in \d+ ms: \{"status":"accepted","id":"\S+"\}\n$/);
-  const [event] = await (await desk().store()).events({}, { limit: 1 });
+  const [event] = await eventsIn(await desk().store(), {}, 1);
   expect(JSON.parse(event?.body ?? '')).toEqual({
     event: 'thumbnail_created',
     media_id: 'm1',
@@ -78,7 +79,7 @@ test('sends exactly the file, when a body is given, with the secret from stdin',
   const file = desk().write('body.json', body);
   const args = ['send', '--body', file, '--to', `${receiver.url}/webhooks/media`, '--secret-file', '-'];
   expect(await desk().events(args, { stdin: `${SECRET}\n` })).toMatchObject({ code: 0 });
-  expect((await recorded.events({ webhook: 'other001' }, { limit: 1 }))[0]?.body).toBe(body);
+  expect((await eventsIn(recorded, { webhook: 'other001' }, 1))[0]?.body).toBe(body);
 });
 
 test('ends with 1, when the receiver refuses a genuine one, with its answer', async () => {

@@ -24,7 +24,7 @@ test('removes what is old and knows it still, when RETENTION_DAYS is set, and sh
   await handledIn(operator.directory, 5);
   await service.stop();
   const db = new Database(join(operator.directory, 'data', 'receiver.db'));
-  db.exec('UPDATE results SET handled_at = handled_at - 91 * 86400000');
+  db.exec('UPDATE events SET ended_at = ended_at - 91 * 86400000');
   db.close();
 
   operator.configure({ RETENTION_DAYS: '90' });

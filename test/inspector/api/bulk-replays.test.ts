@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { BulkReplays, type Progress } from '../../../src/inspector/api/replays.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { claims, HANDLED } from '../../support/claiming.ts';
+import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { inspectedForEachTest } from '../../support/inspected-service.ts';
 import { logLines } from '../../support/log-lines.ts';
@@ -23,7 +24,7 @@ async function fill(store: EventStore, count: number): Promise<void> {
     ),
   );
   for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
-    await Promise.all(ready.map((claim) => store.settle(claim, 'one', HANDLED)));
+    await Promise.all(ready.map((claim) => store.settle(claim, HANDLED)));
   }
 }
 
@@ -37,8 +38,8 @@ function filledDatabase(count: number): () => string {
   const pathOf = (folder: string) => join(directory, folder, 'receiver.db');
   beforeAll(async () => {
     directory = await temporaryDirectory();
-    const store = await SqliteStore.open({
-      path: pathOf('original'),
+    const store = await openStore({
+      url: `sqlite:${pathOf('original')}`,
       clock: new VirtualClock(),
       threads: false,
     });
@@ -55,7 +56,7 @@ function filledDatabase(count: number): () => string {
 
 /** How often the events of a store were replayed. */
 async function replaysOf(store: EventStore): Promise<ReadonlySet<number>> {
-  return new Set((await store.events({}, { limit: 100_000 })).map(({ replays }) => replays));
+  return new Set((await eventsIn(store, {}, 100_000)).map(({ replays }) => replays));
 }
 
 describe('a bulk replay over HTTP', () => {
@@ -130,12 +131,12 @@ describe('a bulk replay', () => {
   const ALL = { filter: {}, before: undefined, resetSteps: false };
   const clock = new VirtualClock();
   const database = filledDatabase(COUNT);
-  let store: SqliteStore;
+  let store: EventStore;
   let replays: BulkReplays;
   let woken = 0;
 
   beforeEach(async () => {
-    store = await SqliteStore.open({ path: database(), clock, threads: OWN_THREADS });
+    store = await openStore({ url: `sqlite:${database()}`, clock, threads: OWN_THREADS });
     woken = 0;
     replays = new BulkReplays({ store, clock, log: logLines().log, wake: () => woken++ });
   });
@@ -192,7 +193,7 @@ describe('a bulk replay', () => {
     expect({ events, problem }).toEqual({ events: 500, problem: 'the service was stopped' });
     await expect(replays.run(ALL, 1000, 'too late')).rejects.toMatchObject({ status: 503 });
     for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
-      await Promise.all(ready.map((claim) => store.settle(claim, 'one', HANDLED)));
+      await Promise.all(ready.map((claim) => store.settle(claim, HANDLED)));
     }
     replays = new BulkReplays({ store, clock, log: logLines().log, wake() {} });
     const rest = replays.run({ ...ALL, before: next ?? undefined }, 100_000, 'rest');
@@ -209,6 +210,6 @@ describe('a bulk replay', () => {
     const { events, next, problem } = await answer;
     expect({ events, next }).toEqual({ events: 500, next: expect.stringMatching(/^\w+-\w{20}$/) });
     expect(problem).toBeTruthy();
-    store = await SqliteStore.open({ path: database(), clock, threads: OWN_THREADS });
+    store = await openStore({ url: `sqlite:${database()}`, clock, threads: OWN_THREADS });
   });
 });

@@ -1,17 +1,11 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { concernsOf } from '../../../src/inspector/pages/attention.ts';
 import { RefusedWebhooks } from '../../../src/inspector/watch/rejections.ts';
-import { Probe } from '../../../src/store/commit-probe.ts';
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { notification, WEBHOOK } from '../../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../../support/inspected-service.ts';
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
@@ -26,11 +20,9 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
   return {
     instance: 'test',
     started_at: '2026-01-01T00:00:00.000Z',
-    events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 0 },
-    kinds: [],
+    events: { pending: 0, running: 0, dead: 0 },
     oldest_pending_at: null,
     last_recorded_at: null,
-    lag: null,
     quarantined: 0,
     can_record: true,
     can_read_secrets: true,
@@ -86,7 +78,7 @@ describe('the overview', () => {
   test('puts grave problems first, when there are many', () => {
     const stats = statsOf(
       { accepted: 1, rejected: 1 },
-      { quarantined: 1, events: { pending: 0, running: 0, handled: 0, skipped: 0, dead: 1 } },
+      { quarantined: 1, events: { pending: 0, running: 0, dead: 1 } },
     );
     expect(concernsOf(stats, 0).map(({ grave }) => grave)).toEqual([true, false, false]);
   });
@@ -116,48 +108,8 @@ describe('the overview of a running service', () => {
     await inspected.deliver(notification());
     await inspected.settled();
     expect(await overview(inspected)).toMatch(
-      /All is well\. 1 event recorded, .* 1 came in the last 10 minutes, and none was refused/,
+      /All is well\. No event is dead, .* 1 came in the last 10 minutes, and none was refused/,
     );
-  });
-
-  test('says how far it lags behind, when nothing takes what was recorded into work, and nothing of it in normal running', async () => {
-    const directory = await temporaryDirectory();
-    const path = join(directory, 'receiver.db');
-    const gate = Promise.withResolvers<void>();
-    const inspected = await inspect(
-      { media_available: () => gate.promise, media_deleted() {} },
-      { DATABASE_URL: `sqlite:${path}`, DISPATCH_CONCURRENCY: '1' },
-    );
-    await inspected.deliver(notification({ event: 'media_deleted' }));
-    await inspected.settled();
-    expect((await inspected.api('/stats')).lag).toBeNull();
-    expect(await overview(inspected)).toContain('All is well');
-    // Its only handler is busy, so the service claims nothing; and the process that records more is over after its acks.
-    await inspected.deliver(notification());
-    const clock = { now: () => systemClock.now(), after: () => () => {} };
-    const other = await SqliteStore.open({ path, clock, threads: false });
-    // The service may take them in between any two questions.
-    let events = 0;
-    const late = async () => other.record(verified({ media_id: `late-${events++}` }), clock.now() - 5000);
-    await eventually('the API says that some are not in work', async () => {
-      await late();
-      const { lag } = await inspected.api('/stats');
-      if (lag === null) return false;
-      expect(lag.events).toBeGreaterThan(0);
-      expect(lag.ms).toBeGreaterThanOrEqual(5000);
-      return true;
-    });
-    await eventually('the page says so', async () => {
-      await late();
-      return /This page lags [^:]+ behind: \d+ events? (is|are) recorded/.test(await overview(inspected));
-    });
-    gate.resolve();
-    await inspected.settled();
-    expect((await inspected.api('/stats')).lag).toBeNull();
-    expect(await overview(inspected)).not.toContain('lags');
-    await other.close();
-    await inspected.dispose();
-    rmSync(directory, { recursive: true });
   });
 
   test('says that nothing gets in, when every request is refused', async () => {
@@ -274,26 +226,6 @@ describe('the overview of a running service', () => {
       async () => (await inspected.deliver(notification())).status === 200,
     );
     expect((await inspected.api('/stats')).can_record).toBe(true);
-  });
-});
-
-describe('the probe', () => {
-  test('says no, when the store cannot commit, and asks once for all who ask meanwhile', async () => {
-    const probe = new Probe(systemClock);
-    let asked = 0;
-    const store = {
-      async ping() {
-        asked++;
-        throw new Error('database or disk is full');
-      },
-    };
-    expect(await Promise.all([probe.canRecord(store), probe.canRecord(store)])).toEqual([false, false]);
-    expect(asked).toBe(1);
-    expect(await probe.canRecord({ ping: async () => {} })).toBe(true);
-  });
-
-  test('says no, when the store does not answer', async () => {
-    expect(await new Probe(systemClock).canRecord({ ping: () => new Promise(() => {}) })).toBe(false);
   });
 });
 

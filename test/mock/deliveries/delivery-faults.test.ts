@@ -91,8 +91,8 @@ describe('a fault', () => {
     stage.receiver.answer = () => ({ status: 401 });
     await happen();
     expect(stage.receiver.received).toHaveLength(6);
-    for (const { token, body } of stage.receiver.received) {
-      expect(verifyNotification(token, body, [keyOf(secret)])).toEqual(refusal);
+    for (const { token, text, body } of stage.receiver.received) {
+      expect(verifyNotification(token, Buffer.from(text), body, [keyOf(secret)])).toEqual(refusal);
     }
     const deliveries = stage.mock.deliveries({ fault, state: 'failed' });
     expect(deliveries.map(({ attempts, faults }) => [attempts.length, faults])).toEqual(
@@ -174,9 +174,9 @@ describe('a redelivery', () => {
     const [first] = stage.mock.deliveries();
     stage.mock.redeliver(first?.id ?? '');
     await stage.mock.settled();
-    const { token, body } = stage.receiver.received[1] ?? { token: '', body: {} };
+    const { token, text, body } = stage.receiver.received[1] ?? { token: '', text: '', body: {} };
     expect(body).toEqual(first?.notification);
-    expect(verifyNotification(token, body, [keyOf(secret)])).toBeUndefined();
+    expect(verifyNotification(token, Buffer.from(text), body, [keyOf(secret)])).toBeUndefined();
     expect(stage.mock.deliveries()[1]).toMatchObject({
       redelivery_of: first?.id,
       faults: [],

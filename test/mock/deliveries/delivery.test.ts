@@ -37,8 +37,10 @@ describe('a delivery', () => {
     stage.mock.createChannel({ site_id: SITE });
     await stage.mock.settled();
     expect(stage.receiver.received.map(({ body }) => body.webhook_id)).toEqual(webhooks.map(({ id }) => id));
-    stage.receiver.received.forEach(({ body, token }, i) => {
-      expect(verifyNotification(token, body, [keyOf(webhooks[i]?.secret ?? '')])).toBeUndefined();
+    stage.receiver.received.forEach(({ body, text, token }, i) => {
+      expect(
+        verifyNotification(token, Buffer.from(text), body, [keyOf(webhooks[i]?.secret ?? '')]),
+      ).toBeUndefined();
     });
   });
 
@@ -76,7 +78,9 @@ describe('any payload', () => {
     await stage.mock.settled();
     const [request] = stage.receiver.received;
     expect(request?.text).toBe(JSON.stringify(payload));
-    expect(verifyNotification(request?.token ?? '', payload, [keyOf(secret)])).toBeUndefined();
+    expect(
+      verifyNotification(request?.token ?? '', Buffer.from(request?.text ?? ''), payload, [keyOf(secret)]),
+    ).toBeUndefined();
   });
 
   test('gets the webhook_id in its place, when it names none, for each webhook that matches', async () => {

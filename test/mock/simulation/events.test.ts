@@ -77,7 +77,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(body.event_time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
     for (const name of KINDS[kind].ids) expect(body[name]).toMatch(/^[A-Za-z0-9]{8}$/);
     expect(text).toBe(JSON.stringify(body));
-    expect(verifyNotification(token, body, [keyOf(secret)])).toBeUndefined();
+    expect(verifyNotification(token, Buffer.from(text), body, [keyOf(secret)])).toBeUndefined();
   });
 
   test('is not sent, when the webhook is for other kinds or another site', async () => {

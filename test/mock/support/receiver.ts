@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { type JsonObject, parseJsonText } from '../../../src/notification/json.ts';
+import type { JsonObject } from '../../../src/notification/json.ts';
 import { listeningOn } from './listening.ts';
 
 /** A request as a receiver sees it. Nothing is parsed before somebody asks: there are tens of thousands in a test. */
@@ -15,7 +15,7 @@ export class Received {
   }
 
   get body(): JsonObject {
-    return parseJsonText(this.text);
+    return JSON.parse(this.text);
   }
 
   /** What follows `Bearer `. */

@@ -1,0 +1,100 @@
+/** A value of a column or parameter; undefined is NULL. */
+export type Value = string | number | null | undefined;
+export type Params = object;
+type Awaitable<T> = T | Promise<T>;
+
+/**
+ * A transaction. A statement over rows runs for each row (SQLite), or once for all of them (PostgreSQL). Columns are called in snake_case
+ * in SQL, and in camelCase as members of rows and parameters; NULL comes as undefined.
+ */
+export interface Db {
+  all<R>(sql: string, params?: Params): Awaitable<R[]>;
+  each<R>(sql: string, rows: readonly Params[], params?: Params): Awaitable<R[]>;
+}
+
+/** What differs between the engines. */
+export interface Dialect {
+  /**
+   * A statement over rows, in which `r(seq bigint, name text)` are the rows, `r.name` is a member, and `WHERE table.key = r.key` comes first.
+   * PostgreSQL reads all rows from one JSON parameter; SQLite runs the statement for each row, in which `r.name` is a parameter.
+   */
+  over(sql: string): string;
+  /** inserts rows; columns with their types, as `seq bigint, name text` */
+  insert(table: string, columns: string, rest?: string): string;
+  /** locks the rows of a table by their key, in an order, else that of the key, and reads them. SQLite only reads */
+  lock(table: string, key: string, what: string, order?: string): string;
+  /** whether a column has one of the values of a JSON array, which is a parameter */
+  among(column: string, parameter: string): string;
+  contains(column: string, parameter: string): string;
+  /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
+  readonly now: string;
+  readonly least: string;
+  /** whether rows have locks: SQLite has one writer */
+  readonly hasLocks: boolean;
+  readonly skipLocked: string;
+  readonly serial: string;
+  /** the order of texts: JavaScript's */
+  readonly bytes: string;
+}
+
+const namesOf = (columns: string) => columns.split(', ').map((column) => column.split(' ')[0] ?? '');
+const bound = (sql: string) => sql.replaceAll(/\br\.(\w+)/g, '$$$1');
+
+export const sqlite: Dialect = {
+  over: (sql) => bound(sql.replace(/ (FROM|USING) r\([^)]*\)(?!,)|r\([^)]*\), /, '')),
+  insert: (table, columns, rest = '') => {
+    const names = namesOf(columns);
+    return `INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `$${name}`)}) ${rest}`;
+  },
+  lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
+  among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
+  contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
+  now: '$now',
+  least: 'min',
+  hasLocks: false,
+  skipLocked: '',
+  serial: 'INTEGER PRIMARY KEY',
+  bytes: '',
+};
+
+export const postgres: Dialect = {
+  over(sql) {
+    const [, columns = ''] = /\br\(([^)]*)\)/.exec(sql) ?? [];
+    const rows = `json_to_recordset($rows) r(${columns})`;
+    // Goes through the index of the key, whatever the planner believes of a table that is nearly always empty.
+    return sql
+      .replace(`r(${columns})`, rows)
+      .replace(
+        /WHERE (\w+\.\w+) = (r\.\w+)/,
+        `WHERE $1 = ANY (ARRAY(SELECT $2 FROM ${rows.replace('$', '$$$$')})) AND $1 = $2`,
+      );
+  },
+  insert: (table, columns, rest = '') => {
+    const names = namesOf(columns);
+    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_to_recordset($rows) r(${columns}) ${rest}`;
+  },
+  lock: (table, key, what, order = key) =>
+    `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}
+     FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) ORDER BY ${order} FOR UPDATE`,
+  among: (column, parameter) => `${column} = ANY (ARRAY(SELECT json_array_elements_text($${parameter})))`,
+  contains: (column, parameter) => `strpos(${column}, $${parameter}) > 0`,
+  now: '(extract(epoch FROM now()) * 1000)::bigint',
+  least: 'least',
+  hasLocks: true,
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
+  serial: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  bytes: 'COLLATE "C"',
+};
+
+/** The name of a column or parameter as a member of a row or of parameters, and the other way round. */
+export const memberOf = (name: string) =>
+  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+export const columnOf = (member: string) =>
+  member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A row of values by the names of their members. */
+export function rowOf<R>(members: readonly string[], values: readonly unknown[]): R {
+  const row: Record<string, unknown> = {};
+  for (let index = 0; index < members.length; index++) row[members[index] ?? ''] = values[index] ?? undefined;
+  return row as R;
+}

@@ -1,0 +1,79 @@
+import type { Clock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import type { Finding } from '../base/finding.ts';
+import type { Db } from './dialect.ts';
+import type { KeySource } from './key-file.ts';
+import type { Reads } from './lists/index.ts';
+import type { Operations } from './operations/index.ts';
+
+type Input<O, N extends keyof O> = O[N] extends (db: never, input: infer I) => unknown ? I : never;
+type Output<O, N extends keyof O> = O[N] extends (...given: never[]) => infer R ? Awaited<R> : never;
+/** The store adds the time. */
+type Untimed<I> = I extends { readonly now: number } ? Omit<I, 'now'> : I;
+
+/** A database, and the way to it. */
+export interface Engine {
+  /** whether it is on a server: other processes may reach it while this one cannot */
+  readonly isRemote: boolean;
+  /** Does an operation in a transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
+  write<N extends keyof Operations>(
+    name: N,
+    input: Untimed<Input<Operations, N>>,
+  ): Promise<Output<Operations, N>>;
+  /** Reads, beside the writes. */
+  read<N extends keyof Reads>(name: N, input: Input<Reads, N>): Promise<Output<Reads, N>>;
+  /** Has what was deleted gone from the file. */
+  compact(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** as DATABASE_URL has it */
+  readonly url: string;
+  readonly clock: Clock;
+  /** of SQLite: false works on the calling thread, as commands do, which have nothing else to do */
+  readonly threads: boolean;
+  /** of PostgreSQL: how many at most */
+  readonly connections: number;
+  /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
+  readonly mustExist: boolean;
+}
+
+/** What the folder of an engine offers. */
+export interface EngineModule {
+  /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
+  openEngine(options: EngineOptions): Promise<Engine>;
+  /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError STORE_UNUSABLE if it must be */
+  keySourceOf(url: string): KeySource;
+  /**
+   * The doctor's checks of a database before it is opened. They change nothing.
+   * @returns whether the store can be opened without changing anything either
+   */
+  check(options: {
+    readonly url: string;
+    readonly secretsKey: Buffer | undefined;
+    readonly connections: number;
+  }): Checks;
+  /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
+  openRaw(url: string): Promise<Raw>;
+}
+
+export type Checks = AsyncGenerator<Finding, boolean, undefined> | Generator<Finding, boolean, undefined>;
+
+/** A database that is read and written table by table, while no other program uses it. */
+export interface Raw {
+  /** for people: without user and password */
+  readonly name: string;
+  readonly isPostgres: boolean;
+  transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  /** The version of the schema, and setting it: programs refuse a database of another version than theirs. */
+  version(): Promise<number>;
+  setVersion(version: number): Promise<void>;
+  /** Has programs refuse it from now on, and those that stood still meanwhile fail. */
+  retire(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function inUse(name: string): KitError {
+  return new KitError('STORE_UNUSABLE', `other programs use ${name}: end them, and run this again`);
+}

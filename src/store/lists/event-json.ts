@@ -1,0 +1,81 @@
+import type { Attempt, RunningStart, StateValue, StoredEvent, Unproven } from '../stored.ts';
+
+/** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
+export function eventJson(event: StoredEvent) {
+  return {
+    id: event.id,
+    kind: event.kind,
+    resource: event.resource,
+    site_id: event.siteId,
+    webhook_id: event.webhookId,
+    event_time: eventTimeOf(event),
+    received_at: iso(event.receivedAt),
+    deliveries: event.deliveries,
+    last_delivery_at: iso(event.lastDeliveryAt),
+    status: event.status,
+    starts: event.starts,
+    attempts: event.attempts,
+    replays: event.replays,
+    next_attempt_at: isoOrNull(event.nextAttemptAt),
+    handled_at: isoOrNull(event.handledAt),
+    last_error: event.lastError ?? null,
+    body: event.body ?? null,
+  };
+}
+
+/** The store writes 0 if a notification has no time. */
+export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): string | null {
+  return eventTime === 0 ? null : iso(eventTime);
+}
+
+/** An attempt as JSON. */
+export function attemptJson(attempt: Attempt) {
+  return {
+    replay: attempt.replay,
+    attempt: attempt.attempt,
+    started_at: iso(attempt.startedAt),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    error: attempt.error ?? null,
+    instance: attempt.instance,
+  };
+}
+
+/** A start that has not ended as JSON. */
+export function runningJson(running: RunningStart) {
+  return {
+    started_at: iso(running.startedAt),
+    lease_until: iso(running.leaseUntil),
+    instance: running.instance,
+  };
+}
+
+/** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */
+export function unprovenJson({ eventTime, receivedAt, ...rest }: Unproven) {
+  return {
+    id: rest.id,
+    kind: rest.kind,
+    webhook_id: rest.webhookId,
+    site_id: rest.siteId,
+    resource: rest.resource,
+    event_time: iso(eventTime),
+    received_at: iso(receivedAt),
+    source: rest.source,
+    deliveries: rest.deliveries,
+    body: rest.body,
+  };
+}
+
+/** The state of a resource as JSON: its values by name. */
+export function stateJson(values: readonly StateValue[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(values.map(({ name, value }) => [name, JSON.parse(value)]));
+}
+
+/** A time for people and programs alike. */
+export function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
+export function isoOrNull(time: number | undefined): string | null {
+  return time === undefined ? null : iso(time);
+}

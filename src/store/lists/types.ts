@@ -1,0 +1,128 @@
+import type { EventId } from '../event-id.ts';
+import type { StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
+
+/** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
+export interface EventFilter {
+  readonly ids?: readonly string[] | undefined;
+  /** one, or any of several */
+  readonly kind?: string | readonly string[] | undefined;
+  readonly status?: Status | undefined;
+  readonly site?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly webhook?: string | undefined;
+  /** happened from this time on; an event without an event time did not, nor before one */
+  readonly since?: number | undefined;
+  /** happened before this time */
+  readonly until?: number | undefined;
+  /** a part of the body */
+  readonly q?: string | undefined;
+}
+
+/** The extent of one search. Its cost depends on its reach, not on the number of events. */
+export interface Stretch {
+  /** only events after this one in the order of the search */
+  readonly after?: string | undefined;
+  /** the most events to search through */
+  readonly reach?: number | undefined;
+  /** events found, at most */
+  readonly limit: number;
+}
+
+export interface Found {
+  readonly events: readonly StoredEvent[];
+  /** the `after` of the next search; undefined if everything was searched */
+  readonly next: EventId | undefined;
+}
+
+/** An event as it was received. */
+export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
+
+/** The store at a glance. Times are milliseconds since the epoch. */
+export interface Overview {
+  /** ready and waiting */
+  readonly pending: number;
+  /** of these, so many wait for a retry */
+  readonly waiting: number;
+  readonly running: number;
+  readonly dead: number;
+  /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
+  readonly oldestPendingAt: number | undefined;
+  readonly quarantined: number;
+  /** notifications that the quarantine had no room for, since the database was made */
+  readonly quarantineLost: number;
+}
+
+/** An event among the others of its resource: newest event time first, the event itself among them. */
+export type Timeline = readonly StoredEvent[];
+
+export type ChannelState = 'active' | 'idle';
+
+/** The state of a live channel by its newest event: of one event time, the one received later. */
+export interface Channel {
+  /** `channel:ID` */
+  readonly resource: string;
+  readonly siteId: string;
+  readonly state: ChannelState;
+  /** the event time of that event, milliseconds since the epoch */
+  readonly since: number;
+  readonly event: EventId;
+}
+
+export interface ChannelPage {
+  readonly state?: ChannelState | undefined;
+  /** only channels after this one, as `channel:ID` */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface Channels {
+  readonly counts: Readonly<Record<ChannelState, number>>;
+  /** the latest change of state first */
+  readonly channels: readonly Channel[];
+}
+
+/** A stretch of the state of all media, or of all channels. */
+export interface StatesQuery {
+  readonly of: 'media' | 'channel';
+  /** undefined: every name */
+  readonly name?: string | undefined;
+  /** where the stretch before this one ended */
+  readonly after?: StatePlace | undefined;
+}
+
+/** A name in the state of a resource. */
+export interface StatePlace {
+  readonly resource: string;
+  readonly name: string;
+}
+
+export interface States {
+  /** the values asked for, as JSON, in the order of resources and their names */
+  readonly values: readonly (StatePlace & StateValue)[];
+  /** the `after` of the next stretch; undefined after the last */
+  readonly next: StatePlace | undefined;
+}
+
+export interface QuarantinePage {
+  /** only entries that name this webhook */
+  readonly webhook?: string | undefined;
+  /** only entries after the one in this place */
+  readonly after?: number | undefined;
+  /** 500 without it */
+  readonly limit?: number | undefined;
+}
+
+/** A webhook that entries of the quarantine name. */
+export interface WaitingWebhook {
+  readonly webhookId: string;
+  readonly notifications: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+export interface QuarantineSummary {
+  readonly total: number;
+  /** the 500 with the most notifications */
+  readonly webhooks: readonly WaitingWebhook[];
+  readonly newest: readonly Omit<Unproven, 'seq'>[];
+}

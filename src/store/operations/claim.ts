@@ -1,0 +1,170 @@
+import type { Db, Dialect } from '../dialect.ts';
+import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
+import { inOrder } from './record.ts';
+import { type End, ending, freeing, LEASED, type LeasedLane, type LeaseKey } from './settle.ts';
+
+/** After so many crashes in a life of an event, it is dead. */
+const MOST_CRASHES = 5;
+const LOST = 'its process crashed, or did not renew its lease in time';
+
+/** How many newer events of a resource are looked at for one that makes a replayed event late. */
+const NEWER = 100;
+
+/** Which lanes a claim takes, and how it names its leases: PREFIX.FIRST, PREFIX.FIRST+1 and so on. */
+export interface Claiming extends ClaimRequest {
+  readonly prefix: string;
+  readonly first: number;
+  readonly now: number;
+}
+
+export function claimOperations(d: Dialect) {
+  const freeLanes = freeing(d);
+  const endStarts = ending(d);
+  // With locks, the lanes are locked first; what the later statements read is then from after that.
+  // The condition may not fit lanes_free, or the planner goes through that.
+  const freeNamed =
+    d.hasLocks &&
+    `${d.lock('lanes', 'resource', 'resource').replace('ORDER BY resource FOR UPDATE', "AND coalesce(lease, '') = ''")}
+      ${d.skipLocked}`;
+  const poll = (order: 'ASC' | 'DESC') =>
+    `SELECT resource FROM lanes WHERE lease IS NULL ORDER BY ready_at ${order} LIMIT $limit ${d.skipLocked}`;
+  const leaseLane =
+    d.over(`UPDATE lanes SET lease = $prefix || r.n, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
+    event = (SELECT e.seq FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
+      ORDER BY e.event_time, e.seq LIMIT 1)
+    FROM r(resource text, n text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
+    RETURNING lanes.resource, lanes.event AS seq, lanes.lease`);
+  // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
+  const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
+      WHERE o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
+      ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
+    WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
+  const read =
+    d.over(`SELECT events.seq AS seq, id, kind, resource, received_at, body, starts + 1 AS starts, attempts, replays, asked_at,
+    r.lease AS lease, ${late} FROM r(seq bigint, lease text), events WHERE events.seq = r.seq`);
+  const keepLate = d.over(
+    'UPDATE lanes SET late = 1 FROM r(resource text) WHERE lanes.resource = r.resource',
+  );
+  const states = d.over(
+    'SELECT state.resource AS resource, name, value FROM r(resource text), state WHERE state.resource = r.resource',
+  );
+
+  const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND owner <> $owner
+    ORDER BY until LIMIT $limit ${d.skipLocked}`;
+  const counts = d.over(
+    'SELECT events.seq AS seq, starts, attempts, replays, crashes FROM r(seq bigint), events WHERE events.seq = r.seq',
+  );
+  const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
+  const renew = d.over(`UPDATE lanes SET until = ${d.now} + $lease_ms FROM r(resource text, lease text)
+    WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = r.lease RETURNING lanes.lease`);
+
+  return {
+    /** Leases lanes, and of each its oldest ready event. */
+    async claim(db: Db, { names, oldest, newest, first, ...lease }: Claiming): Promise<Claim[]> {
+      const named = inOrder(
+        [...new Set(names)].map((resource) => ({ resource })),
+        'resource',
+      );
+      const found =
+        freeNamed && named.length > 0 ? await db.each<{ resource: string }>(freeNamed, named) : named;
+      const free = [...found];
+      if (oldest > 0) free.push(...(await db.all<{ resource: string }>(poll('ASC'), { limit: oldest })));
+      if (newest > 0) free.push(...(await db.all<{ resource: string }>(poll('DESC'), { limit: newest })));
+      if (free.length === 0) return [];
+      const resources = new Set(free.map(({ resource }) => resource));
+      const wanted = inOrder(
+        [...resources].map((resource) => ({ resource })),
+        'resource',
+      );
+      const leased = await db.each<Leased>(
+        leaseLane,
+        wanted.map(({ resource }, index) => ({ resource, n: String(first + index) })),
+        lease,
+      );
+      const empty = leased.filter(({ seq }) => seq === undefined);
+      if (empty.length > 0) await freeLanes(db, empty);
+      const picked = leased.filter(({ seq }) => seq !== undefined);
+      if (picked.length === 0) return [];
+      const events = await db.each<Omit<Claim, 'late' | 'state'> & { readonly late: number }>(read, picked);
+      const late = events.filter((event) => event.late === 1);
+      if (late.length > 0) await db.each(keepLate, late);
+      const values = await db.each<StateValue & { readonly resource: string }>(states, picked);
+      const stateOf = Map.groupBy(values, ({ resource }) => resource);
+      return events.map((event) => {
+        const state = inOrder(stateOf.get(event.resource) ?? [], 'name').map(({ name, value }) => ({
+          name,
+          value,
+        }));
+        return { ...event, body: event.body ?? '', late: event.late === 1, state };
+      });
+    },
+
+    /** Renews leases. @returns those that their owner still has */
+    async renew(db: Db, { list, leaseMs, now }: Renewal): Promise<string[]> {
+      const lanes = inOrder(list, 'resource').map(({ resource, lease }) => ({ resource, lease }));
+      if (lock) await db.each(lock, lanes);
+      return (await db.each<{ lease: string }>(renew, lanes, { leaseMs, now })).map(({ lease }) => lease);
+    },
+
+    /**
+     * Ends leases of other owners that ran out. A crash uses an attempt up; an event that was lost twice waits until no other such one
+     * runs, and after five crashes it is dead. @returns the resources that have something ready
+     */
+    async recover(db: Db, { maxAttempts, now, ...request }: Recovery): Promise<string[]> {
+      const lost = await db.all<LeasedLane>(expired, { ...request, now });
+      if (lost.length === 0) return [];
+      const found = await db.each<Counts>(
+        counts,
+        lost.map(({ event }) => ({ seq: event })),
+      );
+      const bySeq = new Map(found.map((event) => [event.seq, event]));
+      const ends = lost.map(({ event: seq, lease = '', ...lane }): End => {
+        const { starts, attempts, replays, crashes } = bySeq.get(seq) ?? NOTHING;
+        const isDead = crashes + 1 >= MOST_CRASHES || attempts + 1 >= maxAttempts;
+        const end = {
+          status: isDead ? 'dead' : 'pending',
+          outcome: 'lost',
+          error: LOST,
+          counts: true,
+          isCrash: true,
+        } as const;
+        return {
+          ...lane,
+          ...end,
+          seq,
+          lease,
+          attempt: starts + 1,
+          replay: replays,
+          ms: Math.max(0, now - lane.startedAt),
+        };
+      });
+      await endStarts(db, ends, now);
+      return [...(await freeLanes(db, lost))];
+    },
+  };
+}
+
+/** A lane that was just leased: without a `seq`, nothing was ready in it. */
+interface Leased {
+  readonly resource: string;
+  readonly seq: number | undefined;
+  readonly lease: string;
+}
+
+interface Renewal {
+  readonly list: readonly Pick<LeaseKey, 'resource' | 'lease'>[];
+  readonly leaseMs: number;
+  readonly now: number;
+}
+
+export interface Recovery {
+  /** who recovers: never its own leases */
+  readonly owner: string;
+  readonly limit: number;
+  readonly maxAttempts: number;
+  readonly now: number;
+}
+
+type Counts = Pick<Claim, 'seq' | 'starts' | 'attempts' | 'replays'> & { readonly crashes: number };
+/** Of an event whose row is gone. */
+const NOTHING = { starts: 0, attempts: 0, replays: 0, crashes: 0 };

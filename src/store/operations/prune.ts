@@ -1,0 +1,35 @@
+import type { Db, Dialect } from '../dialect.ts';
+
+export interface Pruning {
+  /** only events that ended before this time */
+  readonly before: number;
+  readonly limit: number;
+  /** only these events, by their places */
+  readonly among?: readonly number[] | undefined;
+}
+
+export function pruneOperations(d: Dialect) {
+  const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
+  const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
+  const empty = d.over(
+    `UPDATE events SET body = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${isPrunable} RETURNING events.seq`,
+  );
+  const remove = (table: string) =>
+    d.over(`DELETE FROM ${table} USING r(event bigint) WHERE ${table}.event = r.event`);
+  const [attempts, steps] = [remove('attempts'), remove('steps')];
+  return {
+    /** Empties events that ended long ago, and keeps their identities. @returns how many */
+    async prune(db: Db, { before, limit, among }: Pruning): Promise<number> {
+      const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, { before, limit }));
+      if (rows.length === 0) return 0;
+      rows.sort((one, other) => one.seq - other.seq);
+      const emptied = (await db.each<{ seq: number }>(empty, rows, { before })).map(({ seq }) => ({
+        event: seq,
+      }));
+      if (emptied.length === 0) return 0;
+      await db.each(attempts, emptied);
+      await db.each(steps, emptied);
+      return emptied.length;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { Db, Dialect } from '../dialect.ts';
+import type { Kept, ToQuarantine } from '../stored.ts';
+import type { Arrival } from './record.ts';
+
+/** An entry that arrives. */
+export interface Entry extends ToQuarantine {
+  /** of the whole token, in hexadecimal */
+  readonly digest: string;
+  readonly network: string;
+  readonly bytes: number;
+  readonly receivedAt: number;
+}
+
+/** Of what holds most when the quarantine is full, such a part goes. */
+const GIVES_WAY = 20;
+
+export function quarantineOperations(
+  d: Dialect,
+  record: (db: Db, input: { list: readonly Arrival[] }) => Promise<boolean[]>,
+) {
+  const insert = d.insert(
+    'quarantine',
+    'digest text, id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
+      'body text, token text, source text, network text, bytes int',
+    'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1 RETURNING quarantine.deliveries',
+  );
+  const size = 'SELECT coalesce(sum(bytes), 0) AS bytes FROM quarantine';
+  const sums = (column: string) =>
+    `SELECT '${column}' AS what, ${column} AS name, sum(bytes) AS bytes, count(*) AS entries FROM quarantine GROUP BY ${column}`;
+  const largest = `SELECT * FROM (${sums('network')} UNION ALL ${sums('webhook_id')}) s ORDER BY bytes DESC, what LIMIT 1`;
+  const giveWay = (column: string) =>
+    `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine WHERE ${column} = $name ORDER BY seq DESC LIMIT $limit)
+     RETURNING seq`;
+  const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
+  const takeOut = d.over(`DELETE FROM quarantine USING r(digest text) WHERE quarantine.digest = r.digest
+    RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`);
+
+  /** Makes room by the newest entries of the network or webhook that holds most. @returns how many went */
+  const makeRoom = async (db: Db, maxBytes: number): Promise<number> => {
+    let lost = 0;
+    for (;;) {
+      const [sum] = await db.all<{ bytes: number }>(size);
+      if (Number(sum?.bytes ?? 0) <= maxBytes) return lost;
+      const [most] = await db.all<{ what: string; name: string; entries: number }>(largest);
+      if (!most) return lost;
+      const limit = Math.max(1, Math.ceil(Number(most.entries) / GIVES_WAY));
+      lost += (await db.all(giveWay(most.what), { name: most.name, limit })).length;
+    }
+  };
+
+  return {
+    /** Keeps entries, each once. @param maxBytes undefined: there is room, as far as the caller knows */
+    async quarantine(
+      db: Db,
+      { list, maxBytes }: { readonly list: readonly Entry[]; readonly maxBytes: number | undefined },
+    ): Promise<readonly Kept[]> {
+      const kept: Kept[] = [];
+      for (const entry of list) {
+        const [row] = await db.each<{ deliveries: number }>(insert, [{ ...entry }]);
+        kept.push({ isKept: row?.deliveries === 1, lost: 0 });
+      }
+      const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
+      if (lost > 0) await db.all(addLost, { n: String(lost) });
+      return kept.map((one, index) => (index === 0 ? { ...one, lost } : one));
+    },
+
+    /** Counts notifications that were lost before they came to the quarantine. */
+    async countLost(db: Db, { n }: { readonly n: number }): Promise<void> {
+      await db.all(addLost, { n: String(n) });
+    },
+
+    /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */
+    async admit(db: Db, { digest }: { readonly digest: string }) {
+      const [entry] = await db.each<Arrival>(takeOut, [{ digest }]);
+      if (!entry) return undefined;
+      const [isNew = false] = await record(db, { list: [entry] });
+      return { isNew, id: entry.id, resource: entry.resource };
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { Db, Dialect } from '../dialect.ts';
+import type { VerifiedNotification } from '../stored.ts';
+
+/** A notification that arrives. */
+export interface Arrival extends VerifiedNotification {
+  readonly receivedAt: number;
+  /** how often it came; more than once where it waited in quarantine */
+  readonly deliveries: number;
+}
+
+/** The lanes to be opened for events: each once, in the order of names, since when the first of its events has waited. */
+export function lanesOf(events: readonly Pick<Arrival, 'resource' | 'receivedAt'>[]) {
+  const lanes = new Map<string, number>();
+  for (const { resource, receivedAt } of events)
+    lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
+  return inOrder(
+    [...lanes].map(([resource, readyAt]) => ({ resource, readyAt })),
+    'resource',
+  );
+}
+
+/** Rows in the order in which they are locked. */
+export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
+  rows: readonly R[],
+  key: K,
+): R[] {
+  return rows.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
+}
+
+/** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
+export const openLanes = (d: Dialect) =>
+  d.insert(
+    'lanes',
+    'resource text, ready_at bigint',
+    `ON CONFLICT (resource) DO UPDATE SET ready_at = ${d.least}(lanes.ready_at, excluded.ready_at)`,
+  );
+
+/** The advisory locks by which the cursor of PostgreSQL works have this in their upper 16 bits, and a place in the others. */
+export const PLACES = 0x686b;
+
+/** The kinds that tell a channel's state. */
+const STATES: Readonly<Record<string, string>> = { channel_active: 'active', channel_idle: 'idle' };
+
+export function recordOperations(d: Dialect) {
+  const cursorLock =
+    d.hasLocks &&
+    `SELECT pg_advisory_xact_lock_shared((${PLACES}::bigint << 48) + CASE WHEN is_called THEN last_value ELSE 0 END) FROM events_seq_seq`;
+  const insert = d.insert(
+    'events',
+    'id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, body text, ' +
+      'deliveries int, last_delivery_at bigint',
+    'ON CONFLICT (id) DO NOTHING RETURNING id',
+  );
+  const open = openLanes(d);
+  const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'seq');
+  const repeat = d.over(
+    'UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at FROM r(id text, n int, at bigint) WHERE events.id = r.id',
+  );
+  const tellChannel = d.insert(
+    'channels',
+    'resource text, site_id text, state text, since bigint, event text',
+    `ON CONFLICT (resource) DO UPDATE SET site_id = excluded.site_id, state = excluded.state, since = excluded.since,
+      event = excluded.event WHERE excluded.since >= channels.since`,
+  );
+
+  return {
+    /** Records notifications; of one id the first is the event, the others are repeats. @returns for each whether it is new */
+    async record(db: Db, { list }: { readonly list: readonly Arrival[] }): Promise<boolean[]> {
+      // A reader of the cursor goes no further than the lowest of these.
+      if (cursorLock) await db.all(cursorLock);
+      const rows = list.map((one) => ({ ...one, lastDeliveryAt: one.receivedAt }));
+      const inserted = await db.each<{ id: string }>(insert, inOrder(rows, 'id'));
+      const fresh = new Set(inserted.map(({ id }) => id));
+      const isNew = list.map(({ id }) => fresh.delete(id));
+      const added = list.filter((_, index) => isNew[index]);
+      const repeated = list.filter((_, index) => !isNew[index]);
+      if (added.length > 0) await db.each(open, lanesOf(added));
+      const channels = channelsOf(added);
+      if (channels.length > 0) await db.each(tellChannel, channels);
+      const repeats = repeatsOf(repeated);
+      if (lockRepeated && repeats.length > 0) await db.each(lockRepeated, repeats);
+      if (repeats.length > 0) await db.each(repeat, repeats);
+      return isNew;
+    },
+  };
+}
+
+function repeatsOf(list: readonly Arrival[]) {
+  const byId = [...Map.groupBy(list, ({ id }) => id)];
+  const repeats = byId.map(([id, some]) => ({
+    id,
+    n: some.reduce((sum, { deliveries }) => sum + deliveries, 0),
+    at: Math.max(...some.map(({ receivedAt }) => receivedAt)),
+  }));
+  return inOrder(repeats, 'id');
+}
+
+/** The newest state of each channel, in the order of names. */
+function channelsOf(list: readonly Arrival[]) {
+  const channels = new Map<
+    string,
+    { resource: string; siteId: string; state: string; since: number; event: string }
+  >();
+  for (const { resource, siteId, kind, eventTime: since, id: event } of list) {
+    const state = STATES[kind];
+    if (state === undefined || !resource.startsWith('channel:')) continue;
+    if (since >= (channels.get(resource)?.since ?? since))
+      channels.set(resource, { resource, siteId, state, since, event });
+  }
+  return inOrder([...channels.values()], 'resource');
+}

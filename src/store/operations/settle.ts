@@ -1,0 +1,184 @@
+import type { Db, Dialect } from '../dialect.ts';
+import type { Settlement } from '../stored.ts';
+import { inOrder } from './record.ts';
+
+/** What tells a claim from every other. */
+export interface LeaseKey {
+  readonly lease: string;
+  readonly resource: string;
+  readonly seq: number;
+}
+
+export interface Settling extends LeaseKey, Settlement {
+  /** the number of the start, and the replay that it belongs to */
+  readonly attempt: number;
+  readonly replay: number;
+  /** when a handler first asked to come back */
+  readonly askedAt: number | undefined;
+}
+
+export interface Settled {
+  /** whether the lease was still the owner's, or the same settlement was stored before */
+  readonly isHeld: boolean;
+  /** whether more of the resource is ready */
+  readonly hasMore: boolean;
+}
+
+/** A lane that is leased, by its columns LEASED. */
+export interface LeasedLane {
+  readonly resource: string;
+  readonly lease: string | undefined;
+  readonly owner: string;
+  readonly event: number;
+  readonly startedAt: number;
+  readonly late: number | undefined;
+}
+
+export const LEASED = 'resource, lease, owner, event, started_at, late';
+
+/** The end of a start, as it is written. */
+export interface End extends Omit<Settling, 'state' | 'askedAt'>, Pick<LeasedLane, 'owner' | 'late'> {
+  readonly askedAt?: number | undefined;
+  readonly isCrash: boolean;
+}
+
+/** The name of an owner's instance. */
+export const instanceOf = (owner: string) => owner.slice(0, owner.lastIndexOf('/'));
+
+/** Frees lanes, or closes those in which nothing is ready. The caller has locked them. @returns the names of those that have more */
+export function freeing(d: Dialect) {
+  const first = (what: string) =>
+    `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
+      ORDER BY e.event_time, e.seq LIMIT 1)`;
+  const close = d.over(`DELETE FROM lanes USING r(resource text) WHERE lanes.resource = r.resource
+    AND ${first('seq')} IS NULL RETURNING lanes.resource`);
+  const free =
+    d.over(`UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL,
+    ready_at = ${first('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
+  return async (db: Db, lanes: readonly { readonly resource: string }[]): Promise<Set<string>> => {
+    const names = lanes.map(({ resource }) => ({ resource }));
+    const closed = new Set(
+      (await db.each<{ resource: string }>(close, names)).map(({ resource }) => resource),
+    );
+    const more = names.filter(({ resource }) => !closed.has(resource));
+    if (more.length > 0) await db.each(free, more);
+    return new Set(more.map(({ resource }) => resource));
+  };
+}
+
+/** Ends starts whose lanes are locked: each event goes on or ends, and the attempt is recorded. */
+export function ending(d: Dialect) {
+  const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
+  // An event that was lost twice waits until no other such one runs: see wake.
+  const nextAt = `${d.now} + CASE WHEN r.status = 'pending' AND crashes + r.is_crash >= 2 THEN coalesce(r.after_ms, 0) ELSE r.after_ms END`;
+  const end =
+    d.over(`UPDATE events SET status = r.status, next_at = ${nextAt}, last_error = r.error, starts = starts + 1,
+    attempts = attempts + r.counts, crashes = crashes + r.is_crash, asked_at = coalesce(events.asked_at, r.asked_at),
+    late = coalesce(events.late, r.late, 0), ended_at = r.ended_at,
+    handled_at = CASE WHEN r.status = 'handled' THEN r.ended_at ELSE handled_at END
+    FROM r(seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, late int)
+    WHERE events.seq = r.seq`);
+  const addAttempt = d.insert(
+    'attempts',
+    'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text',
+  );
+  return async (db: Db, ends: readonly End[], now: number): Promise<void> => {
+    const rows = ends.map((one) => ({
+      ...one,
+      event: one.seq,
+      instance: instanceOf(one.owner),
+      endedAt: one.status === 'pending' ? undefined : one.startedAt + one.ms,
+    }));
+    const inSeq = inOrder(rows, 'seq');
+    if (lockEvents) await db.each(lockEvents, inSeq);
+    await db.each(end, inSeq, { now });
+    await db.each(addAttempt, rows);
+  };
+}
+
+export function settleOperations(d: Dialect) {
+  const lockLanes = d.lock('lanes', 'resource', LEASED);
+  const settledBefore = d.over(
+    'SELECT attempts.lease AS lease, outcome FROM r(event bigint), attempts WHERE attempts.event = r.event',
+  );
+  const endStarts = ending(d);
+  const free = freeing(d);
+  const setState = d.insert(
+    'state',
+    'resource text, name text, value text',
+    'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value',
+  );
+  const dropState = d.over(
+    'DELETE FROM state USING r(resource text, name text) WHERE state.resource = r.resource AND state.name = r.name',
+  );
+  const addStep = d.insert(
+    'steps',
+    'event bigint, name text, result text',
+    'ON CONFLICT (event, name) DO NOTHING',
+  );
+
+  /** The lanes whose leases are still those of the keys, by lease. Locks them. */
+  const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
+    const resources = [...new Set(keys.map(({ resource }) => resource))].map((resource) => ({ resource }));
+    const lanes = await db.each<LeasedLane>(lockLanes, inOrder(resources, 'resource'));
+    const byLease = new Map(lanes.map((lane) => [lane.lease, lane]));
+    return new Map(
+      keys.flatMap(({ lease, seq }) => {
+        const lane = byLease.get(lease);
+        return lane?.event === seq ? [[lease, lane] as const] : [];
+      }),
+    );
+  };
+
+  return {
+    /** Ends leases. What another process took over meanwhile changes nothing. */
+    async settle(
+      db: Db,
+      { list, now }: { readonly list: readonly Settling[]; readonly now: number },
+    ): Promise<Settled[]> {
+      const lanes = await heldOf(db, list);
+      const held = list.flatMap((one) => {
+        const lane = lanes.get(one.lease);
+        return lane ? [{ ...one, owner: lane.owner, late: lane.late, isCrash: false }] : [];
+      });
+      let more: ReadonlySet<string> = new Set();
+      if (held.length > 0) {
+        await endStarts(db, held, now);
+        const changes = held.flatMap(({ resource, state = [] }) =>
+          state.map((change) => ({ resource, ...change })),
+        );
+        const [gone, kept] = [
+          changes.filter(({ value }) => value === null),
+          changes.filter(({ value }) => value !== null),
+        ];
+        if (kept.length > 0) await db.each(setState, kept);
+        if (gone.length > 0) await db.each(dropState, gone);
+        more = await free(db, held);
+      }
+      // Of a settlement that was sent twice, the first one has left its attempt.
+      const others = list.filter(({ lease }) => !lanes.has(lease)).map(({ seq }) => ({ event: seq }));
+      const attempts =
+        others.length > 0 ? await db.each<{ lease: string; outcome: string }>(settledBefore, others) : [];
+      const before = new Set(attempts.flatMap(({ lease, outcome }) => (outcome === 'lost' ? [] : [lease])));
+      return list.map(({ lease, resource }) => ({
+        isHeld: lanes.has(lease) || before.has(lease),
+        hasMore: lanes.has(lease) && more.has(resource),
+      }));
+    },
+
+    /** Stores the result of a step under a lease, unless there is one. @returns whether the lease is still the owner's */
+    async saveStep(
+      db: Db,
+      step: LeaseKey & { readonly name: string; readonly result: string | null },
+    ): Promise<boolean> {
+      const isHeld = (await heldOf(db, [step])).size > 0;
+      if (isHeld) await db.each(addStep, [{ ...step, event: step.seq }]);
+      return isHeld;
+    },
+
+    async deleteState(db: Db, { resource }: { readonly resource: string }): Promise<number> {
+      return (await db.all('DELETE FROM state WHERE resource = $resource RETURNING name', { resource }))
+        .length;
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import { randomInt } from 'node:crypto';
+import type pg from 'pg';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
+import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
+import type { Engine } from '../engine.ts';
+import { readsOf } from '../lists/index.ts';
+import { operationsOf } from '../operations/index.ts';
+import { migrations, VERSION, versionProblem } from '../schema.ts';
+import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
+import { isDirect, Servers } from './servers.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly connections: number;
+  /** a database in which there is nothing of ours yet is refused, not made ready */
+  readonly mustExist: boolean;
+}
+
+/** How many rows one statement takes: of more, the planner would go another way. */
+const MOST_ROWS = 128;
+const READ_ONLY = '25006';
+/** How often a transaction is tried that others are in the way of. */
+const TRIES = 5;
+
+/**
+ * Set in each transaction, since behind PgBouncer a connection is only lent for one. A process that stands still within a transaction
+ * gives up what it has locked after five seconds, so that the others go on. The planner believes that lanes are few, and that scanning
+ * them is cheap: it must use the indexes whatever a held snapshot keeps in the tables.
+ */
+const SETTINGS = `SET LOCAL search_path = hookkit; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s';
+  SET LOCAL jit = off`;
+const WRITING = `BEGIN; ${SETTINGS}; SET LOCAL statement_timeout = '15s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+  SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
+/** All statements of a read see the same moment. */
+const READING = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${SETTINGS}; SET LOCAL statement_timeout = '15s'`;
+const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(${0x686f6f6b}, -1)`;
+
+/** A time-out would end the wait for a synchronous standby, and let the commit succeed on this server alone. */
+const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
+
+/** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
+export async function openPostgres({ url, clock, connections, mustExist }: PostgresOptions): Promise<Engine> {
+  const servers = new Servers(url, connections);
+  const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
+  const reads = readsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
+  try {
+    await inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, mustExist));
+  } catch (cause) {
+    await servers.close();
+    if (cause instanceof KitError) throw cause;
+    const message = `cannot open the database of DATABASE_URL: ${reasonOf(cause)}`;
+    throw new KitError('STORE_UNUSABLE', message, { cause });
+  }
+  const attempt = async (begin: string, operate: Operate | undefined, input: unknown): Promise<unknown> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await inTransaction(servers, begin, (db) => operate?.(db, input));
+      } catch (cause) {
+        if (isConflict(cause) && tries < TRIES) {
+          await pause(systemClock, randomInt(1, 20));
+          continue;
+        }
+        if (!isTrouble(cause)) throw cause;
+        const message = `the store cannot do this now: ${reasonOf(cause)}`;
+        throw new KitError('STORE_UNAVAILABLE', message, { cause });
+      }
+    }
+  };
+  const underWay = new Set<Promise<unknown>>();
+  const doing = (work: Promise<unknown>): never => {
+    const ended = () => void underWay.delete(work);
+    underWay.add(work);
+    work.then(ended, ended);
+    return work as never;
+  };
+  return {
+    isRemote: true,
+    write: (name, input) =>
+      doing(attempt(WRITING, operations[name], { ...(input as object), now: clock.now() })),
+    read: (name, input) => doing(attempt(READING, reads[name], input)),
+    async compact() {}, // what was deleted is the server's to remove
+    async close() {
+      await Promise.allSettled(underWay); // a pool that ends forgets those who wait for a connection
+      await servers.close();
+    },
+  };
+}
+
+type Operate = (db: Db, input: unknown) => unknown;
+
+export async function inTransaction<T>(
+  servers: Servers,
+  begin: string,
+  work: (db: Db) => T | Promise<T>,
+): Promise<T> {
+  const client = await servers.connect();
+  try {
+    await client.query(begin);
+    const done = await work(statementsOn(client));
+    await commit(client);
+    client.release();
+    return done;
+  } catch (error) {
+    // A connection in doubt is closed, and the server undoes what is open; so is one to a server that takes no writes now.
+    const isSound = error instanceof Error && 'severity' in error && codeOf(error) !== READ_ONLY;
+    const isUndone = isSound && (await client.query('ROLLBACK').then(Boolean, () => false));
+    client.release(!isUndone);
+    throw error;
+  }
+}
+
+/** @throws Error if the server warns: an administrator has cancelled the wait for a standby, and the commit is on one server alone */
+async function commit(client: pg.PoolClient): Promise<void> {
+  let warning: string | undefined;
+  const take = ({ message }: { readonly message: string | undefined }) => {
+    warning ??= message;
+  };
+  client.on('notice', take);
+  await client.query(COMMIT).finally(() => client.off('notice', take));
+  if (warning !== undefined) throw new Error(warning);
+}
+
+/** Statements by their texts, with their parameters in the order of their numbers. */
+const known = new Map<
+  string,
+  { readonly name: string; readonly text: string; readonly members: readonly string[] }
+>();
+
+function numbered(sql: string) {
+  let one = known.get(sql);
+  if (!one) {
+    const names: string[] = [];
+    const text = sql.replace(/\$([a-z_]+)/g, (_, name: string) => {
+      if (!names.includes(name)) names.push(name);
+      return `$${names.indexOf(name) + 1}`;
+    });
+    one = { name: `hookkit_${known.size}`, text, members: names.map(memberOf) };
+    known.set(sql, one);
+  }
+  return one;
+}
+
+function statementsOn(client: pg.PoolClient): Db {
+  const query = async <R>(sql: string, params: Params): Promise<R[]> => {
+    const { name, text, members } = numbered(sql);
+    const values = members.map((member) => storable(Reflect.get(params, member) ?? null));
+    const named = isDirect(client) ? { name } : {};
+    const { rows, fields } = await client.query<unknown[]>({ ...named, text, values, rowMode: 'array' });
+    const columns = fields?.map((field) => memberOf(field.name)) ?? [];
+    return rows.map((row) => rowOf<R>(columns, row));
+  };
+  return {
+    all: <R>(sql: string, params: Params = {}) => query<R>(sql, params),
+    async each<R>(sql: string, rows: readonly Params[], params: Params = {}) {
+      const found: R[] = [];
+      for (let at = 0; at < rows.length; at += MOST_ROWS) {
+        const some = rows.slice(at, at + MOST_ROWS).map((row) => {
+          const columns = Object.entries(row).map(([member, value]) => [columnOf(member), storable(value)]);
+          return Object.fromEntries(columns);
+        });
+        found.push(...(await query<R>(sql, { ...params, rows: JSON.stringify(some) })));
+      }
+      return found;
+    },
+  };
+}
+
+/** PostgreSQL takes no NUL and no half of a surrogate pair in a text; a flag is a number, as with SQLite. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
+}
+
+/** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
+async function prepare(servers: Servers, db: Db, mustExist: boolean): Promise<void> {
+  const version = await versionOf(db);
+  if (version === VERSION) return; // starting beside others waits for nobody
+  refuse(version);
+  if (version === 0 && mustExist)
+    throw new KitError(
+      'STORE_UNUSABLE',
+      'there is nothing of hookkit in the database of DATABASE_URL: run this where the server runs, or correct it',
+    );
+  await inTransaction(servers, MIGRATING, async (own) => {
+    const now = await versionOf(own); // another process may have been first
+    refuse(now);
+    const [schema] = await own.all("SELECT 1 FROM pg_namespace WHERE nspname = 'hookkit'");
+    if (!schema) await own.all('CREATE SCHEMA hookkit'); // one that is there needs no right to make it
+    for (const migration of migrations.slice(now))
+      for (const sql of migration(postgres).split(';\n')) await own.all(sql);
+    await own.all(
+      `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}') ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    );
+    if (now === 0) for (const sql of TUNED) await own.all(sql);
+  });
+}
+
+/** Lanes come and go: they have room in their pages, and are vacuumed early. */
+const TUNED = ['lanes', 'events'].map(
+  (
+    table,
+  ) => `ALTER TABLE ${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = ${table === 'lanes' ? 0 : 0.05},
+    autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)`,
+);
+
+/** The version of the schema; 0 without one. */
+export async function versionOf(db: Db): Promise<number> {
+  const [there] = await db.all<{ meta: string | null }>("SELECT to_regclass('hookkit.meta')::text AS meta");
+  if (!there?.meta) return 0;
+  const [row] = await db.all<{ value: string }>("SELECT value FROM hookkit.meta WHERE name = 'version'");
+  return Number(row?.value ?? 0);
+}
+
+function refuse(version: number): void {
+  const problem = versionProblem('the database of DATABASE_URL', version);
+  if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
+}

@@ -1,0 +1,55 @@
+import { systemClock } from '../../base/clock.ts';
+import { KitError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
+import type { Db } from '../dialect.ts';
+import { inUse, type Raw } from '../engine.ts';
+import { MOVED } from '../schema.ts';
+import { inTransaction, versionOf } from './engine.ts';
+import { reasonOf } from './reasons.ts';
+import { Servers } from './servers.ts';
+import { nameOf } from './url.ts';
+
+const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';
+
+/** How often the server is asked whether programs have gone: a connection that was just closed is still seen for a moment. */
+const LOOKS = 20;
+const LOOK_MS = 250;
+
+/** @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
+export async function openRaw(url: string): Promise<Raw> {
+  const servers = new Servers(url, 1, 'hookkit move');
+  const name = nameOf(url);
+  const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
+  try {
+    for (let look = 1; ; look++) {
+      const others = await transact((db) => Promise.resolve(db.all(OTHERS)));
+      if (others.length === 0) break;
+      if (look === LOOKS) throw inUse(name);
+      await pause(systemClock, LOOK_MS);
+    }
+  } catch (cause) {
+    await servers.close();
+    if (cause instanceof KitError) throw cause;
+    throw new KitError('STORE_UNUSABLE', `cannot open ${name}: ${reasonOf(cause)}`, { cause });
+  }
+  return {
+    name,
+    isPostgres: true,
+    transact,
+    version: () => transact(versionOf),
+    setVersion: (version) => transact((db) => setVersion(db, version)),
+    retire: () =>
+      transact(async (db) => {
+        await setVersion(db, MOVED);
+        await db.all('ALTER TABLE events RENAME TO events_moved');
+      }),
+    close: () => servers.close(),
+  };
+}
+
+async function setVersion(db: Db, version: number): Promise<void> {
+  await db.all("UPDATE meta SET value = $version WHERE name = 'version'", { version: String(version) });
+}
+
+const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND application_name LIKE 'hookkit%'`;

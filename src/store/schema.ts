@@ -1,0 +1,66 @@
+import type { Dialect } from './dialect.ts';
+
+/** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
+export const READY = "status = 'pending' AND next_at IS NULL";
+
+/** The version that the code reads and writes. */
+export const VERSION = 1;
+/** In its place: of a database that was moved, and of one that an unfinished move is filling. */
+export const MOVED = 1_000_000;
+export const MOVING = 1_000_001;
+
+/** Why this program cannot use a database of another version; undefined if it can. @param name the database, for people */
+export function versionProblem(name: string, version: number): string | undefined {
+  if (version === MOVED) return `everything in ${name} was moved to another database: use that one`;
+  if (version === MOVING) return `an unfinished move fills ${name}: run npx hookkit move again`;
+  if (version > VERSION)
+    return `${name} has schema version ${version} and this program knows ${VERSION}: run the program that it is of`;
+  return undefined;
+}
+
+/**
+ * What makes a database of each version from the one before it. Once released, a step never changes, and it only adds what the version
+ * before can do without, so that both may run side by side.
+ *
+ * Each index over resources costs a page of its own an event.
+ */
+export const migrations: readonly ((d: Dialect) => string)[] = [
+  (d) => `
+CREATE TABLE events (
+  seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
+  resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text,
+  deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
+  status text NOT NULL DEFAULT 'pending', next_at bigint,
+  starts int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0, crashes int NOT NULL DEFAULT 0, asked_at bigint,
+  replays int NOT NULL DEFAULT 0, late int, last_error text, handled_at bigint, ended_at bigint);
+CREATE INDEX events_ready ON events (resource, event_time, seq) WHERE ${READY};
+CREATE INDEX events_waiting ON events (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX events_handled ON events (resource, event_time, seq) WHERE handled_at IS NOT NULL;
+CREATE INDEX events_other ON events (resource, event_time, seq) WHERE handled_at IS NULL AND NOT (${READY});
+CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
+CREATE INDEX events_suspect ON events (next_at) WHERE crashes >= 2 AND status = 'pending';
+CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
+CREATE TABLE lanes (
+  resource text ${d.bytes} PRIMARY KEY, ready_at bigint NOT NULL,
+  lease text, owner text, until bigint, event bigint, started_at bigint, late int);
+CREATE INDEX lanes_free ON lanes (ready_at) WHERE lease IS NULL;
+CREATE INDEX lanes_until ON lanes (until) WHERE lease IS NOT NULL;
+CREATE TABLE attempts (
+  event bigint NOT NULL, lease text NOT NULL, replay int NOT NULL, attempt int NOT NULL, instance text NOT NULL,
+  started_at bigint NOT NULL, ms bigint NOT NULL, outcome text NOT NULL, error text, PRIMARY KEY (event, lease));
+CREATE TABLE steps (event bigint NOT NULL, name text ${d.bytes} NOT NULL, result text, PRIMARY KEY (event, name));
+CREATE TABLE state (
+  resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, value text NOT NULL, PRIMARY KEY (resource, name));
+CREATE TABLE channels (
+  resource text ${d.bytes} PRIMARY KEY, site_id text NOT NULL, state text NOT NULL, since bigint NOT NULL, event text NOT NULL);
+CREATE INDEX channels_since ON channels (since);
+CREATE TABLE secrets (
+  webhook_id text ${d.bytes} NOT NULL, fingerprint text NOT NULL, sealed text NOT NULL, created_at bigint NOT NULL,
+  retire_at bigint, PRIMARY KEY (webhook_id, fingerprint));
+CREATE TABLE quarantine (
+  seq ${d.serial}, digest text NOT NULL UNIQUE, id text NOT NULL, kind text NOT NULL, webhook_id text ${d.bytes} NOT NULL,
+  site_id text NOT NULL, resource text NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text NOT NULL,
+  token text NOT NULL, source text NOT NULL, network text NOT NULL, bytes int NOT NULL, deliveries int NOT NULL DEFAULT 1);
+CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq);
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,
+];

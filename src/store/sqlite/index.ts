@@ -1,0 +1,17 @@
+import { sqlitePathOf } from '../../base/database-url.ts';
+import type { EngineModule } from '../engine.ts';
+import { givenKey, keyFile, keyPathOf } from '../key-file.ts';
+import { checkSqlite } from './check.ts';
+import { IN_MEMORY } from './connection.ts';
+import { openSqlite } from './engine.ts';
+import { openRaw } from './raw.ts';
+
+const pathOf = (url: string) => sqlitePathOf(url) ?? '';
+
+export const sqliteEngine: EngineModule = {
+  openEngine: ({ url, clock, threads }) => openSqlite({ path: pathOf(url), clock, threads }),
+  keySourceOf: (url) =>
+    pathOf(url) === IN_MEMORY ? givenKey(Buffer.alloc(32)) : keyFile(keyPathOf(pathOf(url))),
+  check: ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),
+  openRaw: (url) => openRaw(pathOf(url)),
+};

@@ -1,0 +1,203 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+import { KitError } from '../../src/base/errors.ts';
+import { seededRandom } from '../../src/base/seeded-random.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { EventId } from '../../src/store/event-id.ts';
+import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { type LogLines, logLines } from '../support/log-lines.ts';
+import { present } from '../support/only.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+export const LEASE_MS = 30_000;
+export const TIMEOUT_MS = 20_000;
+
+type Method = 'claim' | 'settle' | 'renew' | 'wake' | 'recover' | 'sweep' | 'step' | 'saveStep';
+
+/** What a test says before a call of a store: it may wait, or throw. */
+type Before = (...given: never[]) => Promise<void> | void;
+
+/** A store whose calls a test can watch, hold up and make fail. */
+export interface WatchedStore {
+  readonly store: EventStore;
+  isIdle(): boolean;
+  intercept(method: Method, before: Before): void;
+  /** The next call of a method does what it does, and its answer is lost. */
+  loseAnswer(method: Method): void;
+  /** Calls of a method hang until the returned function is called. */
+  hold(method: Method): () => void;
+}
+
+function watch(watched: EventStore): WatchedStore {
+  const before = new Map<PropertyKey, Before>();
+  const losing = new Set<PropertyKey>();
+  let underWay = 0;
+  const store = new Proxy(watched, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== 'function' || name === 'watch') return method;
+      return async (...given: never[]): Promise<unknown> => {
+        underWay++;
+        try {
+          await before.get(name)?.(...given);
+          const answer: unknown = await Reflect.apply(method, target, given);
+          if (losing.delete(name)) away();
+          return answer;
+        } finally {
+          underWay--;
+        }
+      };
+    },
+  });
+  return {
+    store,
+    isIdle: () => underWay === 0,
+    intercept: (method, first) => void before.set(method, first),
+    loseAnswer: (method) => void losing.add(method),
+    hold(method) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      before.set(method, async () => {
+        underWay--; // nobody is to wait for it
+        await promise;
+        underWay++;
+      });
+      return () => {
+        before.delete(method);
+        resolve();
+      };
+    },
+  };
+}
+
+/** Fails as a store does that does not answer. */
+export function away(): never {
+  throw new KitError('STORE_UNAVAILABLE', 'the database is locked');
+}
+
+export interface Started extends Omit<WatchedStore, 'store' | 'isIdle'> {
+  readonly dispatcher: Dispatcher;
+  /** as when the process is killed: its timers are silent, and it says nothing to the store any more */
+  kill(): void;
+}
+
+/** Dispatchers on one database, in virtual time. */
+export interface DispatchStage {
+  readonly clock: VirtualClock;
+  /** to look at what the dispatchers did */
+  readonly store: EventStore;
+  readonly logged: LogLines['withMessage'];
+  /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
+  start(handlers: Handlers, given?: Partial<DispatcherOptions>): Promise<Started>;
+  /** Records an event of kind media_available, unless the members say otherwise; every process but this one must find it. */
+  record(members?: Parameters<typeof verified>[0]): Promise<EventId>;
+  event(id: string): Promise<StoredEvent>;
+  outcomes(id: string): Promise<readonly string[]>;
+  /** Lets time pass, timer by timer, so that what a timer sets off is done before the next one. */
+  pass(ms: number): Promise<void>;
+  /** Resolves when no dispatcher waits for its store. */
+  quiet(): Promise<void>;
+  /** Stops a dispatcher in virtual time. @returns how many handlers still run */
+  stop(dispatcher: Dispatcher, graceMs?: number): Promise<number>;
+}
+
+const NEVER = new Promise<never>(() => {});
+
+async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void> }> {
+  const folder = await temporaryDirectory();
+  const clock = new VirtualClock();
+  const open = () => openStore({ url: `sqlite:${join(folder, 'receiver.db')}`, clock, threads: false });
+  const store = await open();
+  const stores = [store];
+  const { log, withMessage: logged } = logLines();
+  const watched: WatchedStore[] = [];
+  const dispatchers: Dispatcher[] = [];
+
+  const quiet = async (): Promise<void> => {
+    for (let calm = 0; calm < 3; calm++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!watched.every(({ isIdle }) => isIdle())) calm = -1;
+    }
+  };
+  const pass = async (ms: number): Promise<void> => {
+    const end = clock.now() + ms;
+    await quiet();
+    for (let due = clock.nextDue(); due !== undefined && due <= end; due = clock.nextDue()) {
+      await clock.advance(Math.max(0, due - clock.now()));
+      await quiet();
+    }
+    await clock.advance(end - clock.now());
+  };
+  const start: DispatchStage['start'] = async (handlers, given = {}) => {
+    const own = await open();
+    stores.push(own);
+    const mine = watch(own);
+    let isDead = false;
+    const dispatcher = new Dispatcher({
+      store: mine.store,
+      handlers,
+      clock: {
+        now: () => clock.now(),
+        monotonic: () => clock.monotonic(),
+        after: (ms, fn) => clock.after(ms, () => (isDead ? undefined : fn())),
+      },
+      log,
+      instance: 'test',
+      concurrency: 16,
+      handlerTimeoutMs: TIMEOUT_MS,
+      leaseMs: LEASE_MS,
+      retry: { maxAttempts: 5, baseMs: 1000, capMs: 10_000, random: seededRandom(7) },
+      ...given,
+    });
+    watched.push(mine);
+    dispatchers.push(dispatcher);
+    dispatcher.start();
+    await quiet();
+    const kill = () => {
+      isDead = true;
+      for (const method of ['claim', 'settle', 'renew', 'wake', 'recover', 'sweep'] as const)
+        mine.intercept(method, () => NEVER);
+      dispatchers.splice(dispatchers.indexOf(dispatcher), 1);
+      watched.splice(watched.indexOf(mine), 1);
+    };
+    return { ...mine, dispatcher, kill };
+  };
+  const stop: DispatchStage['stop'] = async (dispatcher, graceMs = 0) => {
+    const stopped = dispatcher.stop(graceMs);
+    await pass(graceMs + 5000);
+    return stopped;
+  };
+  return {
+    clock,
+    store,
+    logged,
+    start,
+    record: async (members) => (await store.record(verified(members))).id,
+    event: async (id) => present(await store.event(id)),
+    outcomes: async (id) => (await store.attempts(id)).map(({ outcome }) => outcome),
+    pass,
+    quiet,
+    stop,
+    async cleanUp() {
+      const stopped = Promise.allSettled(dispatchers.map((dispatcher) => dispatcher.stop(0)));
+      await pass(10_000); // longer than a stop takes, whatever does not end
+      await stopped;
+      for (const one of stores) await one.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Gives every test of a file a stage of its own. */
+export function eachWithStage(): () => DispatchStage {
+  let stage: Awaited<ReturnType<typeof createStage>> | undefined;
+  beforeEach(async () => {
+    stage = await createStage();
+  });
+  afterEach(() => stage?.cleanUp());
+  return () => present(stage);
+}

@@ -1,0 +1,213 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import jwt from 'jsonwebtoken';
+import { hmacOf, segment, tokenOf } from '../support/hs256.ts';
+import { SECRET } from '../support/notifications.ts';
+import { rawConnection, statusOf } from '../support/raw-http.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
+
+const OTHER_WEBHOOK = 'hook0002';
+const OTHER_SECRET = 'the-live-secret-of-webhook-hook0002';
+/** A key that a forger chose, and puts into the header of a token or names there. */
+const FORGERS = 'a key that the forger chose';
+
+const members = {
+  event: 'media_available',
+  media_id: 'UUhbHm6C',
+  webhook_id: 'hook0001',
+  site_id: 'jsPxIVHl',
+  event_time: '2023-11-14T22:30:10+00:00',
+};
+const text = JSON.stringify(members);
+const changed = (more: object) => JSON.stringify({ ...members, ...more });
+const within = (more: string) => `${text.slice(0, -1)},${more}}`;
+const genuine = tokenOf(text, SECRET);
+const [header = '', claims = '', signature = ''] = genuine.split('.');
+const input = `${header}.${claims}`;
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+/** A token with another header, rightly signed unless another secret is given. */
+const headed = (head: object | string, secret = SECRET) => tokenOf(text, secret, { header: head });
+const hs256 = { alg: 'HS256', typ: 'JWT' };
+
+/** What a forger sends in place of `Bearer TOKEN`, and its body where that is not the genuine one. */
+type Forgery = readonly [name: string, authorization: string, body?: string | Buffer];
+const bearer = (name: string, token: string, body?: string | Buffer): Forgery => [
+  name,
+  `Bearer ${token}`,
+  body ?? text,
+];
+/** Rightly signed claims that are not the body. */
+const claiming = (name: string, said: string, body = text) => bearer(name, tokenOf(said, SECRET), body);
+
+const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
+  'an algorithm': [
+    ...['none', 'None', 'nOnE', 'none '].map((alg) =>
+      bearer(`"${alg}" without a signature`, `${segment(JSON.stringify({ alg }))}.${claims}.`),
+    ),
+    bearer('none with the right signature', headed({ alg: 'none' })),
+    bearer('missing', headed({ typ: 'JWT' })),
+    bearer('null', headed({ alg: null })),
+    bearer('in a list', headed({ alg: ['HS256'] })),
+    bearer('in lower case', headed({ alg: 'hs256' })),
+    bearer('HS384 with the right secret', tokenOf(text, SECRET, { header: { alg: 'HS384' }, hmac: 'HS384' })),
+    bearer('HS512 with the right secret', tokenOf(text, SECRET, { header: { alg: 'HS512' }, hmac: 'HS512' })),
+    bearer('RS256 with a real key', jwt.sign(text, rsa.privateKey, { algorithm: 'RS256' })),
+    bearer('RS256 in the header, the right HMAC', headed({ alg: 'RS256' })),
+    bearer(
+      'HS256 in the header, an RSA signature',
+      `${input}.${sign('sha256', Buffer.from(input), rsa.privateKey).toString('base64url')}`,
+    ),
+    bearer(
+      'HS256 keyed with a public key',
+      headed(hs256, rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+    ),
+  ],
+  'a header that brings a key or rules': [
+    bearer('an embedded jwk', headed({ ...hs256, jwk: { kty: 'oct', k: segment(FORGERS) } }, FORGERS)),
+    bearer('a jku', headed({ ...hs256, jku: 'http://127.0.0.1:9/keys.json' }, FORGERS)),
+    bearer('a kid that names an empty file', headed({ ...hs256, kid: '../../../../dev/null' }, '')),
+    bearer('a kid of SQL', headed({ ...hs256, kid: `' UNION SELECT '${FORGERS}' -- ` }, FORGERS)),
+    bearer('a kid that names another webhook', headed({ ...hs256, kid: OTHER_WEBHOOK }, OTHER_SECRET)),
+    bearer('crit, rightly signed', headed({ ...hs256, crit: ['exp'], exp: 1 })),
+    bearer('an empty crit, rightly signed', headed({ ...hs256, crit: [] })),
+    bearer('alg inherited, rightly signed', headed('{"__proto__":{"alg":"HS256"}}')),
+    bearer('a list, rightly signed', headed('[{"alg":"HS256"}]')),
+    bearer('null, rightly signed', headed('null')),
+    bearer('five segments', `${segment('{"alg":"dir","enc":"A256GCM"}')}..aaaa.bbbb.cccc`),
+  ],
+  'a signature': [
+    bearer('stripped with its dot', input),
+    bearer('stripped', `${input}.`),
+    bearer('cut by a character', genuine.slice(0, -1)),
+    bearer('with a character more', `${genuine}A`),
+    bearer('padded', `${genuine}=`),
+    bearer('in hex', `${input}.${Buffer.from(signature, 'base64url').toString('hex')}`),
+    bearer('of zero bytes', `${input}.${Buffer.alloc(32).toString('base64url')}`),
+    bearer('of the body alone', `${input}.${hmacOf(text, SECRET)}`),
+    bearer('that is a plain hash', `${input}.${createHash('sha256').update(input).digest('base64url')}`),
+    bearer('of another notification', tokenOf(changed({ media_id: 'MNYaMSQl' }), SECRET)),
+    bearer('behind the token twice', `${genuine}.${genuine}`),
+  ],
+  'a secret': [
+    bearer('made up', tokenOf(text, 'made up')),
+    bearer('empty', tokenOf(text, '')),
+    bearer('of another webhook', tokenOf(text, OTHER_SECRET)),
+    bearer(
+      'of this webhook for another one',
+      tokenOf(changed({ webhook_id: OTHER_WEBHOOK }), SECRET),
+      changed({ webhook_id: OTHER_WEBHOOK }),
+    ),
+    bearer('with a line end', tokenOf(text, `${SECRET}\n`)),
+    bearer('that is the word undefined', tokenOf(text, 'undefined')),
+    bearer('in place of a token', SECRET),
+    ...[null, 7, [members.webhook_id], '__proto__', `${OTHER_WEBHOOK} `].map((webhook_id) =>
+      bearer(
+        `empty, for the webhook ${JSON.stringify(webhook_id)}`,
+        tokenOf(changed({ webhook_id }), ''),
+        changed({ webhook_id }),
+      ),
+    ),
+  ],
+  'rightly signed claims': [
+    claiming('with an added iat', within('"iat":1700000000')),
+    claiming('with an added exp', within('"exp":9999999999')),
+    claiming('with an added null', within('"note":null')),
+    claiming('with a member less', changed({ site_id: undefined })),
+    claiming('with a member more than the body', text, changed({ site_id: undefined })),
+    claiming('of nothing', '{}'),
+    claiming('with another value', changed({ media_id: 'MNYaMSQl' })),
+    claiming('with a value in another case', changed({ media_id: 'uuhbhm6c' })),
+    claiming('with a number for a text', changed({ note: 1 }), changed({ note: '1' })),
+    claiming('with true for 1', changed({ note: true }), changed({ note: 1 })),
+    claiming('with an object for a list', changed({ note: { 0: 'x' } }), changed({ note: ['x'] })),
+    claiming('with a list in another order', changed({ note: [1, 2] }), changed({ note: [2, 1] })),
+    claiming('with a composed letter', changed({ note: '\u00e9' }), changed({ note: 'e\u0301' })),
+    claiming('with __proto__, which the body has not', within('"__proto__":{"admin":true}')),
+    claiming('without __proto__, which the body has', text, within('"__proto__":{"admin":true}')),
+    claiming('without toString, which the body has', text, within('"toString":null')),
+    claiming('that are a list', `[${text}]`),
+    claiming('that are a text', JSON.stringify(text)),
+  ],
+  'an Authorization': [
+    ['of nothing', ''],
+    ['of Bearer alone', 'Bearer'],
+    ['without Bearer', genuine],
+    ['without a space', `Bearer${genuine}`],
+    ['with Bearer twice', `Bearer Bearer ${genuine}`],
+    ['with a space in the token', `Bearer ${genuine.replace('.', ' .')}`],
+    ['with two credentials', `Bearer ${genuine}, Bearer ${genuine}`],
+    ['of Basic', `Basic ${Buffer.from(`:${genuine}`).toString('base64')}`],
+    ['of a quoted token', `Bearer "${genuine}"`],
+  ],
+};
+
+/** Genuine, and different from what the provider sends: without these, a receiver that refuses everything would pass. */
+const accepted: readonly Forgery[] = [
+  bearer('the genuine notification', genuine),
+  bearer(
+    'a body in another order',
+    genuine,
+    JSON.stringify(Object.fromEntries(Object.entries(members).reverse())),
+  ),
+  bearer('a body with spaces', genuine, JSON.stringify(members, null, 2)),
+  bearer('a body with escapes', genuine, text.replace('media_available', 'media\\u005favailable')),
+  bearer('a kid in the header', headed({ ...hs256, kid: 'any' })),
+  bearer('no typ in the header', headed({ alg: 'HS256' })),
+  ['bearer in lower case', `bearer ${genuine}`],
+  bearer(
+    'a member named __proto__ in both',
+    tokenOf(within('"__proto__":{"admin":true}'), SECRET),
+    within('"__proto__":{"admin":true}'),
+  ),
+  bearer('a member named exp in both, long past', tokenOf(changed({ exp: 1 }), SECRET), changed({ exp: 1 })),
+  bearer(
+    'nesting 60 deep',
+    tokenOf(within(`"note":${'['.repeat(60)}${']'.repeat(60)}`), SECRET),
+    within(`"note":${'['.repeat(60)}${']'.repeat(60)}`),
+  ),
+];
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await runService({}, { REJECT_LIMIT: '1000000' });
+  await service.store.addSecret(OTHER_WEBHOOK, OTHER_SECRET);
+});
+afterAll(() => service.dispose());
+
+async function send([, authorization, body = text]: Forgery): Promise<string> {
+  const lines = ['POST /webhooks/media HTTP/1.1', 'Host: receiver', 'Connection: close'];
+  if (authorization !== '') lines.push(`Authorization: ${authorization}`);
+  lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
+  const connection = await rawConnection(service.port);
+  connection.write(
+    Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]),
+  );
+  return connection.closed;
+}
+
+describe.each(Object.entries(forgeries))('%s', (_what, cases) => {
+  test.each(cases.map((one) => [one[0], one] as const))(
+    '%s is refused with 401, and nothing is recorded',
+    async (_, one) => {
+      const before = await service.store.count({});
+      const answer = await send(one);
+      expect(statusOf(answer)).toBe(401);
+      expect(answer).not.toMatch(/accepted|duplicate|node_modules|at \w+ \(|\.ts\b/);
+      expect(await service.store.count({})).toBe(before);
+    },
+  );
+});
+
+test.each(accepted.map((one) => [one[0], one] as const))('%s is taken with 200', async (_, one) => {
+  expect(statusOf(await send(one))).toBe(200);
+});
+
+test('all refusals for a token have one same text, whatever is wrong with it', async () => {
+  const told = forgeries['a signature']?.concat(
+    forgeries['a secret'] ?? [],
+    forgeries['rightly signed claims'] ?? [],
+  );
+  const bodies = await Promise.all((told ?? []).map(async (one) => (await send(one)).split('\r\n\r\n')[1]));
+  expect(new Set(bodies).size).toBe(1);
+});

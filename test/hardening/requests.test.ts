@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { tokenOf } from '../support/hs256.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { rawConnection, statusOf } from '../support/raw-http.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
+
+const LIMIT = 65_536;
+const TIMEOUT_MS = 500;
+
+let service: RunningService;
+let genuine = 0;
+beforeAll(async () => {
+  const env = {
+    BODY_LIMIT: String(LIMIT),
+    REJECT_LIMIT: '1000000',
+    HEADERS_TIMEOUT_MS: String(TIMEOUT_MS),
+    REQUEST_TIMEOUT_MS: String(TIMEOUT_MS),
+  };
+  service = await runService({}, env);
+});
+afterAll(() => service.dispose());
+
+/** What would tell a stranger where to look: code, paths, versions, products. */
+const REVEALING =
+  /node|express|helmet|jsonwebtoken|sqlite|better-|v8|stack|\bat \S+:\d+|\.[jt]s\b|\/(home|root|srv|app|usr|var|tmp|etc|opt)\b|(?<!HTTP\/)\b\d+\.\d+\.\d+\b|[A-Z][a-z]+Error|ENO[A-Z]+|ECONN/i;
+
+const head = (line: string, ...headers: readonly string[]) =>
+  Buffer.from(
+    `${[`${line} HTTP/1.1`, 'Host: receiver', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`,
+    'latin1',
+  );
+const post = (headers: readonly string[], body: string | Buffer = '') =>
+  Buffer.concat([head('POST /webhooks/media', ...headers), Buffer.from(body)]);
+/** A body with a token that is rightly signed for it, however odd it is. */
+const signed = (body: string) =>
+  post(
+    [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${Buffer.byteLength(body)}`],
+    body,
+  );
+/** A body with a forged token over it. */
+const forged = (body: string) =>
+  post(
+    [`Authorization: Bearer ${tokenOf(body, 'made up')}`, `Content-Length: ${Buffer.byteLength(body)}`],
+    body,
+  );
+/** A notification with one more member, as large as may be. */
+const filled = (before: string, filler: string, after: string) => {
+  const start = `${bodyOf(0).slice(0, -1)},${before}`;
+  return `${start}${filler.repeat((LIMIT - start.length - after.length - 1) / filler.length)}${after}}`;
+};
+const notUtf8 = Buffer.concat([
+  Buffer.from(`${bodyOf(0).slice(0, -1)},"note":"`),
+  Buffer.from([0xc3]),
+  Buffer.from('"}'),
+]);
+const BEARER = 'Authorization: Bearer x';
+
+/** A request, and the status that it is answered with. */
+type Odd = readonly [name: string, statuses: number | readonly number[], bytes: Buffer];
+const requests: Readonly<Record<string, readonly Odd[]>> = {
+  'of another path or method': [
+    ['a path that is not there', 404, head('GET /nothing/here')],
+    ['a path that cannot be decoded', [400, 404], head('GET /%E0%A4%A')],
+    ['a path that climbs', 404, head('GET /../../etc/passwd')],
+    ['a very long path', 404, head(`GET /${'%2F'.repeat(4000)}`)],
+    ['DELETE on the webhook', 405, head('DELETE /webhooks/media')],
+    ['OPTIONS on the webhook', 405, head('OPTIONS /webhooks/media', 'Origin: https://evil.example')],
+    ['a GET that says that it is a POST', 405, head('GET /webhooks/media', 'X-HTTP-Method-Override: POST')],
+    ['POST on the health check', [404, 405], head('POST /healthz')],
+  ],
+  'that says two things to two readers': [
+    [
+      'a length and chunks',
+      400,
+      post(
+        [BEARER, 'Content-Length: 4', 'Transfer-Encoding: chunked'],
+        '0\r\n\r\nGET /admin HTTP/1.1\r\n\r\n',
+      ),
+    ],
+    ['two lengths', 400, post([BEARER, 'Content-Length: 2', 'Content-Length: 40'], '{}')],
+    ['a length with a sign', 400, post([BEARER, 'Content-Length: +2'], '{}')],
+    ['a folded header', 400, post([BEARER, 'X-Folded: a', ' Content-Length: 5'], '{}')],
+    ['a space before a colon', 400, post([BEARER, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
+    ['a zero byte in a header', 400, post([BEARER, 'X: a\0b'], '{}')],
+    ['a chunk that is none', 400, post([BEARER, 'Transfer-Encoding: chunked'], 'zz\r\n')],
+    [
+      'two Authorization headers',
+      401,
+      post(
+        [
+          BEARER,
+          `Authorization: Bearer ${tokenOf(bodyOf(0), SECRET)}`,
+          `Content-Length: ${bodyOf(0).length}`,
+        ],
+        bodyOf(0),
+      ),
+    ],
+    ['no HTTP', 400, Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello\r\n\r\n', 'latin1')],
+  ],
+  'with a body that is no notification': [
+    ['no token', 401, post(['Content-Length: 2'], '{}')],
+    ['no body', 400, post([BEARER, 'Content-Length: 0'])],
+    [
+      'a compressed body',
+      400,
+      post(
+        [BEARER, 'Content-Encoding: gzip', `Content-Length: ${gzipSync(bodyOf(0)).length}`],
+        gzipSync(bodyOf(0)),
+      ),
+    ],
+    ['an unknown compression', 400, post([BEARER, 'Content-Encoding: y', 'Content-Length: 2'], '{}')],
+    ['a body over the limit', 413, post([BEARER, 'Content-Length: 99999999'])],
+    [
+      'a body in chunks over the limit',
+      413,
+      post(
+        [BEARER, 'Transfer-Encoding: chunked'],
+        `${(LIMIT + 1).toString(16)}\r\n${' '.repeat(LIMIT + 1)}\r\n0\r\n\r\n`,
+      ),
+    ],
+    ['null, rightly signed', 400, signed('null')],
+    ['a list, rightly signed', 400, signed(`[${bodyOf(0)}]`)],
+    ['a text, rightly signed', 400, signed(JSON.stringify(bodyOf(0)))],
+    ['a body cut off, rightly signed', 400, signed(bodyOf(0).slice(0, -1))],
+    ['two objects, rightly signed', 400, signed(bodyOf(0).repeat(2))],
+    ['a body that is not UTF-8', 400, post([BEARER, `Content-Length: ${notUtf8.length}`], notUtf8)],
+    [
+      'nesting 100 deep, rightly signed',
+      [400, 401],
+      signed(`${bodyOf(0).slice(0, -1)},"a":${'['.repeat(100)}${']'.repeat(100)}}`),
+    ],
+    ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
+  ],
+  'that is expensive to read': [
+    ['the largest forged notification', 401, forged(filled('"a":"', 'x', '"'))],
+    ['a text of escapes', 401, forged(filled('"a":"', '\\u0041', '"'))],
+    ['a list of very many objects', 401, forged(filled('"a":[1', ',{}', ']'))],
+    ['one very long number', 401, forged(filled('"n":1', '0', ''))],
+    ['one member very often', 401, forged(filled('"a":1', ',"a":1', ''))],
+    [
+      'spaces without end behind Bearer',
+      [400, 401],
+      post([`Authorization: Bearer${' '.repeat(10_000)}x`, 'Content-Length: 2'], '{}'),
+    ],
+    [
+      'a token of dots',
+      401,
+      post([`Authorization: Bearer ${'.'.repeat(20_000)}`, 'Content-Length: 2'], '{}'),
+    ],
+    ['headers beyond all limits', 431, post([BEARER, `X: ${'x'.repeat(2 * LIMIT + 50_000)}`])],
+    [
+      'a thousand forwarders',
+      [400, 401],
+      post([BEARER, `X-Forwarded-For: ${'10.0.0.1, '.repeat(1000)}10.0.0.2`, 'Content-Length: 2'], '{}'),
+    ],
+  ],
+  'without an end': [
+    ['headers that do not end', 408, Buffer.from('POST /webhooks/media HTTP/1.1\r\nHost: x\r\n')],
+    ['a body that does not come', 408, post([BEARER, 'Content-Length: 100'], '{')],
+  ],
+};
+
+describe.each(Object.entries(requests))('a request %s', (_what, cases) => {
+  test.each(cases)(
+    'such as %s is answered %p, tells nothing, and leaves nothing behind',
+    async (_name, statuses, bytes) => {
+      const connection = await rawConnection(service.port);
+      connection.write(bytes);
+      const answer = await connection.closed;
+      expect([statuses].flat()).toContain(statusOf(answer));
+      expect(answer).not.toMatch(REVEALING);
+      expect(answer).not.toMatch(/^(server|x-powered-by|via|etag):/im);
+      // Node's own answers have no body, or one chunk of nothing.
+      const body = answer.split('\r\n\r\n')[1] ?? '';
+      if (!['', '0'].includes(body)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+      expect((await deliver(service.url, bodyOf(++genuine))).status).toBe(200);
+      expect(await service.store.count({})).toBe(genuine);
+    },
+  );
+});
+
+test('a second request on a connection is not read before the first is answered, and closes the connection', async () => {
+  const connection = await rawConnection(service.port);
+  const body = bodyOf(++genuine);
+  const request = `POST /webhooks/media HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokenOf(body, SECRET)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  connection.write(request + 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
+  const answers = (await connection.closed).match(/^HTTP\/1\.1 \d+/gm) ?? [];
+  expect(answers).toEqual(['HTTP/1.1 200']);
+});
+
+test('the headers of every answer are those of docs/security.md', async () => {
+  const rows = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8').matchAll(
+    /^\| `([\w-]+): ([^`]+)` \|/gm,
+  );
+  const documented = Object.fromEntries(
+    [...rows].map(([, name = '', value = '']) => [name.toLowerCase(), value]),
+  );
+  expect(Object.keys(documented).length).toBeGreaterThan(5);
+  const OF_THE_ANSWER =
+    /^(allow|connection|content-length|content-type|date|keep-alive|retry-after|www-authenticate|x-request-id)$/;
+  const answers = [
+    await deliver(service.url, bodyOf(++genuine)),
+    await deliver(service.url, 'no JSON'),
+    ...(await Promise.all(
+      ['/healthz', '/readyz', '/nowhere', '/webhooks/media'].map((path) => fetch(service.url + path)),
+    )),
+  ];
+  for (const { headers } of answers) {
+    const set = [...headers].filter(([name]) => !OF_THE_ANSWER.test(name));
+    expect(Object.fromEntries(set)).toEqual(documented);
+  }
+});

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { KitError } from '../../src/base/errors.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { deliver, notification, PATH, send } from '../support/genuine.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { receiverForAllTests, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
+
+const start = receiversForEachTest();
+const shared = receiverForAllTests();
+const away = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'no disk'));
+const withStore = (changes: Partial<EventStore>) => ({
+  wrap: (store: EventStore) => storeWith(store, changes),
+});
+
+describe('any other path', () => {
+  test.each(['/', '/webhooks', '/webhooks/media/extra', '/webhooks%2Fmedia', '/metrics', '/%E0%A4%A', '//x'])(
+    '%s, for GET and POST alike, is 404 and reveals nothing',
+    async (path) => {
+      for (const method of ['GET', 'POST']) {
+        const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+        const answer = await exchange(shared().app, head);
+        expect(statusOf(answer)).toBe(404);
+        expect(answer.split('\r\n\r\n')[1]).toBe('{"error":"there is nothing here"}');
+      }
+    },
+  );
+
+  test('is 404, when WEBHOOK_PATH is another, at the default one', async () => {
+    const { app } = await start({ env: { WEBHOOK_PATH: '/in/v1.2/my-hook_~x' } });
+    expect((await request(app).post(PATH)).status).toBe(404);
+    expect((await request(app).post('/in/v1.2/my-hook_~x?a=b')).status).toBe(401);
+    expect((await request(app).post('/in/v1x2/my-hook_~x')).status).toBe(404);
+  });
+});
+
+test('/healthz says 200, whatever the store does, at a stop as well', async () => {
+  const { app } = await start({ phase: 'closed', ...withStore({ ping: away }) });
+  const { status, body } = await request(app).get('/healthz');
+  expect([status, body]).toEqual([200, { status: 'ok' }]);
+});
+
+describe('/readyz', () => {
+  const ask = async (setup: Parameters<typeof start>[0]) => {
+    const { status, body } = await request((await start(setup)).app).get('/readyz');
+    return [status, body];
+  };
+
+  test.each([
+    ['the store commits', {}, 200, { status: 'ready' }],
+    ['the service drains', { phase: 'draining' as const }, 503, { error: 'shutting down' }],
+    ['the service is closed', { phase: 'closed' as const }, 503, { error: 'shutting down' }],
+    ['the store cannot commit', withStore({ ping: away }), 503, { error: 'not recorded' }],
+    [
+      'the store hangs',
+      withStore({ ping: () => new Promise(() => {}) }),
+      503,
+      { error: 'the store is busy' },
+    ],
+  ])('answers, when %s', async (_what, setup, status, body) => {
+    expect(await ask(setup)).toEqual([status, body]);
+  });
+
+  test('shares a commit among all who ask at the same time, and makes another for the next', async () => {
+    let pings = 0;
+    let end = () => {};
+    const { app } = await start({
+      wrap: (store) =>
+        storeWith(store, {
+          async ping() {
+            pings++;
+            await new Promise<void>((resolve) => {
+              end = resolve;
+            });
+          },
+        }),
+    });
+    const answers = Promise.all(Array.from({ length: 20 }, () => request(app).get('/readyz').then(statusIn)));
+    const ender = setInterval(() => end(), 100);
+    expect(new Set(await answers)).toEqual(new Set([200]));
+    expect(pings).toBeLessThan(5);
+    const before = pings;
+    expect((await request(app).get('/readyz')).status).toBe(200);
+    clearInterval(ender);
+    expect(pings).toBe(before + 1);
+  });
+
+  test('says 503, when the last ack could not be recorded, and 200 again, once one was', async () => {
+    let fails = true;
+    const { app } = await start({
+      wrap: (store) => storeWith(store, { record: (...given) => (fails ? away() : store.record(...given)) }),
+    });
+    const ready = () => request(app).get('/readyz').then(statusIn);
+    expect(await ready()).toBe(200);
+    expect((await deliver(app, notification())).status).toBe(503);
+    expect(await ready()).toBe(503);
+    fails = false;
+    expect((await deliver(app, notification())).status).toBe(200);
+    expect(await ready()).toBe(200);
+  });
+});
+
+const statusIn = ({ status }: { readonly status: number }) => status;
+
+test.each(['/healthz', '/readyz'])('%s answers HEAD as GET, and no other method', async (path) => {
+  const { app } = shared();
+  const { status, text } = await request(app).head(path);
+  expect([status, text]).toEqual([200, undefined]);
+  for (const method of ['post', 'put', 'patch', 'delete', 'options'] as const) {
+    const refused = await request(app)[method](path);
+    expect([refused.status, refused.body]).toEqual([405, { error: 'only GET is allowed here' }]);
+    expect(refused.headers.allow).toBe('GET, HEAD');
+  }
+});
+
+describe('every answer', () => {
+  const answers = async () => {
+    const { app } = shared();
+    return [
+      await request(app).get('/healthz'),
+      await request(app).get('/readyz'),
+      await request(app).get('/nowhere'),
+      await request(app).get(PATH),
+      await request(app).post(PATH),
+      await deliver(app, 'no JSON'),
+      await deliver(app, notification(), 'not the secret'),
+      await send(app, 'x'.repeat(70_000), 'Bearer x'),
+      await deliver(app, notification()),
+    ];
+  };
+
+  test('has the headers that docs/security.md names, and does not say what it runs on', async () => {
+    const docs = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+    const section = docs.split('## Headers of the public listener')[1]?.split('\n## ')[0] ?? '';
+    const documented = [...section.matchAll(/^\| `([\w-]+): (.+?)` \|/gm)].map(([, name = '', value]) => [
+      name.toLowerCase(),
+      value,
+    ]);
+    expect(documented.length).toBeGreaterThan(5);
+    for (const { headers } of await answers()) {
+      expect(headers).toMatchObject(Object.fromEntries(documented));
+      for (const name of ['x-powered-by', 'server', 'etag', 'x-xss-protection', 'origin-agent-cluster'])
+        expect(headers).not.toHaveProperty(name);
+    }
+  });
+
+  test('has a random X-Request-Id of its own, and not the one that was sent', async () => {
+    const ids = (await answers()).map(({ headers }) => headers['x-request-id']);
+    expect(new Set(ids).size).toBe(ids.length);
+    const given = await request(shared().app).get('/healthz').set('X-Request-Id', 'mine');
+    expect(given.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('is JSON with an error and nothing else, from 400 on', async () => {
+    for (const answer of (await answers()).filter(({ status }) => status >= 400)) {
+      expect(answer.type).toBe('application/json');
+      expect(answer.body).toEqual({ error: expect.any(String) });
+    }
+  });
+});

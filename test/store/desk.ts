@@ -1,0 +1,95 @@
+import type { EventId } from '../../src/store/event-id.ts';
+import {
+  type Claim,
+  type ClaimRequest,
+  type EventStore,
+  newOwner,
+  type Settlement,
+  type VerifiedNotification,
+} from '../../src/store/event-store.ts';
+
+export const LEASE_MS = 30_000;
+export const NOON = Date.UTC(2026, 10, 27, 12);
+
+/** The dispatcher of this process, and one of another. */
+export const OWN = newOwner('own');
+export const OTHER = newOwner('other');
+
+let made = 0;
+
+/** A notification that nobody has seen before. @param seconds of its event time, after noon */
+export function notified(
+  resource = 'media:one',
+  seconds = 0,
+  more: Partial<VerifiedNotification> = {},
+): VerifiedNotification {
+  const eventTime = NOON + seconds * 1000;
+  const id = `${eventTime.toString(36)}-${(made++).toString(16).padStart(20, '0')}` as EventId;
+  const rest = { kind: 'media_available', webhookId: 'webhook1', siteId: 'site1', body: `{"id":"${id}"}` };
+  return { id, resource, eventTime, ...rest, ...more };
+}
+
+/** Records events, each in a commit of its own, and returns them. */
+export async function recorded(store: EventStore, ...list: VerifiedNotification[]) {
+  for (const one of list) await store.record(one);
+  return list;
+}
+
+/** Claims resources by name. */
+export function claimed(store: EventStore, ...names: string[]): Promise<readonly Claim[]> {
+  return store.claim({ names, oldest: 0, newest: 0, owner: OWN, leaseMs: LEASE_MS });
+}
+
+/** Polls for free lanes. */
+export function polled(store: EventStore, request: Partial<ClaimRequest> = {}): Promise<readonly Claim[]> {
+  return store.claim({ names: [], oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS, ...request });
+}
+
+export async function claimedOne(store: EventStore, resource: string): Promise<Claim> {
+  const [claim] = await claimed(store, resource);
+  if (!claim) throw new Error(`nothing of ${resource} is ready`);
+  return claim;
+}
+
+export const HANDLED: Settlement = {
+  status: 'handled',
+  outcome: 'handled',
+  counts: true,
+  startedAt: NOON,
+  ms: 3,
+};
+export const FAILED: Settlement = {
+  ...HANDLED,
+  status: 'pending',
+  outcome: 'error',
+  error: 'Error: no',
+  afterMs: 1000,
+};
+
+/** Claims what is ready of a resource, event by event, with an end for each; returns the claims in their order. */
+export async function handledInTurn(
+  store: EventStore,
+  resource: string,
+  end: (claim: Claim) => Settlement = () => HANDLED,
+): Promise<readonly Claim[]> {
+  const order: Claim[] = [];
+  for (;;) {
+    const [claim] = await claimed(store, resource);
+    if (!claim) return order;
+    order.push(claim);
+    await store.settle(claim, end(claim));
+  }
+}
+
+/** Has an event lost to a crash: its lease runs out, and another process recovers it. */
+export async function crashed(
+  stage: { readonly store: EventStore; pass(ms: number): Promise<void> },
+  resource: string,
+  maxAttempts = 40,
+): Promise<readonly string[]> {
+  await claimedOne(stage.store, resource);
+  await stage.pass(LEASE_MS + 1);
+  return stage.store.recover({ owner: OTHER, maxAttempts });
+}
+
+export const statusOf = async (store: EventStore, id: string) => (await store.event(id))?.status;

@@ -1,0 +1,335 @@
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import type { Claim } from '../../src/store/event-store.ts';
+import { atFullSize } from '../support/sizes.ts';
+import {
+  claimed,
+  claimedOne,
+  crashed,
+  FAILED,
+  HANDLED,
+  handledInTurn,
+  LEASE_MS,
+  notified,
+  OTHER,
+  polled,
+  recorded,
+  statusOf,
+} from './desk.ts';
+import { adminOf, onPostgres } from './stages.ts';
+import { Stepped } from './stepped.ts';
+
+const MOST = { owner: OTHER, maxAttempts: 40 };
+
+onPostgres('two transactions', (stage) => {
+  let a: Stepped;
+  let b: Stepped;
+
+  beforeAll(async () => {
+    [a, b] = [await Stepped.start(stage, 'process-a'), await Stepped.start(stage, 'process-b')];
+  });
+
+  // None of these may need a retry: a deadlock costs a second of acks.
+  afterEach(() => expect([...a.errors.splice(0), ...b.errors.splice(0)]).toEqual([]));
+
+  test('record waits for whoever closes the lane, and opens it again', async () => {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    const close = await a.upTo(/^DELETE FROM lanes/, (store) => store.settle(claim, HANDLED));
+    const acking = await b.waits((store) => store.record(notified()));
+    expect(await close()).toEqual({ isHeld: true, hasMore: false });
+    await acking.result;
+    expect(await claimed(a.store, 'media:one')).toHaveLength(1);
+  });
+
+  test('settle sees an event that was recorded while it waited for the lane', async () => {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    const commit = await b.upTo(/COMMIT$/, (store) => store.record(notified()));
+    const settling = await a.waits((store) => store.settle(claim, HANDLED));
+    await commit();
+    expect(await settling.result).toEqual({ isHeld: true, hasMore: true });
+    expect(await claimed(a.store, 'media:one')).toHaveLength(1);
+  });
+
+  test('settle changes nothing, when another process recovers the lease while it waits', async () => {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    await stage.pass(LEASE_MS + 1);
+    const commit = await b.upTo(/COMMIT$/, (store) => store.recover(MOST));
+    const settling = await a.waits((store) =>
+      store.settle(claim, { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+    );
+    await commit();
+    expect(await settling.result).toEqual({ isHeld: false, hasMore: false });
+    expect(await statusOf(a.store, claim.id)).toBe('pending');
+    expect(await a.store.state('media:one')).toEqual([]);
+  });
+
+  test('a step is not stored, when another process recovers the lease while it waits', async () => {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    await stage.pass(LEASE_MS + 1);
+    const commit = await b.upTo(/COMMIT$/, (store) => store.recover(MOST));
+    const saving = await a.waits((store) => store.saveStep(claim, { name: 'mail', result: '1' }));
+    await commit();
+    expect(await saving.result).toBeUndefined();
+  });
+
+  test('recover leaves a lease alone that is being renewed or settled', async () => {
+    await recorded(a.store, notified('media:one'), notified('media:two'));
+    const claims = await polled(a.store);
+    await stage.pass(LEASE_MS + 1);
+    const renewed = await a.upTo(/COMMIT$/, (store) => store.renew(claims.slice(0, 1), LEASE_MS));
+    const settled = await a.upTo(/^DELETE FROM lanes/, (store) => store.settle(claims[1] as Claim, HANDLED));
+    expect(await b.store.recover(MOST)).toEqual([]);
+    expect([(await renewed()).length, await settled()]).toEqual([1, { isHeld: true, hasMore: false }]);
+    expect(await b.store.recover(MOST)).toEqual([]);
+  });
+
+  test('claim gives a lane to one of two that ask for it by name or by poll', async () => {
+    await recorded(a.store, notified());
+    const lease = await a.upTo(/^UPDATE lanes SET lease/, (store) => claimed(store, 'media:one'));
+    expect([await claimed(b.store, 'media:one'), await polled(b.store, { newest: 5 })]).toEqual([[], []]);
+    expect(await lease()).toHaveLength(1);
+  });
+
+  test('claim takes the oldest ready event as it is after it has locked the lane', async () => {
+    const [older] = await recorded(a.store, notified('media:one', 1));
+    await store0Fails();
+    await recorded(a.store, notified('media:one', 2));
+    const lease = await a.upTo(/^UPDATE lanes SET lease|FROM lanes WHERE resource/, (store) =>
+      claimed(store, 'media:one'),
+    );
+    await stage.pass(2000);
+    await b.store.wake(); // the older one is ready before the lane is locked
+    expect((await lease()).map(({ id }) => id)).toEqual([older?.id]);
+  });
+
+  test('wake looks again whether an event is due, when it has waited for another one that woke it', async () => {
+    await recorded(a.store, notified());
+    await store0Fails();
+    await stage.pass(2000);
+    const open = await a.upTo(/^INSERT INTO lanes/, (store) => store.wake());
+    await b.store.wake();
+    await b.store.settle(await claimedOne(b.store, 'media:one'), { ...FAILED, afterMs: 3_600_000 });
+    expect(await open()).toEqual([]);
+    expect(await a.store.overview()).toMatchObject({ waiting: 1 });
+    expect(await polled(a.store)).toEqual([]); // the lane that it opened has nothing
+  });
+
+  test('wake and record of the same resource take lanes before events', async () => {
+    const [waiting] = await recorded(a.store, notified());
+    await store0Fails();
+    await stage.pass(2000);
+    const repeat = await a.upTo(/^SELECT .* FROM events WHERE id/s, (store) =>
+      Promise.all([store.record(notified('media:one')), store.record({ ...notified(), ...waiting })]),
+    );
+    const waking = await b.waits((store) => store.wake());
+    await repeat();
+    expect(await waking.result).toEqual(['media:one']);
+  });
+
+  test('two that wake events which were lost twice make one of them ready', async () => {
+    await recorded(a.store, notified('media:a'), notified('media:b'));
+    for (let crash = 0; crash < 2; crash++) {
+      await claimed(a.store, 'media:a', 'media:b');
+      await stage.pass(LEASE_MS + 1);
+      await b.store.recover(MOST);
+    }
+    await stage.sql("UPDATE events SET next_at = next_at - 10 WHERE resource = 'media:a'");
+    const commit = await a.upTo(/COMMIT$/, (store) => store.wake());
+    // A process that began to recover earlier commits only now.
+    await stage.sql("UPDATE events SET next_at = next_at - 20 WHERE resource = 'media:b'");
+    const second = await b.waits((store) => store.wake());
+    expect([await commit(), await second.result]).toEqual([['media:a'], []]);
+  });
+
+  test('replay leaves out what began to run after it looked, and prune what runs again', async () => {
+    const [one] = await recorded(a.store, notified());
+    await store0Fails();
+    await stage.pass(2000);
+    const reset = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) => store.replay({}));
+    await b.store.wake();
+    const claim = await claimedOne(b.store, 'media:one');
+    expect(await reset()).toEqual({ replayed: 0, running: 1 });
+    await b.store.settle(claim, HANDLED);
+    const empty = await a.upTo(/^UPDATE events SET body/, (store) => store.prune(Date.now() * 2, 10));
+    await b.store.replay({});
+    expect(await empty()).toBe(0);
+    expect((await a.store.event(one?.id ?? ''))?.body).toBe(one?.body);
+  });
+
+  test('records of the same events in another order do not get in each other’s way', async () => {
+    const [first, second, third] = [notified('media:z'), notified('media:y'), notified('media:x')];
+    const z = await adminOf(stage.adminUrl);
+    await z.query(
+      `BEGIN; INSERT INTO events (id, kind, webhook_id, site_id, resource, event_time, received_at, last_delivery_at)
+       VALUES ('${third.id}', '', '', '', '', 1, 1, 1)`,
+    );
+    const one = await a.waits((store) =>
+      Promise.all([second, third, first].map((event) => store.record(event))),
+    );
+    const two = await b.waits((store) => Promise.all([first, second].map((event) => store.record(event))));
+    await z.query('ROLLBACK');
+    await Promise.all([one.result, two.result]);
+    await z.end();
+    expect((await stage.sql('SELECT 1 FROM events WHERE deliveries = 2')).length).toBe(2);
+  });
+
+  test('repeats, settlements and renewals in another order do not get in each other’s way', async () => {
+    const list = ['media:x', 'media:y', 'media:z'].map((name) => notified(name));
+    await recorded(a.store, ...list);
+    const claims = new Map((await polled(a.store)).map((claim) => [claim.resource, claim]));
+    const of = (name: string) => claims.get(name) as Claim;
+    const z = await adminOf(stage.adminUrl);
+    await z.query(`BEGIN; SELECT FROM events WHERE resource = 'media:z' FOR UPDATE`);
+    const settling = await a.waits((store) =>
+      Promise.all(['media:y', 'media:z', 'media:x'].map((name) => store.settle(of(name), FAILED))),
+    );
+    const repeating = await b.waits((store) =>
+      Promise.all(list.slice(0, 2).map((event) => store.record(event))),
+    );
+    await z.query('COMMIT');
+    await Promise.all([settling.result, repeating.result]);
+    await stage.pass(2000);
+    await a.store.wake();
+    const again = await polled(a.store);
+    const mixed = ['media:y', 'media:z', 'media:x'].map(
+      (name) => again.find(({ resource }) => resource === name) as Claim,
+    );
+    for (const operate of [
+      () => a.store.renew(mixed, LEASE_MS),
+      () => Promise.all(mixed.map((claim) => a.store.settle(claim, HANDLED))),
+    ]) {
+      await z.query(`BEGIN; SELECT FROM lanes WHERE resource = 'media:z' FOR UPDATE`);
+      const first = await a.waits<readonly unknown[]>(operate);
+      const acking = await b.waits((store) =>
+        Promise.all(['media:x', 'media:y'].map((resource) => store.record(notified(resource)))),
+      );
+      await z.query('COMMIT');
+      expect(await first.result).toHaveLength(3);
+      await acking.result;
+    }
+    await z.end();
+  });
+
+  test('go by the order of characters as JavaScript does, whatever the language of the database', async () => {
+    const columns = await stage.sql(
+      `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'hookkit' AND collation_name = 'C'
+       AND column_name IN ('resource', 'id') AND table_name IN ('events', 'lanes') ORDER BY 1, 2`,
+    );
+    expect(columns).toEqual([
+      { table_name: 'events', column_name: 'id' },
+      { table_name: 'events', column_name: 'resource' },
+      { table_name: 'lanes', column_name: 'resource' },
+    ]);
+  });
+
+  test('tries again, when the server ends one of two that wait for each other', async () => {
+    const list = [notified('media:x'), notified('media:y')];
+    await recorded(a.store, ...list);
+    const z = await adminOf(stage.adminUrl);
+    await z.query(
+      "BEGIN; SET LOCAL deadlock_timeout = '1h'; SELECT FROM events WHERE resource = 'media:y' FOR UPDATE",
+    );
+    const repeating = await a.waits((store) => Promise.all(list.map((event) => store.record(event))));
+    await Promise.all([
+      z.query("SELECT FROM events WHERE resource = 'media:x' FOR UPDATE; COMMIT"),
+      repeating.result,
+    ]);
+    await z.end();
+    expect(a.errors.splice(0)).toEqual(['40P01']);
+    expect(await stage.sql('SELECT DISTINCT deliveries FROM events')).toEqual([{ deliveries: 2 }]);
+  });
+
+  test('recover goes by the clock of the database, whatever that of a process says', async () => {
+    await recorded(a.store, notified());
+    await claimedOne(a.store, 'media:one');
+    const fast = await stage.another({ clock: new VirtualClock(Date.now() + 86_400_000) });
+    expect(await fast.recover(MOST)).toEqual([]);
+    const slow = await stage.another({ clock: new VirtualClock(1) });
+    expect(await crashed({ store: slow, pass: stage.pass }, 'media:none').catch(() => 'nothing')).toBe(
+      'nothing',
+    );
+  });
+
+  test('each is ended by the server, when its process stands still within it', async () => {
+    const settings: unknown[] = [];
+    a.before = async (text, aside) => {
+      if (!/^INSERT INTO events/.test(text)) return;
+      for (const name of ['idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout'])
+        settings.push((await aside(`SHOW ${name}`))[0]?.[name]);
+    };
+    await a.store.record(notified());
+    a.before = undefined;
+    expect(settings).toEqual(['5s', '15s', '5s']);
+  });
+
+  atFullSize(test)('acks go on, when a process stands still within a transaction', async () => {
+    const go = await a.upTo(/COMMIT$/, (store) => store.record(notified()));
+    await b.store.record(notified());
+    await expect(go()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    a.errors.length = 0;
+    b.errors.length = 0;
+  });
+
+  async function store0Fails(): Promise<void> {
+    await a.store.settle(await claimedOne(a.store, 'media:one'), FAILED);
+  }
+});
+
+onPostgres('the cursor', (stage) => {
+  const seen = async (store: Stepped['store'], after: number): Promise<{ ids: string[]; upTo: number }> => {
+    const upTo = await store.lastSeq();
+    const ids: string[] = [];
+    for await (const page of store.received({}, after)) ids.push(...page.map(({ id }) => id));
+    return { ids, upTo };
+  };
+
+  test.each([/COMMIT$/, /^INSERT INTO events/, /^SELECT pg_advisory/])(
+    'skips nothing that commits late, when that stands before %s',
+    async (statement) => {
+      const slow = await Stepped.start(stage, `slow-${statement.source.length}`);
+      const [first, late, quick] = [notified('media:a'), notified('media:b'), notified('media:c')];
+      await stage.store.record(first);
+      const go = await slow.upTo(statement, (store) => store.record(late));
+      await stage.store.record(quick);
+      const before = await seen(stage.store, 0);
+      await go();
+      const after = await seen(stage.store, before.upTo);
+      expect([...before.ids, ...after.ids].sort()).toEqual([first, late, quick].map(({ id }) => id).sort());
+    },
+  );
+
+  test('skips nothing of many slow writers', async () => {
+    const writers = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => Stepped.start(stage, `writer-${n}`)),
+    );
+    let turn = 0;
+    for (const writer of writers)
+      writer.before = async (text) => {
+        if (/COMMIT$|^INSERT INTO events/.test(text))
+          for (let pause = (turn++ * 7) % 5; pause > 0; pause--) await new Promise(setImmediate);
+      };
+    const list = Array.from({ length: 200 }, (_, n) => notified(`media:${n}`));
+    let isOver = false;
+    const writing = Promise.all(
+      writers.map(async ({ store }, w) => {
+        for (let n = w; n < list.length; n += writers.length) await store.record(list[n] as (typeof list)[0]);
+      }),
+    ).finally(() => {
+      isOver = true;
+    });
+    const found: string[] = [];
+    for (let after = 0, isLast = false; !isLast; ) {
+      isLast = isOver;
+      const { ids, upTo } = await seen(stage.store, after);
+      found.push(...ids.filter((id) => !found.includes(id))); // `received` looks a moment later than `lastSeq`
+      after = upTo;
+    }
+    await writing;
+    expect(found.sort()).toEqual(list.map(({ id }) => id).sort());
+    expect(await handledInTurn(stage.store, 'media:0')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,192 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { EventFilter, EventStore, Status, VerifiedNotification } from '../../src/store/event-store.ts';
+import { runs } from '../support/sizes.ts';
+import { claimedOne, FAILED, HANDLED, handledInTurn, NOON, notified, recorded } from './desk.ts';
+import { onEachEngine, type Stage } from './stages.ts';
+
+interface Listed extends VerifiedNotification {
+  status: Status;
+}
+
+const KINDS = ['media_available', 'media_deleted', 'an_odd_kind'];
+const STATUSES: readonly Status[] = ['handled', 'skipped', 'dead', 'dismissed', 'pending', 'running'];
+
+/** Events of all kinds and statuses, in the order of their receipt. */
+async function filled({ store, sql }: Stage): Promise<Listed[]> {
+  const all: Listed[] = Array.from({ length: 90 }, (_, n) => ({
+    ...notified(`media:${n % 7}`, n % 11, {
+      kind: KINDS[n % 3] ?? '',
+      siteId: `site${n % 2}`,
+      webhookId: `webhook${n % 4}`,
+      body: `{"n":"<${n}>"}`,
+      ...(n % 13 === 0 && { eventTime: 0 }),
+    }),
+    status: 'pending',
+  }));
+  for (const { status: _, ...one } of all) await store.record(one);
+  const find = (id: string) => all.find((one) => one.id === id) as Listed;
+  for (let lane = 0; lane < 7; lane++)
+    for (let turn = 0; turn < 9; turn++) {
+      const claim = await claimedOne(store, `media:${lane}`);
+      const status = STATUSES[(turn + lane) % 5] as 'handled' | 'skipped' | 'dead' | 'dismissed' | 'pending';
+      if (status === 'dismissed') await store.settle(claim, { ...HANDLED, status: 'skipped' });
+      else
+        await store.settle(claim, { ...HANDLED, status, afterMs: status === 'pending' ? 60_000 : undefined });
+      if (status === 'dismissed')
+        await sql(`UPDATE events SET status = 'dismissed' WHERE id = '${claim.id}'`);
+      find(claim.id).status = status;
+    }
+  for (const lane of [2, 4]) find((await claimedOne(store, `media:${lane}`)).id).status = 'running';
+  return all;
+}
+
+function matches(one: Listed, filter: EventFilter): boolean {
+  const { ids, kind, status, site, resource, webhook, since, until, q } = filter;
+  const hasTimes = since !== undefined || until !== undefined;
+  return (
+    (ids === undefined || ids.includes(one.id)) &&
+    (kind === undefined || [kind].flat().includes(one.kind)) &&
+    (status === undefined || one.status === status) &&
+    (site === undefined || one.siteId === site) &&
+    (resource === undefined || one.resource === resource) &&
+    (webhook === undefined || one.webhookId === webhook) &&
+    (!hasTimes || one.eventTime !== 0) &&
+    one.eventTime >= (since ?? Number.NEGATIVE_INFINITY) &&
+    one.eventTime < (until ?? Number.POSITIVE_INFINITY) &&
+    one.body.includes(q ?? '')
+  );
+}
+
+/** What a filter finds, oldest first: by event time within a resource, else as received. */
+function expected(all: readonly Listed[], filter: EventFilter): string[] {
+  const found = all.filter((one) => matches(one, filter));
+  const isOfResource = filter.resource !== undefined && filter.ids === undefined;
+  if (isOfResource) found.sort((one, other) => one.eventTime - other.eventTime); // keeps the order of receipt otherwise
+  return found.map(({ id }) => id);
+}
+
+const times = fc.nat(12).map((n) => NOON + n * 1000);
+const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 2 });
+const filters = (all: () => readonly Listed[]): fc.Arbitrary<EventFilter> =>
+  fc.record({
+    ids: maybe(fc.array(fc.nat(89), { maxLength: 6 }).map((list) => list.map((n) => all()[n]?.id ?? ''))),
+    kind: maybe(fc.oneof(fc.constantFrom(...KINDS, 'no\0 kind'), fc.subarray(KINDS))),
+    status: maybe(fc.constantFrom(...STATUSES)),
+    site: maybe(fc.constantFrom('site0', 'site1')),
+    resource: maybe(fc.nat(7).map((n) => `media:${n}`)),
+    webhook: maybe(fc.nat(4).map((n) => `webhook${n}`)),
+    since: maybe(times),
+    until: maybe(times),
+    q: maybe(fc.constantFrom('<1', '"', 'n', '%', '_')),
+  });
+
+async function pages(
+  search: EventStore['search'],
+  filter: EventFilter,
+  extent: { readonly limit: number; readonly reach: number },
+): Promise<string[]> {
+  const ids: string[] = [];
+  let after: string | undefined;
+  do {
+    const { events, next } = await search(filter, { ...extent, after });
+    expect(events.length).toBeLessThanOrEqual(extent.limit);
+    ids.push(...events.map(({ id }) => id));
+    after = next;
+  } while (after !== undefined);
+  return ids;
+}
+
+onEachEngine('lists', (stage) => {
+  test('find what a plain model finds, by any filter, in either order, in pages and reaches of any length', async () => {
+    const { store } = stage;
+    const all = await filled(stage);
+    const extents = fc.record({ limit: fc.constantFrom(1, 3, 100), reach: fc.constantFrom(2, 7, 1000) });
+    const search = fc.asyncProperty(
+      filters(() => all),
+      extents,
+      async (filter, extent) => {
+        const ids = expected(all, filter);
+        expect(await pages((...given) => store.searchOldest(...given), filter, extent)).toEqual(ids);
+        expect(await pages((...given) => store.search(...given), filter, extent)).toEqual(ids.toReversed());
+        expect(await store.count(filter)).toBe(ids.length);
+      },
+    );
+    await fc.assert(search, { numRuns: runs(600) });
+    const received = fc.asyncProperty(
+      filters(() => all),
+      fc.nat(89),
+      async (filter, from) => {
+        const [first] = await stage.sql<{ seq: number }>('SELECT min(seq) AS seq FROM events');
+        const list: string[] = [];
+        for await (const page of store.received(filter, Number(first?.seq) + from - 1))
+          list.push(...page.map(({ id }) => id));
+        expect(list).toEqual(all.slice(from).flatMap((one) => (matches(one, filter) ? [one.id] : [])));
+      },
+    );
+    await fc.assert(received, { numRuns: runs(100) });
+  });
+
+  test('show an event among the others of its resource, newest first', async () => {
+    const { store } = stage;
+    const list = [5, 1, 3, 3, 9, 2].map((seconds) => notified('media:one', seconds));
+    await recorded(store, ...list, notified('media:two', 3));
+    const around = await store.timeline(list[3]?.id ?? '', 2);
+    expect(around?.map(({ id }) => id)).toEqual([4, 0, 3, 2, 5].map((n) => list[n]?.id));
+    expect(await store.timeline('none', 2)).toBeUndefined();
+    expect([await store.event('none'), await store.attempts('none'), await store.running('none')]).toEqual([
+      ...[undefined, [], undefined],
+    ]);
+  });
+});
+
+onEachEngine('overview', (stage) => {
+  beforeEach(() => stage.clock.advance(1));
+
+  test('counts what is ready, waits, runs and is dead', async () => {
+    const { store } = stage;
+    await recorded(
+      store,
+      ...Array.from({ length: 6 }, (_, n) => notified(`media:${n}`)),
+      notified('media:0', 1),
+    );
+    await handledInTurn(store, 'media:1', () => ({ ...HANDLED, status: 'dead' }));
+    await handledInTurn(store, 'media:2');
+    await store.settle(await claimedOne(store, 'media:3'), FAILED);
+    await claimedOne(store, 'media:0');
+    expect(await store.overview()).toMatchObject({
+      pending: 4,
+      waiting: 1,
+      running: 1,
+      dead: 1,
+      quarantined: 0,
+    });
+  });
+
+  test('tells since when the oldest is pending, running ones and replays left out', async () => {
+    const { store } = stage;
+    const at = stage.clock.now();
+    const oldest = async () => {
+      const { oldestPendingAt } = await store.overview();
+      return oldestPendingAt === undefined ? undefined : oldestPendingAt - at;
+    };
+    expect(await oldest()).toBeUndefined();
+    await recorded(store, notified('media:one', 1));
+    await stage.clock.advance(10);
+    await recorded(store, notified('media:one', 2));
+    await stage.clock.advance(10);
+    await recorded(store, notified('media:two'));
+    expect(await oldest()).toBe(0);
+    const claim = await claimedOne(store, 'media:one');
+    expect(await oldest()).toBe(10);
+    await store.settle(claim, FAILED);
+    expect(await oldest()).toBe(0); // it waits
+    await handledInTurn(store, 'media:one');
+    await stage.sql(
+      "UPDATE events SET next_at = NULL, status = 'handled', ended_at = 1 WHERE next_at IS NOT NULL",
+    );
+    expect(await oldest()).toBe(20);
+    await store.replay({});
+    expect(await oldest()).toBe(20);
+  });
+});

@@ -1,0 +1,324 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Claim, EventStore, Settlement } from '../../src/store/event-store.ts';
+import { newOwner } from '../../src/store/event-store.ts';
+import { runs } from '../support/sizes.ts';
+import { HANDLED, LEASE_MS, notified } from './desk.ts';
+import { onPostgres, onSqlite, type Stage } from './stages.ts';
+
+const RESOURCES = ['media:a', 'media:b', 'media:C'];
+const MOST_ATTEMPTS = 6;
+const MOST_CRASHES = 5;
+
+interface Event {
+  readonly id: string;
+  readonly resource: string;
+  readonly eventTime: number;
+  readonly place: number;
+  status: 'pending' | 'handled' | 'skipped' | 'dead';
+  /** undefined: ready */
+  dueAt: number | undefined;
+  starts: number;
+  attempts: number;
+  crashes: number;
+  replays: number;
+  deliveries: number;
+  late: boolean | undefined;
+  everHandled: boolean;
+  isPruned: boolean;
+  ran: string[];
+}
+
+interface Running {
+  readonly event: Event;
+  readonly claim: Claim;
+  readonly owner: string;
+  readonly late: boolean;
+  until: number;
+}
+
+/** What the store must do, in the simplest way that one can say it. */
+class Model {
+  now = 0;
+  readonly events: Event[] = [];
+  readonly running = new Map<string, Running>();
+
+  byOrder(list: readonly Event[]): Event[] {
+    return [...list].sort((one, other) => one.eventTime - other.eventTime || one.place - other.place);
+  }
+
+  isRunning(event: Event): boolean {
+    return this.running.get(event.resource)?.event === event;
+  }
+
+  /** The event that a claim of a resource must give. */
+  nextOf(resource: string): Event | undefined {
+    if (this.running.has(resource)) return undefined;
+    return this.byOrder(this.events.filter((one) => one.resource === resource && this.isReady(one)))[0];
+  }
+
+  isReady({ status, dueAt }: Event): boolean {
+    return status === 'pending' && dueAt === undefined;
+  }
+
+  isLate(event: Event): boolean {
+    if (event.late !== undefined) return event.late;
+    return this.events.some(
+      (one) =>
+        one.resource === event.resource &&
+        one.eventTime > event.eventTime &&
+        one.everHandled &&
+        (event.replays === 0 || one.status === 'handled'),
+    );
+  }
+
+  end({ event, late }: Running, { status, outcome, counts, afterMs }: Settlement, isCrash = false): void {
+    this.running.delete(event.resource);
+    event.starts++;
+    event.attempts += Number(counts);
+    event.crashes += Number(isCrash);
+    event.late = late;
+    event.status = status;
+    event.everHandled ||= status === 'handled';
+    event.ran.push(outcome);
+    const isSuspect = event.crashes >= 2 && status === 'pending';
+    event.dueAt =
+      status !== 'pending' || (afterMs === undefined && !isSuspect) ? undefined : this.now + (afterMs ?? 0);
+  }
+
+  wake(): void {
+    const due = this.events.filter(({ dueAt }) => dueAt !== undefined && dueAt <= this.now);
+    const isSuspectAbout = this.events.some((one) => one.crashes >= 2 && this.isReady(one));
+    const [suspect] = due
+      .filter(({ crashes }) => crashes >= 2)
+      .sort((one, other) => (one.dueAt ?? 0) - (other.dueAt ?? 0));
+    for (const event of due)
+      if (event.crashes < 2 || (event === suspect && !isSuspectAbout)) event.dueAt = undefined;
+  }
+
+  replay(matches: (event: Event) => boolean): number {
+    const reset = this.events.filter((one) => matches(one) && !one.isPruned && !this.isReady(one));
+    for (const event of reset) {
+      Object.assign(event, {
+        status: 'pending',
+        dueAt: undefined,
+        starts: 0,
+        attempts: 0,
+        crashes: 0,
+        late: undefined,
+      });
+      event.replays++;
+    }
+    return reset.length;
+  }
+}
+
+interface Real {
+  readonly stage: Stage;
+  readonly store: EventStore;
+  owner: string;
+}
+
+type Command = fc.AsyncCommand<Model, Real>;
+const command = (text: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
+  check: () => true,
+  run: async (model, real) => {
+    await run(model, real);
+    await compare(model, real);
+  },
+  toString: () => text,
+});
+
+async function compare(model: Model, { store }: Real): Promise<void> {
+  const { events } = await store.search({}, { limit: 1000 });
+  const found = events.map((one) => ({
+    ...{ id: one.id, status: one.status, starts: one.starts, attempts: one.attempts, replays: one.replays },
+    ...{
+      deliveries: one.deliveries,
+      isWaiting: one.nextAttemptAt !== undefined,
+      hasBody: one.body !== undefined,
+    },
+    late: one.late,
+  }));
+  const expected = model.events.toReversed().map((one) => ({
+    ...{ id: one.id, status: model.isRunning(one) ? 'running' : one.status },
+    ...{ starts: one.starts + Number(model.isRunning(one)), attempts: one.attempts, replays: one.replays },
+    ...{ deliveries: one.deliveries, isWaiting: one.dueAt !== undefined, hasBody: !one.isPruned },
+    late: model.isRunning(one) ? model.running.get(one.resource)?.late : one.late,
+  }));
+  expect(found).toEqual(expected);
+}
+
+const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)];
+
+const record = (resource: string, seconds: number) =>
+  command(`record ${resource} ${seconds}`, async (model, { store }) => {
+    const one = notified(resource, seconds);
+    await store.record(one);
+    model.events.push({
+      ...{
+        id: one.id,
+        resource,
+        eventTime: one.eventTime,
+        place: model.events.length,
+        status: 'pending',
+        dueAt: undefined,
+      },
+      ...{
+        starts: 0,
+        attempts: 0,
+        crashes: 0,
+        replays: 0,
+        deliveries: 1,
+        late: undefined,
+        everHandled: false,
+      },
+      ...{ isPruned: false, ran: [] },
+    });
+  });
+
+const repeat = (n: number) =>
+  command(`repeat ${n}`, async (model, { store }) => {
+    const event = at(model.events, n);
+    if (!event) return;
+    const { id, resource, eventTime } = event;
+    expect(await store.record({ ...notified(resource), id: id as never, eventTime })).toMatchObject({
+      status: 'duplicate',
+    });
+    event.deliveries++;
+  });
+
+const claim = (names: readonly string[]) =>
+  command(`claim ${names.join(' ') || 'any'}`, async (model, { store, owner }) => {
+    const poll = names.length === 0 ? 10 : 0;
+    const asked = names.length === 0 ? RESOURCES : names;
+    const due = asked.map((name) => model.nextOf(name)).filter((one) => one !== undefined);
+    const claims = await store.claim({ names, oldest: poll, newest: poll && 2, owner, leaseMs: LEASE_MS });
+    expect(claims.map(({ id }) => id).sort()).toEqual(due.map(({ id }) => id).sort());
+    for (const event of due) {
+      const mine = claims.find(({ id }) => id === event.id) as Claim;
+      const late = model.isLate(event);
+      expect(mine).toMatchObject({
+        late,
+        starts: event.starts + 1,
+        attempts: event.attempts,
+        replays: event.replays,
+      });
+      model.running.set(event.resource, { event, claim: mine, owner, late, until: model.now + LEASE_MS });
+    }
+  });
+
+const settle = (n: number, settlement: Settlement) =>
+  command(`settle ${n} ${settlement.outcome}`, async (model, { store }) => {
+    const running = at([...model.running.values()], n);
+    if (!running) return;
+    const { resource } = running.event;
+    model.end(running, settlement);
+    const hasMore = model.nextOf(resource) !== undefined;
+    expect(await store.settle(running.claim, settlement)).toEqual({ isHeld: true, hasMore });
+    expect((await store.settle(running.claim, settlement)).isHeld).toBe(true); // its answer was lost
+    expect((await store.attempts(running.event.id)).map(({ outcome }) => outcome)).toEqual(running.event.ran);
+  });
+
+const wake = command('wake', async (model, { store }) => {
+  await store.wake();
+  model.wake();
+});
+
+const pass = (ms: number) =>
+  command(`pass ${ms}`, async (model, { stage }) => {
+    await stage.pass(ms);
+    model.now += ms;
+  });
+
+const crash = command('crash', async (_, real) => {
+  real.owner = newOwner('again');
+});
+
+const recover = command('recover', async (model, { store, owner }) => {
+  await store.recover({ owner, maxAttempts: MOST_ATTEMPTS });
+  for (const running of [...model.running.values()]) {
+    if (running.owner === owner || running.until >= model.now) continue;
+    const { crashes, attempts } = running.event;
+    const isDead = crashes + 1 >= MOST_CRASHES || attempts + 1 >= MOST_ATTEMPTS;
+    model.end(running, { ...HANDLED, status: isDead ? 'dead' : 'pending', outcome: 'lost' }, true);
+    expect(await store.settle(running.claim, HANDLED)).toEqual({ isHeld: false, hasMore: false });
+  }
+});
+
+const renew = command('renew', async (model, { store, owner }) => {
+  const own = [...model.running.values()].filter((one) => one.owner === owner);
+  const held = await store.renew(
+    own.map((one) => one.claim),
+    LEASE_MS,
+  );
+  expect([...held].sort()).toEqual(own.map((one) => one.claim.lease).sort());
+  for (const one of own) one.until = model.now + LEASE_MS;
+});
+
+const replay = (resource: string | undefined, status: Event['status'] | undefined) =>
+  command(`replay ${resource} ${status}`, async (model, { store }) => {
+    const told = await store.replay({ resource, status });
+    const matches = (one: Event) =>
+      !model.isRunning(one) &&
+      (resource === undefined || one.resource === resource) &&
+      (status === undefined || one.status === status);
+    expect(told.replayed).toBe(model.replay(matches));
+  });
+
+const prune = command('prune', async (model, { store }) => {
+  const gone = model.events.filter(
+    ({ status, isPruned }) => (status === 'handled' || status === 'skipped') && !isPruned,
+  );
+  expect(await store.prune(Number.MAX_SAFE_INTEGER, 1000)).toBe(gone.length);
+  for (const event of gone) Object.assign(event, { isPruned: true, ran: [] });
+});
+
+const settlements: fc.Arbitrary<Settlement> = fc.constantFrom(
+  HANDLED,
+  HANDLED,
+  { ...HANDLED, status: 'skipped', outcome: 'skipped' },
+  { ...HANDLED, status: 'dead', outcome: 'failed', error: 'no' },
+  { ...HANDLED, status: 'pending', outcome: 'error', afterMs: 1000 },
+  { ...HANDLED, status: 'pending', outcome: 'retry', afterMs: 60_000, counts: false },
+  { ...HANDLED, status: 'pending', outcome: 'interrupted', counts: false },
+);
+const resources = fc.constantFrom(...RESOURCES);
+const commands = fc.commands(
+  [
+    fc.tuple(resources, fc.nat(5)).map(([resource, seconds]) => record(resource, seconds)),
+    fc.tuple(resources, fc.nat(5)).map(([resource, seconds]) => record(resource, seconds)),
+    fc.nat(20).map(repeat),
+    fc.subarray(RESOURCES).map(claim),
+    fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
+    fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
+    fc.constant(wake),
+    fc.constantFrom(500, 2000, LEASE_MS + 1).map(pass),
+    fc.constant(crash),
+    fc.constant(recover),
+    fc.constant(renew),
+    fc
+      .tuple(
+        fc.option(resources, { nil: undefined }),
+        fc.constantFrom(undefined, 'handled', 'dead', 'pending' as const),
+      )
+      .map(([resource, status]) => replay(resource, status as Event['status'] | undefined)),
+    fc.constant(prune),
+  ],
+  { maxCommands: 60, size: 'max' },
+);
+
+for (const [onEngine, all] of [
+  [onSqlite, 2000],
+  [onPostgres, 600],
+] as const)
+  onEngine('a model', (stage) => {
+    test('agrees with the store after each of many commands, with crashes and time that passes', async () => {
+      const property = fc.asyncProperty(commands, async (list) => {
+        await stage.empty();
+        const real = { stage, store: stage.store, owner: newOwner('own') };
+        await fc.asyncModelRun(() => ({ model: new Model(), real }), list);
+      });
+      await fc.assert(property, { numRuns: runs(all) });
+    });
+  });

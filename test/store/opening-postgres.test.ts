@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { openStore, type StoreOptions } from '../../src/store/open.ts';
+import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { claimedOne, HANDLED, notified } from './desk.ts';
+import { onPostgres } from './stages.ts';
+import { Stepped } from './stepped.ts';
+
+const opened = (url: string, options: Partial<StoreOptions> = {}) =>
+  openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, connections: 2, ...options });
+
+onPostgres('a start', (stage) => {
+  test('changes nothing, when the version is current, and waits for no transaction of others', async () => {
+    const a = await Stepped.start(stage, 'start-a');
+    const go = await a.upTo(/COMMIT$/, (store) => store.record(notified()));
+    const second = await Stepped.start(stage, 'start-b');
+    expect(second.texts.join('\n')).not.toMatch(/CREATE|ALTER|INSERT|UPDATE|pg_advisory/);
+    await second.store.record(notified('media:b'));
+    await go();
+  });
+
+  test('needs SECRETS_KEY, the same as the others have', async () => {
+    await expect(opened(stage.url, { secretsKey: undefined })).rejects.toMatchObject({
+      ...{ code: 'STORE_UNUSABLE', message: expect.stringContaining('SECRETS_KEY is not set') },
+    });
+    await expect(opened(stage.url, { secretsKey: Buffer.alloc(32, 1) })).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+    });
+  });
+
+  test('takes what hosters write in a URL, and passes over what it does not need', async () => {
+    const more =
+      'channel_binding=prefer&application_name=mine&connect_timeout=10&target_session_attrs=any&options=-c%20geqo%3Doff';
+    const store = await opened(`${stage.url}?${more}`);
+    await store.ping();
+    expect(
+      await stage.sql(
+        "SELECT DISTINCT application_name FROM pg_stat_activity WHERE application_name = 'mine'",
+      ),
+    ).toHaveLength(1);
+    await store.close();
+  });
+
+  test('refuses modes of TLS in which somebody in between decides', async () => {
+    for (const mode of ['prefer', 'allow'])
+      await expect(opened(`${stage.url}?sslmode=${mode}`)).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(`sslmode=${mode}`),
+      });
+    await expect(opened(`${stage.url}?sslmode=require`)).rejects.toMatchObject({
+      message: expect.stringContaining('the server has no TLS'),
+    });
+  });
+
+  test('tries several hosts in turn, and goes on with the one that takes writes', async () => {
+    const refuses = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(refuses, 'listening');
+    const { port } = refuses.address() as { port: number };
+    const store = await opened(stage.url.replace('@', `@127.0.0.1:${port},127.0.0.1:1,`));
+    expect(await store.record(notified())).toMatchObject({ status: 'accepted' });
+    await store.close();
+    refuses.close();
+  });
+
+  test('is refused, when the database is of a newer version', async () => {
+    await stage.sql("UPDATE meta SET value = '99' WHERE name = 'version'");
+    try {
+      await expect(opened(stage.url)).rejects.toMatchObject({
+        code: 'STORE_UNUSABLE',
+        message: expect.stringContaining('schema version 99'),
+      });
+    } finally {
+      await stage.sql("UPDATE meta SET value = '1' WHERE name = 'version'");
+    }
+  });
+
+  const wrong: readonly [string, (url: string) => string, RegExp][] = [
+    ['no server', (url) => url.replace(/:\d+\//, ':1/'), /no server listens/],
+    ['a wrong password', (url) => url.replace(/:[^:@/]+@/, ':hunter2@'), /refuses the user or the password/],
+    ['no such database', (url) => url.replace(/\/\w+$/, '/no_such_database'), /has no such database/],
+    ['a host without a name', (url) => url.replace('127.0.0.1', 'host.invalid'), /cannot be reached/],
+    ['a port that is none', (url) => url.replace(/:\d+\//, ':99999/'), /port|postgres:\/\/USER/],
+  ];
+  test.each(wrong)(
+    'says what to do, and nothing of the URL, when it leads to %s',
+    async (_, change, what) => {
+      const url = change(stage.url);
+      const error = await opened(url).catch((thrown: Error) => thrown);
+      expect(error).toMatchObject({
+        code: expect.stringMatching(/STORE_UNUSABLE|CONFIG_INVALID/),
+        message: expect.stringMatching(what),
+      });
+      const { username, password, pathname } = new URL(url.replace('99999', '1'));
+      for (const part of [username, password, pathname.slice(1)])
+        expect(String((error as Error).message)).not.toContain(part);
+    },
+  );
+
+  test('goes on with new connections, when the server has ended those in use', async () => {
+    const a = await Stepped.start(stage, 'cut-off');
+    const one = notified();
+    const go = await a.upTo(/COMMIT$/, (store) => store.record(one));
+    await stage.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut-off'",
+    );
+    await expect(go()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await a.store.record(one)).toMatchObject({ status: 'accepted' });
+    expect(await a.store.settle(await claimedOne(a.store, 'media:one'), HANDLED)).toMatchObject({
+      isHeld: true,
+    });
+  });
+
+  test('leaves a connection that takes no writes, and goes on with a new one once the database does', async () => {
+    const name = new URL(stage.url).pathname.slice(1);
+    const setting = (to: string) =>
+      stage.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = ${to}`);
+    await setting('on');
+    const store = await opened(stage.url);
+    await expect(store.ping()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('takes no writes'),
+    });
+    await setting('off');
+    await store.ping();
+    await store.close();
+  });
+});
+
+describeWithPostgres('an empty PostgreSQL database', (server) => {
+  test('is made ready once, when several start at once, and is not, when it must be there already', async () => {
+    const name = await createDatabase(server);
+    await connected(server.adminUrl(name), (admin) => admin.query('DROP SCHEMA hookkit CASCADE'));
+    await expect(opened(server.url(name), { mustExist: true })).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+    });
+    const stores = await Promise.all(Array.from({ length: 4 }, () => opened(server.url(name))));
+    const one = notified();
+    const answers = await Promise.all(stores.map((store) => store.record(one)));
+    expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
+    await stores[0]?.addSecret('webhook1', 'secret');
+    for (const store of stores) expect(await store.secrets()).toHaveLength(1);
+    for (const store of stores) await store.close();
+    await dropDatabase(server, name);
+  });
+
+  test('is used with one key, when several start at once with different ones', async () => {
+    const name = await createDatabase(server);
+    await connected(server.adminUrl(name), (admin) =>
+      admin.query("DELETE FROM hookkit.meta WHERE name = 'key_check'"),
+    );
+    const keys = [1, 2, 3, 4, 5, 6].map((byte) => Buffer.alloc(32, byte));
+    const starts = await Promise.allSettled(
+      keys.map((secretsKey) => opened(server.url(name), { secretsKey })),
+    );
+    const stores = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    expect(stores).toHaveLength(1);
+    for (const store of stores) await store.close();
+    await dropDatabase(server, name);
+  });
+
+  test('may have our schema made beforehand, for a role without the right to make one', async () => {
+    const name = await createDatabase(server);
+    const owner = new URL(server.url(name)).username;
+    await connected(server.adminUrl(name), async (admin) => {
+      await admin.query(`DROP SCHEMA hookkit CASCADE; ALTER DATABASE ${name} OWNER TO postgres`);
+      await expect(opened(server.url(name))).rejects.toMatchObject({
+        message: expect.stringContaining('GRANT CREATE'),
+      });
+      await admin.query(`CREATE SCHEMA hookkit AUTHORIZATION ${owner}`);
+    });
+    await (await opened(server.url(name))).close();
+    await dropDatabase(server, name);
+  });
+});

@@ -1,0 +1,201 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Driver from 'better-sqlite3';
+import { systemClock } from '../../src/base/clock.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { claimed, claimedOne, HANDLED, notified } from './desk.ts';
+
+let folder: string;
+let path: string;
+const stores: EventStore[] = [];
+
+async function opened(threads = false, file = path): Promise<EventStore> {
+  const store = await openStore({ url: `sqlite:${file}`, clock: systemClock, threads });
+  stores.push(store);
+  return store;
+}
+
+const unusable = (what: RegExp) => ({ code: 'STORE_UNUSABLE', message: expect.stringMatching(what) });
+
+beforeEach(async () => {
+  folder = await temporaryDirectory();
+  path = join(folder, 'receiver.db');
+});
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  await rm(folder, { recursive: true });
+});
+
+/** A database with an event, as a process that was killed leaves it: its log holds what it wrote. */
+async function killed(): Promise<string> {
+  const store = await opened();
+  const one = notified();
+  await store.record(one);
+  const copies = readdirSync(folder).map(
+    (name) => [join(folder, name), readFileSync(join(folder, name))] as const,
+  );
+  await store.close();
+  for (const [file, content] of copies) writeFileSync(file, content);
+  rmSync(`${path}-shm`);
+  return one.id;
+}
+
+describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
+  test('is made with mode 0600, whatever the umask, with a key beside it', async () => {
+    const umask = process.umask(0);
+    try {
+      await (await opened(threads)).record(notified());
+    } finally {
+      process.umask(umask);
+    }
+    for (const name of readdirSync(folder))
+      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+    expect(readdirSync(folder)).toContain('receiver.db.key');
+  });
+
+  test('is refused, when its file is gone and its log is not, and nothing is deleted', async () => {
+    await killed();
+    rmSync(path);
+    await expect(opened(threads)).rejects.toMatchObject(
+      unusable(/receiver\.db is not there, although its log is there/),
+    );
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    expect(existsSync(path)).toBe(false);
+    truncateSync(`${path}-wal`);
+    await opened(threads); // an empty log has nothing to lose
+  });
+
+  test('is refused, when its file is empty, and a log or a key shows that it was not', async () => {
+    await killed();
+    truncateSync(path);
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although its log is there/));
+    rmSync(`${path}-wal`);
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although there is a key for it/));
+    expect(statSync(path).size).toBe(0);
+  });
+
+  test('goes on where a killed process ended', async () => {
+    const id = await killed();
+    expect((await (await opened(threads)).event(id))?.status).toBe('pending');
+  });
+
+  test('refuses acks, when its file is replaced or deleted under it, until that is back', async () => {
+    const store = await opened(threads);
+    const [first, lost] = [notified('media:a'), notified('media:b')];
+    await store.record(first);
+    renameSync(path, `${path}.away`);
+    await expect(store.record(lost)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('moved, deleted or replaced'),
+    });
+    writeFileSync(path, 'another file');
+    await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    renameSync(`${path}.away`, path);
+    expect(await store.record(lost)).toMatchObject({ status: 'accepted' });
+  });
+
+  test('is refused, when its secrets key is gone or another one', async () => {
+    await (await opened(threads)).close();
+    writeFileSync(`${path}.key`, Buffer.alloc(32, 9).toString('base64'));
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/key/));
+    rmSync(`${path}.key`);
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/receiver\.db\.key is missing/));
+  });
+
+  test('is refused, when it is of a newer version, and stays as it is', async () => {
+    await (await opened(threads)).close();
+    const driver = new Driver(path);
+    driver.pragma('user_version = 99');
+    driver.close();
+    const before = readFileSync(path);
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/schema version 99 and this program knows/));
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  const odd: readonly [string, () => void, RegExp][] = [
+    [
+      'no database',
+      () => writeFileSync(path, 'a text that is longer than the header of a database '.repeat(9)),
+      /not a database \(restore a backup/,
+    ],
+    ['a directory', () => mkdirSync(path), /is a directory and not a file/],
+    ['below no directory', () => symlinkSync(join(folder, 'none', 'x.db'), path), /its directory must exist/],
+  ];
+  test.each(odd)('is refused with advice, when it is %s', async (_, make, what) => {
+    make();
+    await expect(opened(threads)).rejects.toMatchObject(unusable(what));
+  });
+});
+
+describe('a SQLite database', () => {
+  test('is closed to others, when everybody may read it, and stays open to a group', async () => {
+    await (await opened()).close();
+    for (const [mode, kept] of [
+      [0o644, 0o600],
+      [0o640, 0o640],
+    ] as const) {
+      chmodSync(path, mode);
+      await (await opened()).close();
+      expect(statSync(path).mode & 0o777).toBe(kept);
+    }
+  });
+
+  test('is made once, when two start at once, and both use it', async () => {
+    const both = await Promise.all([opened(true), opened(true)]);
+    const one = notified();
+    expect(await Promise.all(both.map((store) => store.record(one).then(({ status }) => status)))).toContain(
+      'duplicate',
+    );
+  });
+
+  test('changes nothing at a start, when the version is current, and waits for no write', async () => {
+    await opened();
+    const writer = new Driver(path);
+    writer.exec('BEGIN IMMEDIATE');
+    const before = writer.pragma('schema_version', { simple: true });
+    await opened(true);
+    writer.exec('ROLLBACK');
+    expect(writer.pragma('schema_version', { simple: true })).toBe(before);
+    writer.close();
+  });
+
+  test('tells of a lock that somebody holds, and goes on once it is released', async () => {
+    const store = await opened(true);
+    const other = new Driver(path);
+    other.exec('BEGIN IMMEDIATE');
+    const acking = store.record(notified());
+    expect(await store.overview()).toMatchObject({ pending: 0 }); // reading goes on
+    other.exec('COMMIT');
+    other.close();
+    expect(await acking).toMatchObject({ status: 'accepted' });
+  });
+
+  test('in memory works as one in a file, and leaves none', async () => {
+    const store = await openStore({ url: 'sqlite::memory:', clock: systemClock });
+    await store.record(notified());
+    await store.settle(await claimedOne(store, 'media:one'), HANDLED);
+    await store.replay({});
+    expect(await claimed(store, 'media:one')).toHaveLength(1);
+    await store.addSecret('webhook1', 'secret');
+    expect([await store.rekey(Buffer.alloc(32, 1)), (await store.secrets()).length]).toEqual([1, 1]);
+    await store.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+import { expect, test } from '@jest/globals';
+import type { Claim, EventStore } from '../../src/store/event-store.ts';
+import { size } from '../support/sizes.ts';
+import { claimed, FAILED, HANDLED, LEASE_MS, notified, OTHER, polled } from './desk.ts';
+import { adminOf, onPostgres } from './stages.ts';
+import { Stepped } from './stepped.ts';
+
+const THROUGH = size({ small: 2000, full: 30_000 });
+const SUSPECTS = `UPDATE events SET crashes = 2 WHERE next_at IS NOT NULL AND seq % 2 = 0`;
+
+/** Has so many events recorded, claimed and handled. */
+async function through(store: EventStore, events: number): Promise<void> {
+  for (let done = 0; done < events; done += 100) {
+    const list = Array.from({ length: 100 }, (_, n) => notified(`media:${n}`));
+    await Promise.all(list.map((one) => store.record(one)));
+    const claims = await claimed(store, ...list.map(({ resource }) => resource));
+    await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));
+  }
+}
+
+/** The indexes through which each statement that matches must go. */
+const EXPECTED: readonly (readonly [RegExp, string])[] = [
+  [/^SELECT resource FROM lanes WHERE resource = ANY/, 'lanes_pkey'],
+  [/^SELECT resource FROM lanes WHERE lease IS NULL/, 'lanes_free'],
+  [/^UPDATE lanes SET lease = \$/, 'events_ready lanes_pkey'],
+  [/^SELECT events.seq AS seq, id, kind/, 'events_handled events_pkey'],
+  [/^SELECT state.resource/, 'state_pkey'],
+  [/^SELECT resource, lease, owner, .* WHERE resource = ANY/s, 'lanes_pkey'],
+  [/^SELECT seq FROM events WHERE seq = ANY/, 'events_pkey'],
+  [/^UPDATE events SET status = r/, 'events_pkey'],
+  [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
+  [/^UPDATE lanes SET lease = NULL/, 'events_ready lanes_pkey'],
+  [/^UPDATE lanes SET until/, 'lanes_pkey'],
+  [/^SELECT .* FROM lanes WHERE lease IS NOT NULL AND until/s, 'lanes_until'],
+  [/^SELECT events.seq AS seq, starts/, 'events_pkey'],
+  [/^SELECT seq, resource, received_at FROM events WHERE next_at </, 'events_waiting'],
+  [/^SELECT seq, resource, received_at FROM events\s+WHERE crashes >= 2/, 'events_suspect'],
+  [/^UPDATE events SET next_at = NULL/, 'events_pkey'],
+  [/^UPDATE events SET deliveries/, 'events_id_key'],
+  [/^SELECT id FROM events WHERE id = ANY/, 'events_id_key'],
+  [/^UPDATE events SET status = 'pending'/, 'events_pkey'],
+  [/^SELECT seq FROM events WHERE ended_at/, 'events_full'],
+  [/^UPDATE events SET body = NULL/, 'events_pkey'],
+  [/^DELETE FROM attempts/, 'attempts_pkey'],
+  [/^SELECT resource, received_at FROM events/, 'events_ready'],
+];
+
+onPostgres('every statement', (stage) => {
+  test('goes through the index that fits, when a snapshot held open keeps everything that was there', async () => {
+    const writer = await Stepped.start(stage, 'explained');
+    const { store } = writer;
+    const z = await adminOf(stage.adminUrl);
+    await z.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM events LIMIT 1');
+    await through(store, THROUGH);
+    await stage.sql('ANALYZE lanes');
+    await stage.sql('ANALYZE events');
+    const plans = new Map<string, string>();
+    writer.before = async (text, aside) => {
+      if (
+        !/^(SELECT|INSERT|UPDATE|DELETE)/.test(text) ||
+        plans.has(text) ||
+        /pg_backend_pid|pg_advisory/.test(text)
+      )
+        return;
+      if ((await aside('SHOW transaction_read_only'))[0]?.transaction_read_only === 'on') return;
+      const rows = await aside(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
+      plans.set(text, rows.map((row) => row['QUERY PLAN']).join('\n'));
+    };
+    await everything(store);
+    writer.before = undefined;
+    await z.query('COMMIT');
+    await z.end();
+    const found = new Map<RegExp, string[]>();
+    for (const [text, plan] of plans) {
+      expect(plan).not.toMatch(/Seq Scan on (events|lanes|attempts|state|steps)\b/);
+      const [pattern] = EXPECTED.find(([statement]) => statement.test(text)) ?? [];
+      const indexes = [
+        ...new Set(Array.from(plan.matchAll(/(?:using|Index Scan on) (\w+)/g), ([, name]) => name)),
+      ]
+        .sort()
+        .join(' ');
+      if (pattern) found.set(pattern, [...(found.get(pattern) ?? []), indexes]);
+    }
+    const went = EXPECTED.map(([pattern]) => [pattern, [...new Set(found.get(pattern))].join(' or ')]);
+    expect(went).toEqual(EXPECTED);
+  });
+
+  /** Each operation that acks or handlers wait for, with something to do. */
+  async function everything(store: EventStore): Promise<void> {
+    const names = Array.from({ length: 20 }, (_, n) => `media:e${n}`);
+    const list = names.map((name) => notified(name, 5));
+    await Promise.all(
+      [...list, ...list, ...names.map((name) => notified(name, 6))].map((one) => store.record(one)),
+    );
+    const claims = await claimed(store, ...names.slice(0, 10));
+    await store.renew(claims, LEASE_MS);
+    const ends = claims.map((claim, n) =>
+      store.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+    );
+    await Promise.all(ends);
+    await stage.sql(SUSPECTS);
+    await stage.pass(2000);
+    await store.wake();
+    await polled(store, { oldest: 4, newest: 4 });
+    await stage.pass(LEASE_MS + 1);
+    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    const rest = await polled(store, { oldest: 100 });
+    await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
+    await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
+    await store.prune(Date.now() * 2, 5);
+    await store.sweep();
+  }
+});

@@ -1,0 +1,129 @@
+import { expect, test } from '@jest/globals';
+import type { VerifiedNotification } from '../../src/store/event-store.ts';
+import { claimed, notified, recorded } from './desk.ts';
+import { onEachEngine } from './stages.ts';
+
+onEachEngine('record', (stage) => {
+  test('accepts a notification, and tells the same one a duplicate, whichever process gets it', async () => {
+    const one = notified();
+    expect(await stage.store.record(one)).toEqual({ status: 'accepted', id: one.id });
+    expect(await stage.store.record(one)).toEqual({ status: 'duplicate', id: one.id });
+    const other = await stage.another();
+    await stage.pass(5000);
+    expect(await other.record({ ...one, webhookId: 'webhook2' })).toEqual({
+      status: 'duplicate',
+      id: one.id,
+    });
+    expect(await stage.store.event(one.id)).toMatchObject({
+      deliveries: 3,
+      webhookId: 'webhook1',
+      lastDeliveryAt: stage.clock.now(),
+      receivedAt: stage.clock.now() - 5000,
+      status: 'pending',
+      starts: 0,
+      attempts: 0,
+      replays: 0,
+      late: undefined,
+    });
+  });
+
+  test('accepts one of several that come at the same moment with the same id, and counts all', async () => {
+    const one = notified();
+    const other = await stage.another();
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, () => stage.store.record(one)),
+      ...Array.from({ length: 5 }, () => other.record(one)),
+    ]);
+    expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
+    expect((await stage.store.event(one.id))?.deliveries).toBe(10);
+  });
+
+  test('tells listeners of what is new, and of nothing else, until they end it', async () => {
+    const told: string[] = [];
+    const end = stage.store.watch((resource) => told.push(resource));
+    const one = notified('media:told');
+    await stage.store.record(one);
+    await stage.store.record(one);
+    end();
+    await stage.store.record(notified('media:untold'));
+    expect(told).toEqual(['media:told']);
+  });
+
+  test('gives a body back as it came, when it has any characters', async () => {
+    const body = JSON.stringify({ text: 'ä 🎬 \\u0000 "quoted" $rows r.id' });
+    const one = notified('media:one', 0, { body });
+    await stage.store.record(one);
+    expect((await stage.store.event(one.id))?.body).toBe(body);
+  });
+
+  test('takes a text with NUL and half surrogate pairs, and loses none that come with it', async () => {
+    const odd = notified('media:odd', 0, {
+      body: 'nul \0 half \ud800 end',
+      kind: 'ki\0nd',
+      siteId: '\udc00',
+    });
+    const others = [notified('media:a'), notified('media:b')];
+    const answers = await Promise.all([odd, ...others].map((one) => stage.store.record(one)));
+    expect(answers.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted']);
+    const [claim] = await claimed(stage.store, 'media:odd');
+    expect(claim?.body).toMatch(/^nul . half . end$/su);
+  });
+
+  test('refuses one request that no column takes, and records what came with it', async () => {
+    const bad = notified('media:bad', 0, { eventTime: 'a time that is none' as never });
+    const good = [notified('media:a'), notified('media:b')];
+    const [first, refused, last] = await Promise.allSettled(
+      [good[0], bad, good[1]].map((one) => stage.store.record(one as VerifiedNotification)),
+    );
+    const isStrict = stage.isPostgres; // SQLite takes a text in a column of numbers
+    expect(first).toMatchObject({ value: { status: 'accepted' } });
+    expect(last).toMatchObject({ value: { status: 'accepted' } });
+    expect(refused?.status).toBe(isStrict ? 'rejected' : 'fulfilled');
+    if (isStrict) expect(await stage.store.event(bad.id)).toBeUndefined();
+  });
+
+  test('refuses a resource that is longer than an index takes, and records what came with it', async () => {
+    const noise = Array.from({ length: 4000 }, (_, index) => Math.sin(index).toString(36).slice(-8)).join('');
+    const long = notified(`media:${noise}`);
+    const good = notified('media:a');
+    const [refused, accepted] = await Promise.allSettled([
+      stage.store.record(long),
+      stage.store.record(good),
+    ]);
+    expect(accepted).toMatchObject({ value: { status: 'accepted' } });
+    if (stage.isPostgres) expect(refused).toMatchObject({ reason: { code: '54000' } });
+  });
+
+  test("keeps each channel's state by its newest event, of one time the one received later", async () => {
+    const { store } = stage;
+    const of = (channel: string, state: string, seconds: number) =>
+      notified(`channel:${channel}`, seconds, { kind: `channel_${state}` });
+    const list = [of('a', 'active', 9), of('a', 'idle', 8), of('b', 'active', 5), of('b', 'idle', 5)];
+    await Promise.all(list.map((one) => store.record(one)));
+    await recorded(store, of('c', 'active', 1), of('c', 'idle', 2), notified('media:one', 99));
+    expect(await store.channels({ limit: 10 })).toEqual({
+      counts: { active: 1, idle: 2 },
+      channels: [
+        {
+          resource: 'channel:a',
+          siteId: 'site1',
+          state: 'active',
+          since: list[0]?.eventTime,
+          event: list[0]?.id,
+        },
+        {
+          resource: 'channel:b',
+          siteId: 'site1',
+          state: 'idle',
+          since: list[3]?.eventTime,
+          event: list[3]?.id,
+        },
+        expect.objectContaining({ resource: 'channel:c', state: 'idle' }),
+      ],
+    });
+    expect((await store.channels({ limit: 1, after: 'channel:a' })).channels).toMatchObject([
+      { resource: 'channel:b' },
+    ]);
+    expect((await store.channels({ limit: 9, state: 'active' })).channels).toHaveLength(1);
+  });
+});

@@ -1,0 +1,122 @@
+import { expect, test } from '@jest/globals';
+import {
+  claimed,
+  claimedOne,
+  crashed,
+  FAILED,
+  HANDLED,
+  LEASE_MS,
+  notified,
+  OTHER,
+  OWN,
+  polled,
+  recorded,
+  statusOf,
+} from './desk.ts';
+import { onEachEngine } from './stages.ts';
+
+const MOST = { owner: OTHER, maxAttempts: 40 };
+
+onEachEngine('recover', (stage) => {
+  test('gives the event of an ended process back, when its lease ran out, and counts the attempt', async () => {
+    const { store } = stage;
+    const [one] = await recorded(store, notified());
+    await claimedOne(store, 'media:one');
+    await stage.pass(LEASE_MS - 1000);
+    expect(await store.recover(MOST)).toEqual([]);
+    await stage.pass(1001);
+    expect(await store.recover(MOST)).toEqual(['media:one']);
+    expect(await store.event(one?.id ?? '')).toMatchObject({ status: 'pending', starts: 1, attempts: 1 });
+    expect(await store.attempts(one?.id ?? '')).toMatchObject([
+      { attempt: 1, outcome: 'lost', instance: 'own' },
+    ]);
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ starts: 2, attempts: 1 });
+  });
+
+  test('leaves the own leases of a process alone, however long they have run out', async () => {
+    const { store } = stage;
+    await recorded(store, notified());
+    const claim = await claimedOne(store, 'media:one');
+    await stage.pass(10 * LEASE_MS);
+    expect(await store.recover({ ...MOST, owner: OWN })).toEqual([]);
+    expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
+  });
+
+  test('gives an event up that was lost five times, whatever attempts it has left, until it is replayed', async () => {
+    const { store } = stage;
+    const [one] = await recorded(store, notified());
+    for (let crash = 1; crash <= 5; crash++) {
+      await crashed(stage, 'media:one');
+      expect(await statusOf(store, one?.id ?? '')).toBe(crash < 5 ? 'pending' : 'dead');
+      await store.wake();
+    }
+    expect(await store.attempts(one?.id ?? '')).toHaveLength(5);
+    await store.replay({});
+    await crashed(stage, 'media:one');
+    expect(await store.event(one?.id ?? '')).toMatchObject({ status: 'pending', attempts: 1 });
+  });
+
+  test('lets events that were lost twice run one at a time, and others as ever', async () => {
+    const { store } = stage;
+    const names = ['media:a', 'media:b', 'media:c'];
+    await recorded(store, ...names.map((name) => notified(name)), notified('media:good'));
+    for (let crash = 0; crash < 2; crash++) {
+      await claimed(store, ...names);
+      await stage.pass(LEASE_MS + 1);
+      await store.recover(MOST);
+    }
+    expect((await polled(store)).map(({ resource }) => resource)).toEqual(['media:good']);
+    const ran: (string | undefined)[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await store.wake()).toHaveLength(1);
+      expect(await store.wake()).toEqual([]); // one is ready
+      const [suspect, ...more] = await polled(store);
+      expect(more).toEqual([]);
+      expect(await store.wake()).toEqual([]); // it runs
+      ran.push(suspect?.resource);
+      // The first fails, so that it waits; then the next one may run.
+      if (suspect) await store.settle(suspect, turn === 0 ? { ...FAILED, afterMs: 60_000 } : HANDLED);
+    }
+    expect([...ran].sort()).toEqual(names);
+    await stage.pass(60_001);
+    expect(await store.wake()).toEqual(ran.slice(0, 1));
+  });
+
+  test('takes those first that ran out first, some hundred a step', async () => {
+    const { store } = stage;
+    await recorded(store, ...Array.from({ length: 230 }, (_, n) => notified(`media:${n}`)));
+    await polled(store, { oldest: 300 });
+    await stage.pass(LEASE_MS + 1);
+    expect(await store.recover(MOST)).toHaveLength(200);
+    expect(await store.recover(MOST)).toHaveLength(30);
+  });
+});
+
+onEachEngine('sweep', (stage) => {
+  test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
+    const { store } = stage;
+    const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);
+    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.record(notified(name))));
+    await recorded(store, notified('media:waits'));
+    await store.settle(await claimedOne(store, 'media:waits'), FAILED);
+    expect(await store.sweep()).toBe(0);
+    await stage.sql("DELETE FROM lanes WHERE resource NOT LIKE '%7'");
+    expect(await store.sweep()).toBe(990);
+    const lanes = await stage.sql<{ resource: string }>('SELECT resource FROM lanes');
+    expect(lanes.map(({ resource }) => resource).sort()).toEqual(names.sort());
+  });
+});
+
+onEachEngine('wake', (stage) => {
+  test('wakes a large wave in steps, those first that are due first', async () => {
+    const { store } = stage;
+    await Promise.all(Array.from({ length: 600 }, (_, n) => store.record(notified(`media:${n}`))));
+    const claims = await polled(store, { oldest: 600 });
+    await Promise.all(claims.map((one, n) => store.settle(one, { ...FAILED, afterMs: 1000 + n })));
+    await stage.pass(5000);
+    expect(await store.wake()).toHaveLength(500);
+    expect(await store.overview()).toMatchObject({ waiting: 100 });
+    expect(await store.wake()).toHaveLength(100);
+    expect(await store.wake()).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { SECRETS_KEY } from '../support/postgres-databases.ts';
+import { notified } from './desk.ts';
+import { onEachEngine, type Stage } from './stages.ts';
+
+const SECRET = 'a-secret-that-nobody-else-may-read';
+
+/** Everything that the files of a SQLite database hold, or the rows of PostgreSQL. */
+async function everything({ isPostgres, url, sql }: Stage): Promise<string> {
+  if (isPostgres) return JSON.stringify(await sql('SELECT * FROM secrets'));
+  const folder = dirname(url.replace('sqlite:', ''));
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'latin1'))
+    .join();
+}
+
+const live = async (store: EventStore) =>
+  (await store.secrets()).map(({ webhookId, secret }) => [webhookId, secret]);
+
+onEachEngine('secrets', (stage) => {
+  /** Of PostgreSQL, the key that is in use: tests change it. */
+  let key = SECRETS_KEY;
+  const rekeyed = async (store: EventStore) => {
+    if (!stage.isPostgres) return store.rekey();
+    key = randomBytes(32);
+    return store.rekey(key);
+  };
+  const another = () => stage.another(stage.isPostgres ? { secretsKey: key } : {});
+
+  test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
+    const { store, clock } = stage;
+    await store.addSecret('webhook1', SECRET);
+    await stage.pass(10);
+    await store.addSecret('webhook1', 'second');
+    await store.addSecret('webhook2', SECRET);
+    await store.addSecret('webhook1', SECRET);
+    expect(await live(store)).toEqual([
+      ['webhook1', SECRET],
+      ['webhook1', 'second'],
+      ['webhook2', SECRET],
+    ]);
+    expect(await store.retireSecret('webhook1', SECRET, clock.now() + 1000)).toBe(true);
+    expect(await store.retireSecret('webhook1', 'no such', 1)).toBe(false);
+    expect(await live(store)).toHaveLength(3);
+    await stage.pass(1001);
+    expect(await live(store)).toEqual([
+      ['webhook1', 'second'],
+      ['webhook2', SECRET],
+    ]);
+    expect(await store.everySecret()).toHaveLength(3);
+    await store.addSecret('webhook1', SECRET);
+    expect(await live(store)).toHaveLength(3);
+  });
+
+  test('are seen by another process, sealed, and nothing in the database shows them', async () => {
+    await stage.store.addSecret('webhook1', SECRET);
+    expect(await live(await another())).toEqual([['webhook1', SECRET]]);
+    expect(await everything(stage)).not.toContain(SECRET);
+  });
+
+  test('open only in their own row: one that was put in place of another opens nothing', async () => {
+    const { store } = stage;
+    await store.addSecret('webhook1', SECRET);
+    await store.addSecret('webhook2', 'of-somebody-else');
+    await stage.sql(
+      "UPDATE secrets SET sealed = (SELECT s.sealed FROM secrets s WHERE s.webhook_id = 'webhook2') WHERE webhook_id = 'webhook1'",
+    );
+    expect(await live(store)).toEqual([['webhook2', 'of-somebody-else']]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook3' WHERE webhook_id = 'webhook2'");
+    expect(await live(store)).toEqual([]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook2' WHERE webhook_id = 'webhook3'");
+    expect(await live(store)).toHaveLength(1);
+    await store.retireSecret('webhook2', 'of-somebody-else', 1);
+    await stage.sql('UPDATE secrets SET retire_at = NULL');
+    expect(await live(store)).toEqual([]);
+  });
+
+  test('are sealed again by one process, and another that uses the key file goes on with the new key', async () => {
+    const { store } = stage;
+    const other = await another();
+    await store.addSecret('webhook1', SECRET);
+    await store.addSecret('webhook2', 'second');
+    const before = await stage.sql<{ sealed: string }>('SELECT sealed FROM secrets');
+    expect(await live(other)).toHaveLength(2);
+    expect(await rekeyed(store)).toBe(2);
+    const files = await everything(stage);
+    for (const { sealed } of before) expect(files).not.toContain(sealed);
+    expect(await live(store)).toHaveLength(2);
+    expect(await live(await another())).toHaveLength(2);
+    if (stage.isPostgres) await expect(other.secrets()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    else expect(await live(other)).toHaveLength(2);
+    const late = other.addSecret('webhook3', 'third');
+    if (stage.isPostgres) await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    else await late;
+    expect(await live(store)).toHaveLength(stage.isPostgres ? 2 : 3);
+  });
+
+  test('lose none that another process stores while they are sealed again, and show no moment without them', async () => {
+    const { store } = stage;
+    const other = await another();
+    await store.addSecret('webhook0', SECRET);
+    const storing = Array.from({ length: 20 }, (_, n) => other.addSecret(`webhook${n + 1}`, 'second'));
+    const reading = Array.from({ length: 20 }, () => other.secrets());
+    const sealing = rekeyed(store);
+    for (const answer of await Promise.allSettled(reading))
+      if (answer.status === 'fulfilled') expect(answer.value.length).toBeGreaterThanOrEqual(1);
+    const stored = (await Promise.allSettled(storing)).filter(({ status }) => status === 'fulfilled');
+    await sealing;
+    expect(await live(store)).toHaveLength(1 + stored.length);
+    if (!stage.isPostgres) expect(stored).toHaveLength(20);
+  });
+
+  test('refuse a process with another key, and a new key where none belongs', async () => {
+    const { store } = stage;
+    await store.addSecret('webhook1', SECRET);
+    await expect(stage.another({ secretsKey: randomBytes(32) })).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining('SECRETS_KEY'),
+    });
+    const wrong = stage.isPostgres ? store.rekey() : store.rekey(randomBytes(32));
+    await expect(wrong).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(await live(store)).toEqual([['webhook1', SECRET]]);
+  });
+});
+
+onEachEngine('the store', (stage) => {
+  test('tells that it can commit, and refuses everything once it is closed', async () => {
+    const one = await stage.another();
+    await one.ping();
+    await one.ping();
+    const [pings] = await stage.sql<{ value: string }>("SELECT value FROM meta WHERE name = 'pings'");
+    expect(pings?.value).toBe('2');
+    const outcome = one.countLost(1).then(
+      () => 'done',
+      ({ code }) => code,
+    );
+    await Promise.all([one.close(), one.close()]);
+    expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
+    await expect(one.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(one.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  test('is told how long each commit of acks took', async () => {
+    const told: number[] = [];
+    const one = await stage.another({ onCommit: (ms) => told.push(ms) });
+    await Promise.all([one.record(notified()), one.record(notified())]);
+    expect(told).toHaveLength(1);
+  });
+});

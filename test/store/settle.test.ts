@@ -1,0 +1,235 @@
+import { expect, test } from '@jest/globals';
+import type { Settlement } from '../../src/store/event-store.ts';
+import {
+  claimed,
+  claimedOne,
+  FAILED,
+  HANDLED,
+  LEASE_MS,
+  NOON,
+  notified,
+  OTHER,
+  polled,
+  recorded,
+  statusOf,
+} from './desk.ts';
+import { onEachEngine } from './stages.ts';
+
+const LIVE = { isHeld: true, hasMore: false };
+
+onEachEngine('settle', (stage) => {
+  const ended: readonly [string, Partial<Settlement>, object][] = [
+    ['handled', {}, { handledAt: NOON + 3, attempts: 1, lastError: undefined }],
+    [
+      'skipped',
+      { outcome: 'skipped', error: 'unknown kind' },
+      { handledAt: NOON + 3, lastError: 'unknown kind' },
+    ],
+    ['dead', { outcome: 'timeout', error: 'took 30 s' }, { handledAt: undefined, lastError: 'took 30 s' }],
+  ];
+  test.each(ended)('ends an event as %s, and records the start', async (status, settlement, expected) => {
+    const { store } = stage;
+    await recorded(store, notified());
+    const claim = await claimedOne(store, 'media:one');
+    const end = { ...HANDLED, ...settlement, status } as Settlement;
+    expect(await store.settle(claim, end)).toEqual(LIVE);
+    expect(await store.event(claim.id)).toMatchObject({
+      status,
+      starts: 1,
+      attempts: 1,
+      late: false,
+      ...expected,
+    });
+    expect(await store.attempts(claim.id)).toEqual([
+      {
+        ...{ replay: 0, attempt: 1, startedAt: NOON, durationMs: 3, outcome: end.outcome, instance: 'own' },
+        error: end.error,
+      },
+    ]);
+    expect(await store.running(claim.id)).toBeUndefined();
+    expect(await polled(store)).toEqual([]);
+    expect(await stage.sql('SELECT * FROM lanes')).toEqual([]);
+  });
+
+  test('has a failure wait for its pause, while others of its resource run, and wakes it then', async () => {
+    const { store } = stage;
+    const [first] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
+    expect(await store.settle(await claimedOne(store, 'media:one'), FAILED)).toEqual({
+      isHeld: true,
+      hasMore: true,
+    });
+    expect(await store.event(first?.id ?? '')).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+      lastError: 'Error: no',
+    });
+    expect(await store.settle(await claimedOne(store, 'media:one'), HANDLED)).toEqual(LIVE);
+    expect(await store.overview()).toMatchObject({ pending: 1, waiting: 1, running: 0 });
+    await stage.pass(900);
+    expect(await store.wake()).toEqual([]);
+    await stage.pass(200);
+    expect(await store.wake()).toEqual(['media:one']);
+    expect(await store.overview()).toMatchObject({ pending: 1, waiting: 0 });
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ id: first?.id, starts: 2, attempts: 1 });
+  });
+
+  test('keeps since when a handler has asked to come back, until a replay', async () => {
+    const { store, clock } = stage;
+    const [one] = await recorded(store, notified());
+    const asked = { ...HANDLED, status: 'pending', outcome: 'retry', counts: false, afterMs: 1000 } as const;
+    const since = clock.now();
+    for (let n = 0; n < 3; n++) {
+      const claim = await claimedOne(store, 'media:one');
+      expect(claim).toMatchObject({ starts: n + 1, attempts: 0, askedAt: n === 0 ? undefined : since });
+      await store.settle(claim, asked);
+      await stage.pass(1001);
+      await store.wake();
+    }
+    await store.settle(await claimedOne(store, 'media:one'), HANDLED);
+    await store.replay({ ids: [one?.id ?? ''] });
+    expect((await claimedOne(store, 'media:one')).askedAt).toBeUndefined();
+  });
+
+  test('changes nothing, when another process took the event over, and tells its owner', async () => {
+    const { store } = stage;
+    await recorded(store, notified());
+    const lost = await claimedOne(store, 'media:one');
+    await stage.pass(LEASE_MS + 1);
+    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    const [held] = await polled(store, { owner: OTHER });
+    const state = [{ name: 'k', value: '1' }];
+    expect(await store.settle(lost, { ...HANDLED, state })).toEqual({ isHeld: false, hasMore: false });
+    expect(await store.saveStep(lost, { name: 'step', result: '1' })).toBeUndefined();
+    expect([await store.holds(lost), held && (await store.holds(held))]).toEqual([false, true]);
+    expect(await store.renew([lost], LEASE_MS)).toEqual([]);
+    expect(await statusOf(store, lost.id)).toBe('running');
+    expect(await store.state('media:one')).toEqual([]);
+    expect(await store.attempts(lost.id)).toMatchObject([{ outcome: 'lost' }]);
+  });
+
+  test('recognises a settlement that was sent twice, since its answer was lost, and changes nothing again', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:one', 1), notified('media:one', 2));
+    const claim = await claimedOne(store, 'media:one');
+    await store.settle(claim, { ...FAILED, state: [{ name: 'n', value: '1' }] });
+    const next = await claimedOne(store, 'media:one');
+    expect(await store.settle(claim, FAILED)).toEqual(LIVE);
+    expect(await store.attempts(claim.id)).toHaveLength(1);
+    expect(await store.holds(next)).toBe(true);
+    expect(await store.event(claim.id)).toMatchObject({ attempts: 1, starts: 1 });
+  });
+
+  test('ends many at once, of which some are lost, each by itself', async () => {
+    const { store } = stage;
+    await recorded(store, ...Array.from({ length: 300 }, (_, n) => notified(`media:${n}`)));
+    const claims = await polled(store, { oldest: 300 });
+    await stage.sql("UPDATE lanes SET lease = 'taken over' WHERE resource IN ('media:7', 'media:250')");
+    const answers = await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));
+    const lost = claims.filter((_, index) => !answers[index]?.isHeld).map(({ resource }) => resource);
+    expect(lost.sort()).toEqual(['media:250', 'media:7']);
+    expect(await stage.sql('SELECT resource FROM lanes')).toHaveLength(2);
+    expect(await store.count({ status: 'handled' })).toBe(298);
+  });
+
+  test('refuses one settlement that no column takes, and stores those that came with it', async () => {
+    const { store } = stage;
+    await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
+    const claims = await claimed(store, 'media:a', 'media:b', 'media:c');
+    const ends = claims.map((claim) =>
+      store.settle(claim, claim.resource === 'media:b' ? { ...HANDLED, status: null as never } : HANDLED),
+    );
+    const answers = await Promise.allSettled(ends);
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await store.count({ status: 'handled' })).toBe(2);
+  });
+});
+
+onEachEngine('state', (stage) => {
+  test('is stored with the end of an event, and given to the next one of its resource', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:one', 1), notified('media:one', 2), notified('media:two'));
+    const set = (name: string, value: string | null) => ({ name, value });
+    await store.settle(await claimedOne(store, 'media:one'), {
+      ...HANDLED,
+      state: [set('b', '1'), set('a', '"x"')],
+    });
+    const next = await claimedOne(store, 'media:one');
+    expect(next.state).toEqual([set('a', '"x"'), set('b', '1')]);
+    expect((await claimedOne(store, 'media:two')).state).toEqual([]);
+    await store.settle(next, {
+      ...FAILED,
+      outcome: 'retry',
+      state: [set('b', null), set('a', '2'), set('no', null)],
+    });
+    expect(await store.state('media:one')).toEqual([set('a', '2')]);
+    expect(await store.deleteState('media:one')).toBe(1);
+    expect(await store.state('media:one')).toEqual([]);
+  });
+
+  test('of all media or channels comes in stretches, in order, each value once', async () => {
+    const { store } = stage;
+    const names = Array.from({ length: 3 }, (_, n) => `media:${n}`);
+    await recorded(store, ...names.map((name) => notified(name)), notified('channel:x'));
+    const many = Array.from({ length: 250 }, (_, n) => ({
+      name: `n${String(n).padStart(3, '0')}`,
+      value: String(n),
+    }));
+    for (const claim of await polled(store)) await store.settle(claim, { ...HANDLED, state: many });
+    const found: string[] = [];
+    let stretches = 0;
+    for (
+      let after: { resource: string; name: string } | undefined, isFirst = true;
+      isFirst || after;
+      isFirst = false
+    ) {
+      const { values, next } = await store.states({ of: 'media', after });
+      for (const { resource, name } of values) found.push(`${resource} ${name}`);
+      after = next;
+      stretches++;
+    }
+    expect(found).toEqual(names.flatMap((resource) => many.map(({ name }) => `${resource} ${name}`)));
+    expect(stretches).toBe(2);
+    expect((await store.states({ of: 'channel', name: 'n007' })).values).toEqual([
+      { resource: 'channel:x', name: 'n007', value: '7' },
+    ]);
+  });
+});
+
+onEachEngine('a step', (stage) => {
+  test('is stored once, under the lease, and its first result stays', async () => {
+    const { store } = stage;
+    await recorded(store, notified());
+    const claim = await claimedOne(store, 'media:one');
+    expect(await store.step(claim, 'mail')).toBeUndefined();
+    expect(await store.saveStep(claim, { name: 'mail', result: '{"sent":1}' })).toEqual({
+      result: '{"sent":1}',
+    });
+    expect(await store.saveStep(claim, { name: 'mail', result: '2' })).toEqual({ result: '{"sent":1}' });
+    expect(await store.saveStep(claim, { name: 'nothing', result: null })).toMatchObject({});
+    expect((await store.steps(claim.id)).map(({ name }) => name)).toEqual(['mail', 'nothing']);
+  });
+
+  test('is no longer stored, when its event has ended', async () => {
+    const { store } = stage;
+    await recorded(store, notified());
+    const claim = await claimedOne(store, 'media:one');
+    await store.settle(claim, HANDLED);
+    expect(await store.saveStep(claim, { name: 'mail', result: '1' })).toBeUndefined();
+    expect(await store.holds(claim)).toBe(false);
+  });
+});
+
+onEachEngine('renew', (stage) => {
+  test('moves the end of leases on, so that nobody recovers them', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:one'), notified('media:two'));
+    const claims = await polled(store);
+    await stage.pass(LEASE_MS - 1000);
+    const [first] = claims;
+    expect(await store.renew(first ? [first] : [], LEASE_MS)).toEqual([first?.lease]);
+    await stage.pass(2000);
+    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    expect(await Promise.all(claims.map((claim) => store.holds(claim)))).toEqual([true, false]);
+    expect((await store.renew([...claims].reverse(), LEASE_MS)).length).toBe(1);
+  });
+});

@@ -1,4 +1,0 @@
-import { sqliteFixture } from '../../support/sqlite-fixture.ts';
-import { describeEventStore } from '../conformance.ts';
-
-describeEventStore('SQLite without threads', sqliteFixture('no threads'));

@@ -1,0 +1,21 @@
+import { PostgresServer } from './postgres-server.ts';
+import type { SharedAnswer } from './shared-postgres.ts';
+
+/** The PostgreSQL of a run, where one can be started. */
+export const RUN = Symbol.for('the PostgreSQL of a test run');
+
+/** Before the first suite, in Jest's main process. What it sets in the environment, the processes of suites inherit. */
+export default async function setUp(): Promise<void> {
+  process.env.TEST_POSTGRES = JSON.stringify(await start());
+}
+
+async function start(): Promise<SharedAnswer> {
+  try {
+    const server = await PostgresServer.make();
+    Reflect.set(globalThis, RUN, server);
+    await server.start();
+    return { url: server.url('postgres'), adminUrl: server.adminUrl() };
+  } catch (error) {
+    return { missing: error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error) };
+  }
+}

@@ -1,0 +1,8 @@
+import { RUN } from './global-setup.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+/** After the last suite. If a run is killed before, the keeper of the server ends it (see postgres-server.ts). */
+export default async function tearDown(): Promise<void> {
+  const server: PostgresServer | undefined = Reflect.get(globalThis, RUN);
+  await server?.remove();
+}
