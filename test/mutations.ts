@@ -1,71 +1,75 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { type Mutation, mutations } from './support/mutations.ts';
 import { copyProgram } from './support/program-copy.ts';
 
-// `npm run test:mutations [WORD]`: breaks each rule in a copy of the project, or those whose name has the word, and tells which ones no test
+// `npm run test:mutations [WORD]`: breaks each rule in a copy of the project, or those whose names match the word, and tells which ones no test
 // has noticed. By hand, as it takes minutes.
 
-const copy = copyProgram({ more: ['test', 'docs', 'jest.config.js', 'jest.faults.config.js'] });
+const copy = copyProgram({ more: ['test', 'docs', 'deploy', 'jest.config.js'] });
+const report = join(copy, 'report.json');
+const LONGEST_MS = 180_000;
 
-interface TestRun {
-  readonly failed: number;
-  readonly passed: number;
-  readonly told: string;
+interface Ran {
+  readonly fullName: string;
+  readonly status: string;
+  readonly failureMessages: readonly string[];
 }
 
-/** Runs tests of the copy. */
-async function runTests({ suite, tests }: Pick<Mutation, 'suite' | 'tests'>): Promise<TestRun> {
-  const faults = suite.startsWith('test/faults/') ? ['--config', 'jest.faults.config.js'] : [];
-  const named = tests === undefined ? [] : ['-t', tests];
-  const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...faults, ...named];
-  // A broken program may leave a server behind.
-  const args = [...jest, '--forceExit', '--testTimeout=60000', '--runTestsByPath', suite];
-  const child = spawn(process.execPath, args, { cwd: copy });
-  const [, told] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const count = (what: string) => Number(new RegExp(`^Tests:.*?(\\d+) ${what}`, 'm').exec(told)?.[1] ?? 0);
-  return { failed: count('failed'), passed: count('passed'), told };
-}
-
-async function isNoticed(mutation: Mutation): Promise<string | undefined> {
-  const path = join(copy, mutation.file);
-  const source = readFileSync(path, 'utf8');
-  if (source.split(mutation.original).length !== 2) return 'its text does not stand in the file once';
-  writeFileSync(
-    path,
-    source.replace(mutation.original, () => mutation.mutant),
-  );
+/** Runs suites of the copy, or some of their tests. @returns those that ran, by suite; none of a suite that does not load or end */
+async function run(suites: readonly string[], more: readonly string[]): Promise<Map<string, Ran[]>> {
+  rmSync(report, { force: true });
+  const jest = [
+    '--experimental-vm-modules',
+    'node_modules/jest/bin/jest.js',
+    '--maxWorkers=1',
+    '--forceExit',
+  ];
+  const args = [...jest, '--json', `--outputFile=${report}`, ...more, '--runTestsByPath', ...suites];
+  const timeout = LONGEST_MS * suites.length;
+  await new Promise((resolve) => execFile(process.execPath, args, { cwd: copy, timeout }, resolve));
+  const results: { readonly name: string; readonly assertionResults: Ran[] }[] = [];
   try {
-    const { failed, told } = await runTests(mutation);
-    // A program that does not even load would make every test fail.
-    if (/Test suite failed to run|SyntaxError|ReferenceError/.test(told)) return `it does not load:\n${told}`;
-    return failed > 0 ? undefined : 'no test fails';
-  } finally {
-    writeFileSync(path, source);
+    results.push(...JSON.parse(readFileSync(report, 'utf8')).testResults);
+  } catch {
+    // It did not come to its end.
   }
+  const isRun = ({ status }: Ran) => status === 'passed' || status === 'failed';
+  return new Map(
+    suites.map((suite) => {
+      const own = results.find(({ name }) => name.endsWith(suite));
+      return [suite, own?.assertionResults.filter(isRun) ?? []];
+    }),
+  );
+}
+
+/** What the tests say of a broken rule. */
+async function outcomeOf({ file, original, mutant, suite, tests = '' }: Mutation, sound: readonly Ran[]) {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(original).length !== 2) return { survives: 'its text does not stand in the file once' };
+  const chosen = sound.filter(({ fullName }) => new RegExp(tests).test(fullName));
+  if (chosen.length === 0 || chosen.some(({ status }) => status === 'failed'))
+    return { survives: 'its tests fail without it, or there are none' };
+  writeFileSync(path, source.split(original).join(mutant));
+  const ran = (await run([suite], ['-t', tests, '--testTimeout=30000'])).get(suite) ?? [];
+  writeFileSync(path, source);
+  const [first] = ran.filter(({ status }) => status === 'failed');
+  if (!first) return { survives: ran.length === 0 ? 'it does not load, or does not end' : 'no test fails' };
+  const isBroken = /SyntaxError|ReferenceError/.test(first.failureMessages.join());
+  return isBroken ? { survives: `it does not run: ${first.failureMessages}` } : { killedBy: first.fullName };
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const word = process.argv[2] ?? '';
-const chosen = mutations.filter(({ rule }) => rule.includes(word));
+const chosen = mutations.filter(({ rule }) => new RegExp(process.argv[2] ?? '').test(rule));
 try {
+  const sound = await run([...new Set(chosen.map(({ suite }) => suite))], []);
   let survivors = 0;
-  const sound = new Map<string, boolean>();
   for (const mutation of chosen) {
-    const tests = `${mutation.suite} ${mutation.tests ?? ''}`;
-    if (!sound.has(tests)) {
-      const { failed, passed, told } = await runTests(mutation);
-      sound.set(tests, failed === 0 && passed > 0);
-      if (!sound.get(tests))
-        say(`these tests fail, or there are none, when nothing is changed: ${tests}\n${told}`);
-    }
-    const problem = sound.get(tests) ? await isNoticed(mutation) : 'its tests are not sound';
-    say(
-      `${problem === undefined ? 'noticed  ' : 'SURVIVES '} ${mutation.rule}${problem ? `: ${problem}` : ''}`,
-    );
-    if (problem !== undefined) survivors++;
+    const { survives, killedBy } = await outcomeOf(mutation, sound.get(mutation.suite) ?? []);
+    if (survives !== undefined) survivors++;
+    say(`${killedBy ? 'killed  ' : 'SURVIVES'} | ${mutation.rule} | ${survives ?? killedBy}`);
   }
   say(`${chosen.length - survivors} of ${chosen.length} broken rules are noticed`);
   process.exitCode = survivors === 0 ? 0 : 1;

@@ -58,8 +58,7 @@ const LAST_MS = 2000;
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** a new one after a claim whose answer may be lost: what it leased runs out, and nobody recovers leases of its own */
-  #owner: string;
+  readonly #owner: string;
   readonly #running = new Set<Running>();
   readonly #leases: Leases;
   readonly #wanted: Wanted;
@@ -85,7 +84,7 @@ export class Dispatcher {
     this.#leases = new Leases({ store, clock, leaseMs, onError: failed }, this.#running);
     this.#polling = new Polling({
       ...{ store, clock, maxAttempts: retry.maxAttempts, spareMs: this.#leases.renewalMs },
-      owner: () => this.#owner,
+      held: () => [...this.#running].map(({ claim }) => claim.lease),
       onPoll: (resources) => this.#found(resources),
       onError: (error) => this.#storeFailed('look for events', error),
     });
@@ -152,7 +151,7 @@ export class Dispatcher {
   }
 
   async #claimFree(): Promise<void> {
-    const { store, clock, leaseMs, concurrency, instance } = this.#options;
+    const { store, clock, leaseMs, concurrency } = this.#options;
     this.#isClaimWanted = false;
     const running = new Set([...this.#running].map(({ claim }) => claim.resource));
     const asked = this.#isStopped ? undefined : this.#wanted.take(concurrency - this.#atWork, running);
@@ -165,7 +164,6 @@ export class Dispatcher {
       for (const claim of claims) this.#take(claim, askedAt);
       this.#isClaimWanted = true; // there may be more
     } catch (error) {
-      this.#owner = newOwner(instance);
       this.#wanted.backlog(); // and the next poll tries again
       this.#storeFailed('claim events', error);
     }

@@ -8,8 +8,8 @@ interface PollingOptions {
   readonly maxAttempts: number;
   /** how long the leases of others are spared after an error or a stall, milliseconds: those that live renew them in that time */
   readonly spareMs: number;
-  /** the dispatcher, as leases name it */
-  readonly owner: () => string;
+  /** the leases that this process holds */
+  readonly held: () => readonly string[];
   /** told that something may be ready, and in which resources something is */
   readonly onPoll: (resources: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
@@ -82,7 +82,7 @@ export class Polling {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, maxAttempts, spareMs, owner, onPoll, onError } = this.#options;
+    const { store, clock, maxAttempts, spareMs, held, onPoll, onError } = this.#options;
     const now = clock.monotonic();
     if (now - this.#dueAt > spareMs) this.spare(); // as after SIGSTOP
     this.#everyMs = Math.min(this.#everyMs * SLOWER, SELDOM_MS);
@@ -95,7 +95,7 @@ export class Polling {
     onPoll([]);
     try {
       while (found(await store.wake()));
-      if (now >= this.#sparedUntil) found(await store.recover({ owner: owner(), maxAttempts }));
+      if (now >= this.#sparedUntil) found(await store.recover({ held: held(), maxAttempts }));
       if (now < this.#sweepAt) return;
       if ((await store.sweep()) > 0) onPoll([]);
       this.#sweepAt = now + SWEEP_MS;

@@ -131,6 +131,14 @@ describe('a notification in quarantine', () => {
   });
 });
 
+test('a stop serves on for DRAIN_MS, while /readyz says 503', async () => {
+  const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback', DRAIN_MS: '500' });
+  const stopped = service.stop();
+  const ready = await fetch(`http://127.0.0.1:${service.port}/readyz`, { headers: { connection: 'close' } });
+  expect([ready.status, (await post(service, notification(), 'fallback')).status]).toEqual([503, 200]);
+  await stopped;
+});
+
 describe('starting', () => {
   test('rejects, when the port is taken, and leaves the database free', async () => {
     const { start } = await house();

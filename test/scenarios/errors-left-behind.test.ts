@@ -57,7 +57,7 @@ const isGivenUp = (id: string, ask: () => Promise<unknown> = recover) =>
     await ask();
     return (await statusOf(id)) === 'dead';
   });
-const recover = () => store.recover({ owner: 'test/another', maxAttempts: 1 });
+const recover = () => store.recover({ held: [], maxAttempts: 1 });
 /** The same by the next server. */
 async function isGivenUpByServer(id: string): Promise<void> {
   await serve();

@@ -79,7 +79,7 @@ test('every acknowledged event is there and is handled, wherever in the log the 
     // Half an hour: leases of before run out, and a replay that was cut short is made ready after an hour.
     for (let minutes = 0; minutes < 90; minutes += 30) {
       await clock.advance(30 * 60_000);
-      await store.recover({ owner: 'after/one', maxAttempts: 40 });
+      await store.recover({ held: [], maxAttempts: 40 });
       await store.wake();
       await settleAll(store, HANDLED);
     }

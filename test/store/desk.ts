@@ -89,7 +89,7 @@ export async function crashed(
 ): Promise<readonly string[]> {
   await claimedOne(stage.store, resource);
   await stage.pass(LEASE_MS + 1);
-  return stage.store.recover({ owner: OTHER, maxAttempts });
+  return stage.store.recover({ held: [], maxAttempts });
 }
 
 export const statusOf = async (store: EventStore, id: string) => (await store.event(id))?.status;

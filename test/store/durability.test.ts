@@ -8,7 +8,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { FAILED, HANDLED, LEASE_MS, notified, OTHER, polled } from './desk.ts';
+import { FAILED, HANDLED, LEASE_MS, notified, polled } from './desk.ts';
 
 let folder: string;
 let path: string;
@@ -70,7 +70,7 @@ describe('a commit of SQLite', () => {
     expect(await committed(other.saveStep(claim, { name: 'mail', result: '1' }))).toBe('FULL');
     expect(await committed(other.settle(claim, FAILED))).toBe('NORMAL');
     expect(await committed(other.wake())).toBe('NORMAL');
-    expect(await committed(other.recover({ owner: OTHER, maxAttempts: 4 }))).toBe('FULL');
+    expect(await committed(other.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
     expect(await committed(other.replay({}))).toBe('FULL FULL');
     expect(await committed(other.ping())).toBe('FULL');
     expect(await committed(other.addSecret('webhook1', 'secret'))).toBe('FULL');

@@ -11,7 +11,6 @@ import {
   handledInTurn,
   LEASE_MS,
   notified,
-  OTHER,
   polled,
   recorded,
   statusOf,
@@ -19,7 +18,7 @@ import {
 import { adminOf, onPostgres } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
-const MOST = { owner: OTHER, maxAttempts: 40 };
+const MOST = { held: [], maxAttempts: 40 };
 
 onPostgres('two transactions', (stage) => {
   let a: Stepped;
@@ -241,6 +240,16 @@ onPostgres('two transactions', (stage) => {
     await z.end();
     expect(a.errors.splice(0)).toEqual(['40P01']);
     expect(await stage.sql('SELECT DISTINCT deliveries FROM events')).toEqual([{ deliveries: 2 }]);
+  });
+
+  test('an ack is none, when the server warns of its commit, as where the wait for a standby was cut off', async () => {
+    await stage.sql(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; RETURN NULL; END $$`);
+    await stage.sql(`CREATE CONSTRAINT TRIGGER warns AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION warn()`);
+    const acking = a.store.record(notified()).catch((error) => error);
+    expect(await acking).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await stage.sql('DROP FUNCTION warn CASCADE');
   });
 
   test('recover goes by the clock of the database, whatever that of a process says', async () => {

@@ -236,7 +236,8 @@ const crash = command('crash', async (_, real) => {
 });
 
 const recover = command('recover', async (model, { store, owner }) => {
-  await store.recover({ owner, maxAttempts: MOST_ATTEMPTS });
+  const own = [...model.running.values()].filter((one) => one.owner === owner);
+  await store.recover({ held: own.map(({ claim }) => claim.lease), maxAttempts: MOST_ATTEMPTS });
   for (const running of [...model.running.values()]) {
     if (running.owner === owner || running.until >= model.now) continue;
     const { crashes, attempts } = running.event;

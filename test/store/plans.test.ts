@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Claim, EventStore } from '../../src/store/event-store.ts';
 import { size } from '../support/sizes.ts';
-import { claimed, FAILED, HANDLED, LEASE_MS, notified, OTHER, polled } from './desk.ts';
+import { claimed, FAILED, HANDLED, LEASE_MS, notified, polled } from './desk.ts';
 import { adminOf, onPostgres } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
@@ -103,7 +103,7 @@ onPostgres('every statement', (stage) => {
     await store.wake();
     await polled(store, { oldest: 4, newest: 4 });
     await stage.pass(LEASE_MS + 1);
-    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    await store.recover({ held: [], maxAttempts: 40 });
     const rest = await polled(store, { oldest: 100 });
     await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
     await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });

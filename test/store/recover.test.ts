@@ -7,15 +7,13 @@ import {
   HANDLED,
   LEASE_MS,
   notified,
-  OTHER,
-  OWN,
   polled,
   recorded,
   statusOf,
 } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
-const MOST = { owner: OTHER, maxAttempts: 40 };
+const MOST = { held: [], maxAttempts: 40 };
 
 onEachEngine('recover', (stage) => {
   test('gives the event of an ended process back, when its lease ran out, and counts the attempt', async () => {
@@ -33,12 +31,12 @@ onEachEngine('recover', (stage) => {
     expect(await claimedOne(store, 'media:one')).toMatchObject({ starts: 2, attempts: 1 });
   });
 
-  test('leaves the own leases of a process alone, however long they have run out', async () => {
+  test('leaves what a process holds alone, however long its lease has run out', async () => {
     const { store } = stage;
     await recorded(store, notified());
     const claim = await claimedOne(store, 'media:one');
     await stage.pass(10 * LEASE_MS);
-    expect(await store.recover({ ...MOST, owner: OWN })).toEqual([]);
+    expect(await store.recover({ ...MOST, held: [claim.lease] })).toEqual([]);
     expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
   });
 

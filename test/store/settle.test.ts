@@ -95,7 +95,7 @@ onEachEngine('settle', (stage) => {
     await recorded(store, notified());
     const lost = await claimedOne(store, 'media:one');
     await stage.pass(LEASE_MS + 1);
-    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    await store.recover({ held: [], maxAttempts: 40 });
     const [held] = await polled(store, { owner: OTHER });
     const state = [{ name: 'k', value: '1' }];
     expect(await store.settle(lost, { ...HANDLED, state })).toEqual({ isHeld: false, hasMore: false });
@@ -141,6 +141,8 @@ onEachEngine('settle', (stage) => {
     const answers = await Promise.allSettled(ends);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await store.count({ status: 'handled' })).toBe(2);
+    const starts = await stage.sql('SELECT starts FROM events ORDER BY resource');
+    expect(starts).toEqual([{ starts: 1 }, { starts: 0 }, { starts: 1 }]); // what failed together was undone
   });
 });
 
@@ -228,7 +230,7 @@ onEachEngine('renew', (stage) => {
     const [first] = claims;
     expect(await store.renew(first ? [first] : [], LEASE_MS)).toEqual([first?.lease]);
     await stage.pass(2000);
-    await store.recover({ owner: OTHER, maxAttempts: 40 });
+    await store.recover({ held: [], maxAttempts: 40 });
     expect(await Promise.all(claims.map((claim) => store.holds(claim)))).toEqual([true, false]);
     expect((await store.renew([...claims].reverse(), LEASE_MS)).length).toBe(1);
   });

@@ -94,11 +94,14 @@ async function handle(claim: Claim, askedAt: number): Promise<void> {
   await again(() => store.settle(claim, settlement));
 }
 
+/** all that it ever claimed: what it forgets, others recover */
+const held = new Set<string>();
+
 async function consume(): Promise<void> {
   for (;;) {
     if (random() < 0.2) {
       await again(() => store.wake());
-      await again(() => store.recover({ owner, maxAttempts: 1000 }));
+      await again(() => store.recover({ held: [...held], maxAttempts: 1000 }));
     }
     if (random() < 0.02) await again(() => store.sweep());
     const names = random() < 0.5 ? RESOURCES.filter(() => random() < 0.2) : [];
@@ -117,7 +120,7 @@ async function consume(): Promise<void> {
     if (Date.now() < end) continue;
     const { pending, running } = await store.overview();
     if (pending + running === 0) return;
-    owner = newOwner(`process-${seed}`); // the others may have ended: it recovers what it forgot itself
+    held.clear(); // the others may have ended: it recovers what it forgot itself
     await sleep(50);
   }
 }

@@ -49,7 +49,7 @@ export function claimOperations(d: Dialect) {
     'SELECT state.resource AS resource, name, value FROM r(resource text), state WHERE state.resource = r.resource',
   );
 
-  const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND owner <> $owner
+  const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT $limit ${d.skipLocked}`;
   const counts = d.over(
     'SELECT events.seq AS seq, starts, attempts, replays, crashes FROM r(seq bigint), events WHERE events.seq = r.seq',
@@ -107,11 +107,11 @@ export function claimOperations(d: Dialect) {
     },
 
     /**
-     * Ends leases of other owners that ran out. A crash uses an attempt up; an event that was lost twice waits until no other such one
+     * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until no other such one
      * runs, and after five crashes it is dead. @returns the resources that have something ready
      */
-    async recover(db: Db, { maxAttempts, now, ...request }: Recovery): Promise<string[]> {
-      const lost = await db.all<LeasedLane>(expired, { ...request, now });
+    async recover(db: Db, { held, maxAttempts, limit, now }: Recovery): Promise<string[]> {
+      const lost = await db.all<LeasedLane>(expired, { limit, now, held: JSON.stringify(held) });
       if (lost.length === 0) return [];
       const found = await db.each<Counts>(
         counts,
@@ -158,8 +158,8 @@ interface Renewal {
 }
 
 export interface Recovery {
-  /** who recovers: never its own leases */
-  readonly owner: string;
+  /** the leases that the recovering process holds: it has what others took over, or what a failover undid, no more */
+  readonly held: readonly string[];
   readonly limit: number;
   readonly maxAttempts: number;
   readonly now: number;
