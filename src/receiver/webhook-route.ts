@@ -54,7 +54,7 @@ const NO_BYTES = Buffer.alloc(0);
 export function webhookRoute(
   { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit }: Config,
   parts: ReceiverParts & { readonly readiness: Readiness; readonly requestLog: RequestLog },
-) {
+): readonly (RequestHandler | ErrorRequestHandler)[] {
   const { store, keyring, quarantine, clock, log, observer, readiness, requestLog, phase } = parts;
   const failures = counterBy(clock, MINUTE_MS);
   let waitingAcks = 0;
@@ -125,7 +125,7 @@ export function webhookRoute(
   };
 
   const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
-  return [checkHead, readBody, receive, failed] as const;
+  return [checkHead, readBody, receive, failed];
 }
 
 function exchangeOf(res: Response): Exchange {

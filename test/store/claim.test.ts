@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Claim } from '../../src/store/event-store.ts';
 import {
   claimed,
   claimedOne,
@@ -109,7 +110,13 @@ onEachEngine('claim', (stage) => {
       { resource: 'media:new', ready_at: first + 100 },
       { resource: 'media:old', ready_at: first },
     ]);
-    expect(await polled(store, { oldest: 1 })).toMatchObject([{ resource: 'media:old' }]);
+    const [woken] = await polled(store, { oldest: 1 });
+    expect(woken).toMatchObject({ resource: 'media:old' });
+    await store.settle(woken as Claim, HANDLED);
+    await store.settle(await claimedOne(store, 'media:old'), HANDLED);
+    expect(await stage.sql("SELECT ready_at FROM lanes WHERE resource = 'media:old'")).toEqual([
+      { ready_at: first + 100 },
+    ]);
   });
 });
 

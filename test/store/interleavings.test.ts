@@ -153,6 +153,12 @@ onPostgres('two transactions', (stage) => {
     const claim = await claimedOne(b.store, 'media:one');
     expect(await reset()).toEqual({ replayed: 0, running: 1 });
     await b.store.settle(claim, HANDLED);
+    const again = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) =>
+      store.replay({ status: 'handled' }),
+    );
+    await b.store.replay({});
+    await b.store.settle(await claimedOne(b.store, 'media:one'), { ...HANDLED, status: 'skipped' });
+    expect(await again()).toEqual({ replayed: 0, running: 0 });
     const empty = await a.upTo(/^UPDATE events SET body/, (store) => store.prune(Date.now() * 2, 10));
     await b.store.replay({});
     expect(await empty()).toBe(0);
@@ -174,6 +180,20 @@ onPostgres('two transactions', (stage) => {
     await Promise.all([one.result, two.result]);
     await z.end();
     expect((await stage.sql('SELECT 1 FROM events WHERE deliveries = 2')).length).toBe(2);
+  });
+
+  test('records of the same resources in another order do not get in each other’s way', async () => {
+    const names = ['media:x', 'media:y'];
+    await recorded(a.store, ...names.map((name) => notified(name)));
+    const z = await adminOf(stage.adminUrl);
+    await z.query("BEGIN; SELECT FROM lanes WHERE resource = 'media:x' FOR UPDATE");
+    const ackAll = (list: string[]) => (store: typeof a.store) =>
+      Promise.all(list.map((name) => store.record(notified(name))));
+    const one = await a.waits(ackAll(names));
+    const two = await b.waits(ackAll(names.toReversed()));
+    await z.query('COMMIT');
+    await Promise.all([one.result, two.result]);
+    await z.end();
   });
 
   test('repeats, settlements and renewals in another order do not get in each other’s way', async () => {

@@ -179,7 +179,7 @@ export function searchReads(d: Dialect) {
   };
 }
 
-interface ReceivedQuery {
+export interface ReceivedQuery {
   readonly filter: EventFilter;
   /** only what came after this place */
   readonly after: number;

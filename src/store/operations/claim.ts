@@ -151,7 +151,7 @@ interface Leased {
   readonly lease: string;
 }
 
-interface Renewal {
+export interface Renewal {
   readonly list: readonly Pick<LeaseKey, 'resource' | 'lease'>[];
   readonly leaseMs: number;
   readonly now: number;

@@ -5,7 +5,7 @@ import type { Replayed, Status } from '../stored.ts';
 import { inOrder, lanesOf, openLanes } from './record.ts';
 
 /** An event that becomes ready. */
-interface Due {
+export interface Due {
   readonly seq: number;
   readonly resource: string;
   readonly receivedAt: number;
