@@ -4,6 +4,7 @@ import {
   claimed,
   claimedOne,
   FAILED,
+  HANDLED,
   handledInTurn,
   LEASE_MS,
   notified,
