@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
 
@@ -72,4 +73,41 @@ export function together(rounds: readonly Seen[]): Seen {
 export function line(what: string, { latencies, statuses }: Seen): string {
   const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
   return `${what}: ${JSON.stringify(statuses)}, p50 ${p50} ms, p99 ${p99} ms, slowest ${quantile(latencies, 1)} ms`;
+}
+
+/** An answer as it came over a connection. */
+interface Answer {
+  readonly status: string;
+  /** the status line and the headers */
+  readonly head: string;
+  readonly body: string;
+}
+
+/** Sends requests over one connection, each once the one before is answered; resolves when the connection is closed after the last. */
+export function sendInTurn(
+  port: number,
+  requests: Iterator<string>,
+  answered: (answer: Answer) => void,
+): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' }).setEncoding('latin1');
+  const sendNext = () => {
+    const { value, done } = requests.next();
+    if (done === true) socket.end();
+    else socket.write(value);
+  };
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+    const [, head = '', status = '', body = ''] =
+      /^(HTTP\/1\.1 (\d{3}) .*?\r\n\r\n)(\{.*\})$/s.exec(received) ?? [];
+    if (head === '') return;
+    received = '';
+    answered({ status, head, body });
+    sendNext();
+  });
+  sendNext();
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('close', () => resolve());
+  });
 }

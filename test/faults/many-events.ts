@@ -11,11 +11,12 @@ export interface ManyEvents {
   readonly events: number;
   /** what all of them are; handled ones were handled long ago, with an attempt each */
   readonly status: 'pending' | 'handled';
+  readonly secretsKey?: Buffer;
 }
 
 /** Fills a database with events straight by SQL, as recording them one by one would take hours. */
-export async function makeManyEvents({ path, events, status }: ManyEvents): Promise<void> {
-  await (await openStore({ url: `sqlite:${path}`, clock: systemClock })).close(); // makes the schema
+export async function makeManyEvents({ path, events, status, secretsKey }: ManyEvents): Promise<void> {
+  await (await openStore({ url: `sqlite:${path}`, clock: systemClock, secretsKey })).close(); // makes the schema
   const db = new Database(path);
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -400000');

@@ -40,7 +40,12 @@ describeWithPostgres('a database that is moved', (server) => {
     const url = new URL(server.url(name));
     url.password = '';
     const [first, postgres, last] = [sqlite('first.db'), url.href, sqlite('last.db')];
-    await makeManyEvents({ path: join(directory, 'first.db'), events: EVENTS, status: 'handled' });
+    await makeManyEvents({
+      path: join(directory, 'first.db'),
+      events: EVENTS,
+      status: 'handled',
+      secretsKey: SECRETS_KEY,
+    });
     const before = await exported(first, 'before.ndjson');
     for (const [from, to] of [
       [first, postgres],

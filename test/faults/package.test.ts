@@ -65,7 +65,7 @@ withPackages(
         '.env.example',
         'docs/handlers.md',
         'dist/index.d.ts',
-        'dist/store/sqlite/store-thread.js',
+        'dist/store/sqlite/thread.js',
         'dist/inspector/assets/base.css',
         'dist/inspector/views/layout.eta',
         'dist/recipes/forward.ts',
