@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mutation, mutations } from './support/mutations.ts';
 import { copyProgram } from './support/program-copy.ts';
 
-// `npm run test:mutations [WORD]`: breaks each rule in a copy of the project, or those whose names match the word, and tells which ones no test
-// has noticed. By hand, as it takes minutes.
+// `npm run test:mutations [WORD]`: breaks each rule, or those whose names match the word, in a copy of the project, and tells which test fails
+// then, or that none does. By hand, as it takes minutes.
 
 const copy = copyProgram({ more: ['test', 'docs', 'deploy', 'jest.config.js'] });
 const report = join(copy, 'report.json');
@@ -28,7 +29,7 @@ async function run(suites: readonly string[], more: readonly string[]): Promise<
   ];
   const args = [...jest, '--json', `--outputFile=${report}`, ...more, '--runTestsByPath', ...suites];
   const timeout = LONGEST_MS * suites.length;
-  await new Promise((resolve) => execFile(process.execPath, args, { cwd: copy, timeout }, resolve));
+  await once(spawn(process.execPath, args, { cwd: copy, stdio: 'ignore', timeout }), 'exit');
   const results: { readonly name: string; readonly assertionResults: Ran[] }[] = [];
   try {
     results.push(...JSON.parse(readFileSync(report, 'utf8')).testResults);
