@@ -21,17 +21,13 @@ const ATTEMPTS = `INSERT INTO attempts (event, lease, replay, attempt, instance,
 export async function fill(url: string, { events, media, isPending }: Contents): Promise<void> {
   const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY });
   await store.close();
-  const raw = await (await engineOf(url)).openRaw(url);
-  try {
-    // In steps, as a statement on PostgreSQL has 30 s.
-    for (let from = 0; from < events; from += 100_000) {
-      const sql = eventsSql({ from, to: Math.min(events, from + 100_000), events, media, isPending });
-      await raw.transact(async (db) => db.all(sql));
-    }
-    await raw.transact(async (db) => db.all(isPending ? LANES : ATTEMPTS));
-  } finally {
-    await raw.close();
+  await using raw = await (await engineOf(url)).openRaw(url);
+  // In steps, as a statement on PostgreSQL has 30 s.
+  for (let from = 0; from < events; from += 100_000) {
+    const sql = eventsSql({ from, to: Math.min(events, from + 100_000), events, media, isPending });
+    await raw.transact((db) => db.all(sql));
   }
+  await raw.transact((db) => db.all(isPending ? LANES : ATTEMPTS));
 }
 
 /** Received within the last 30 days, or just now where they are pending. */
@@ -62,15 +58,8 @@ function eventsSql(part: Contents & { readonly from: number; readonly to: number
 
 /** Milliseconds from the start of the first event to the end of the last, once the service has gone. */
 export async function handlingMs(url: string): Promise<number> {
-  const raw = await (await engineOf(url)).openRaw(url);
-  try {
-    const [row] = await raw.transact(async (db) =>
-      db.all<{ ms: number }>(
-        'SELECT (SELECT max(ended_at) FROM events) - (SELECT min(started_at) FROM attempts) AS ms',
-      ),
-    );
-    return row?.ms ?? Number.NaN;
-  } finally {
-    await raw.close();
-  }
+  await using raw = await (await engineOf(url)).openRaw(url);
+  const sql = 'SELECT (SELECT max(ended_at) FROM events) - (SELECT min(started_at) FROM attempts) AS ms';
+  const [row] = await raw.transact((db) => db.all<{ ms: number }>(sql));
+  return row?.ms ?? Number.NaN;
 }

@@ -47,14 +47,11 @@ const baseUrl = (api: string) =>
       valid: `an http or https URL without a user name, password or query, and without ${api}`,
       secret: true,
     });
-const database = secret(
-  DATABASE_URL,
-  'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/receiver.db, or postgres://USER@HOST:PORT/DATABASE',
-);
-const file = secret(
-  SQLITE_URL,
-  'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data/dev.db',
-);
+const SQLITE_FILE = 'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data';
+const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
+const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
+const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media');
+const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const DAY_MS = 86_400_000;
@@ -64,9 +61,7 @@ const HOUR_MS = 3_600_000;
 const variables = {
   HOST: host.default('0.0.0.0'),
   PORT: whole(0, 65_535, 'a TCP port').default(3000),
-  WEBHOOK_PATH: text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media').default(
-    '/webhooks/media',
-  ),
+  WEBHOOK_PATH: path.default('/webhooks/media'),
   BODY_LIMIT: whole(1024, 16_777_216, 'bytes').default(65_536),
   TRUST_PROXY: whole(0, 16, 'how many proxies stand before the service').default(0),
   HEADERS_TIMEOUT_MS: ms(100, 600_000, 'a time').default(10_000),
@@ -87,10 +82,7 @@ const variables = {
   RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
 
   HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').optional(),
-  INSTANCE_NAME: text(
-    /^[\w.-]{1,100}$/,
-    'at most 100 letters, digits, dots, hyphens and underscores',
-  ).optional(),
+  INSTANCE_NAME: instance.optional(),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(64),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(40),
@@ -141,9 +133,8 @@ const environment = z
 export type Config = z.output<typeof environment>;
 
 /** Drawn once, so that a process has one name in all places. */
-const DRAWN_NAME = `${hostname()
-  .replaceAll(/[^\w.-]/g, '-')
-  .slice(0, 80)}-${randomBytes(4).toString('hex')}`;
+const HOST_NAME = hostname().replaceAll(/[^\w.-]/g, '-');
+const DRAWN_NAME = `${HOST_NAME.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
 
 /** The name of this process among all that run handlers. */
 export function instanceNameOf({ INSTANCE_NAME = DRAWN_NAME }: Pick<Config, 'INSTANCE_NAME'>): string {
@@ -307,7 +298,8 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
     parsed.error.issues.map(({ path: [name], message }) => {
       const variable = String(name ?? 'the settings together');
       const isMissing = name !== undefined && given[variable] === undefined;
-      const other = isMissing ? misspelt(variable, env) : undefined;
+      const strange = Object.keys(env).filter((one) => env[one] && !(one in variables));
+      const other = isMissing ? similarTo(variable, strange) : undefined;
       const missing = other === undefined ? 'is not set' : `is not set, but ${other} is: is it misspelt?`;
       return `  ${variable}: ${isMissing ? missing : `the given value (not shown) is not valid: ${message}`}`;
     }),
@@ -316,32 +308,16 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
 
 /** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
 function similarTo(written: string, names: readonly string[]): string | undefined {
-  const oneLess = (name: string) => [
-    name,
-    ...Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1)),
-  ];
-  const near = new Set(oneLess(written));
-  return names.find(
-    (name) => name !== written && name.length > 4 && oneLess(name).some((part) => near.has(part)),
-  );
-}
-
-/** The variable that is set, and that somebody may have written instead of this one. */
-function misspelt(variable: string, env: Environment): string | undefined {
-  const names: readonly string[] = variableNames;
-  return similarTo(
-    variable,
-    Object.keys(env).filter((name) => env[name] && !names.includes(name)),
-  );
+  const without = (name: string) => Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1));
+  const near = new Set([written, ...without(written)]);
+  return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
 }
 
 /**
  * The variables of the file of settings that nobody reads, and that are much like one that is read.
  * @param own the names of the app's settings
  */
-export function misspeltInFile(
-  own: readonly string[],
-): readonly { readonly name: string; readonly meant: string }[] {
+export function misspeltInFile(own: readonly string[]) {
   const known: readonly string[] = [...variableNames, ...own];
   return Object.keys(variablesOfFile()).flatMap((name) => {
     const meant = known.includes(name) ? undefined : similarTo(name, known);
@@ -349,12 +325,10 @@ export function misspeltInFile(
   });
 }
 
-/** The names of the variables of an app, and whether each is set. */
-export function settingsSet(
-  schema: z.ZodObject,
-): readonly { readonly name: string; readonly isSet: boolean }[] {
+/** The names of the variables of an app, and which of them are not set. */
+export function settingsSet(schema: z.ZodObject): readonly string[] {
   const env = environmentWithFile();
-  return Object.keys(schema.shape).map((name) => ({ name, isSet: Boolean(env[name]) }));
+  return Object.keys(schema.shape).map((name) => (env[name] ? name : `${name} (not set)`));
 }
 
 /**
@@ -369,11 +343,7 @@ export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<
 
 /** Has relative paths of databases start from the command's directory, where that is not the process's. */
 function located(config: Config): Config {
-  const { cwd } = sources();
+  const fromHere = (url: string) => databaseUrlFrom(sources().cwd, url);
   const { DATABASE_URL: url, DEV_DATABASE_URL: ofDev } = config;
-  return {
-    ...config,
-    DATABASE_URL: databaseUrlFrom(cwd, url),
-    DEV_DATABASE_URL: databaseUrlFrom(cwd, ofDev),
-  };
+  return { ...config, DATABASE_URL: fromHere(url), DEV_DATABASE_URL: fromHere(ofDev) };
 }

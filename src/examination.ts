@@ -54,20 +54,21 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     yield findingsOf('secrets').skipped('it needs the database');
     return undefined;
   }
+  await using ends = new AsyncDisposableStack();
   try {
     const store = await openStore(options);
-    try {
-      yield* refuseSeeded(await store.secrets(), config);
-      return yield* checkStore(store, config);
-    } finally {
-      await store.close();
-    }
+    ends.defer(() => store.close());
+    yield* refuseSeeded(await store.secrets(), config);
+    return yield* checkStore(store, config);
   } catch (error) {
     // What else a database may suffer from was found above.
     yield findingsOf('secrets').fail(messageOf(error));
     return undefined;
   }
 }
+
+const PREDICTABLE =
+  'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';
 
 /** Secrets that everybody can compute serve this machine alone. */
 function* refuseSeeded(stored: readonly WebhookSecret[], config: Config) {
@@ -78,9 +79,7 @@ function* refuseSeeded(stored: readonly WebhookSecret[], config: Config) {
   );
   if (fallback !== undefined && isSeeded(fallback)) whose.add('WEBHOOK_SECRET');
   if (whose.size > 0)
-    yield findingsOf('secrets').fail(
-      `the secret of ${[...whose].join(', ')} begins with mock-, so anybody can compute it, and it verifies nothing here: use another one`,
-    );
+    yield findingsOf('secrets').fail(`the secret of ${[...whose].join(', ')} ${PREDICTABLE}`);
 }
 
 async function* examineNetwork(
@@ -93,10 +92,8 @@ async function* examineNetwork(
     return;
   }
   yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
-  const { finding, webhooks } = await checkProvider({
-    baseUrl: config.PROVIDER_BASE_URL,
-    apiSecret: config.PROVIDER_API_SECRET,
-  });
+  const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;
+  const { finding, webhooks } = await checkProvider({ baseUrl, apiSecret });
   yield finding;
   const registered = webhooks?.map(({ id, metadata }) => ({ id, url: metadata.webhook_url }));
   yield* checkUrls({ webhooks: registered, verifiable, urls });

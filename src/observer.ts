@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Clock, MonotonicClock } from './base/clock.ts';
-import { RepeatedLine } from './base/repeated-line.ts';
+import { repeatedLine } from './base/repeated-line.ts';
 import { textOf } from './base/thrown.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
@@ -59,7 +59,7 @@ export function harmless(
   log: Pick<Logger, 'error'>,
   clock: MonotonicClock,
 ): Observer {
-  const failed = new RepeatedLine(clock, (fields) =>
+  const failed = repeatedLine(clock, (fields) =>
     log.error(fields, 'cannot count; metrics and figures are incomplete'),
   );
   const guarded =
@@ -68,7 +68,7 @@ export function harmless(
       try {
         tell(...args);
       } catch (error) {
-        failed.write({ error: textOf(error) });
+        failed({ error: textOf(error) });
       }
     };
   return {

@@ -4,7 +4,7 @@ import type { MonotonicClock } from './base/clock.ts';
 import { Listener } from './base/listener.ts';
 import { pause } from './base/pause.ts';
 import type { Config } from './config.ts';
-import { configuredDispatcher } from './dispatch/configured.ts';
+import { configuredDispatcher, statusesClientOf } from './dispatch/configured.ts';
 import { type Dispatcher, notStored } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import { type Admin, harmless } from './observer.ts';
@@ -14,7 +14,7 @@ import { Keyring } from './receiver/keyring.ts';
 import { Quarantine } from './receiver/quarantine.ts';
 import type { Phase } from './receiver/webhook-route.ts';
 import type { EventStore } from './store/event-store.ts';
-import { openForServer } from './store/open.ts';
+import { openConfigured } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
 
 export interface ServiceOptions {
@@ -57,7 +57,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const observer = harmless(() => admin?.observer, log, clock);
   const ends = new AsyncDisposableStack();
   try {
-    const store = await (options.store ?? openForServer(config, { clock, onCommit: observer.committed }));
+    const store = await (options.store ?? openConfigured(config, { clock, onCommit: observer.committed }));
     ends.defer(() => store.close());
 
     const keyring = new Keyring({ store, clock, log, config });
@@ -69,26 +69,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const opened = await openApp(app, { log });
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, { opened, store, log });
-    const dispatcher = configuredDispatcher(config, {
-      store,
-      handlers: app.handlers,
-      app: opened.value,
-      clock,
-      log,
-      random,
-      observer,
-    });
+    const forHandlers = { handlers: app.handlers, app: opened.value, statuses: statusesClientOf(config) };
+    const dispatcher = configuredDispatcher(config, { ...forHandlers, store, clock, log, random, observer });
 
     let phase: Phase = 'open';
-    const receiver = createReceiver(config, {
-      store,
-      keyring,
-      quarantine,
-      clock,
-      log,
-      observer,
-      phase: () => phase,
-    });
+    const parts = { store, keyring, quarantine, clock, log, observer, phase: () => phase };
+    const receiver = createReceiver(config, parts);
     const server = boundedServer(receiver, {
       bodyLimit: config.BODY_LIMIT,
       headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
@@ -106,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     ends.defer(store.watch((resource) => dispatcher.came(resource)));
     dispatcher.start();
-    const onFound = (webhooks: readonly string[]) => observer.secretsFound(webhooks);
+    const { secretsFound: onFound } = observer;
     ends.defer(keepAdmitting({ store, keyring, clock, log, onFound })); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;
     if (days !== undefined) ends.defer(keepFor({ store, clock, log, days }));

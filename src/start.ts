@@ -1,7 +1,7 @@
 import { systemClock } from './base/clock.ts';
 import { type Admin, harmless } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
-import { openForServer } from './store/open.ts';
+import { openConfigured } from './store/open.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
@@ -14,7 +14,7 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
 export async function start({ config, app, log, droppedLogLines, threads }: Options): Promise<Service> {
   let admin: Admin | undefined;
   const { committed } = harmless(() => admin?.observer, log, systemClock);
-  const store = openForServer(config, { clock: systemClock, threads, onCommit: committed });
+  const store = openConfigured(config, { clock: systemClock, threads, onCommit: committed });
   store.catch(() => {}); // startService reports it
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');

@@ -7,25 +7,17 @@ const QUIET_MS = 10_000;
  * Bounds lines about something that is tried again and again: the first one is written, and from then on one in ten seconds at most,
  * with the number of those in between.
  */
-export class RepeatedLine {
-  readonly #clock: MonotonicClock;
-  readonly #write: (fields: object) => void;
-  #writtenAt = Number.NEGATIVE_INFINITY;
-  #leftOut = 0;
-
-  constructor(clock: MonotonicClock, write: (fields: object) => void) {
-    this.#clock = clock;
-    this.#write = write;
-  }
-
-  write(fields: object): void {
-    const now = this.#clock.monotonic();
-    if (now - this.#writtenAt < QUIET_MS) {
-      this.#leftOut++;
+export function repeatedLine(clock: MonotonicClock, write: (fields: object) => void) {
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let leftOut = 0;
+  return (fields: object): void => {
+    const now = clock.monotonic();
+    if (now - writtenAt < QUIET_MS) {
+      leftOut++;
       return;
     }
-    this.#write(this.#leftOut > 0 ? { ...fields, leftOut: this.#leftOut } : fields);
-    this.#writtenAt = now;
-    this.#leftOut = 0;
-  }
+    write(leftOut > 0 ? { ...fields, leftOut } : fields);
+    writtenAt = now;
+    leftOut = 0;
+  };
 }

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { type Settings, useEnvFile, withSettings } from '../config.ts';
-import { parseEventId } from '../store/event-id.ts';
+import { isEventId } from '../store/event-id.ts';
 import { NobodyReads, outliveReaders, report, say } from './print.ts';
 import { makeStrict } from './strict.ts';
 import { onTerminal, ownsProcess, setExitCode, type Terminal } from './terminal.ts';
@@ -72,7 +72,7 @@ function takeEventIds(command: Command): void {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (args) => {
     const { operands, unknown } = parse(args);
-    const options = unknown.filter((arg) => arg.startsWith('-') && !parseEventId(arg));
+    const options = unknown.filter((arg) => arg.startsWith('-') && !isEventId(arg));
     if (options.length > 0) return { operands, unknown: options };
     return { operands: operands.concat(unknown), unknown: [] };
   };

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { pauseUntilAborted, within } from '../base/pause.ts';
-import { RepeatedLine } from '../base/repeated-line.ts';
+import { repeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
@@ -71,7 +71,7 @@ export class Dispatcher {
   #unstored = 0;
   /** aborted when a stop is over: from then on no result is tried again */
   readonly #over = new AbortController();
-  readonly #noAnswer: RepeatedLine;
+  readonly #noAnswer: (fields: object) => void;
   #cancelGathering: (() => void) | undefined;
   #endLeases = () => {};
 
@@ -89,7 +89,7 @@ export class Dispatcher {
       onError: (error) => this.#storeFailed('look for events', error),
     });
     const noAnswer = 'the store does not answer; trying again';
-    this.#noAnswer = new RepeatedLine(clock, (fields) => log.error(fields, noAnswer));
+    this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
 
   /** How many results the stop could not store. Their events run again once the leases have run out. */
@@ -227,7 +227,7 @@ export class Dispatcher {
 
   #storeFailed(what: string, error: unknown, claim?: Claim): void {
     this.#polling.spare();
-    this.#noAnswer.write({ ...(claim && lineOf(claim)), cannot: what, error: messageOf(error) });
+    this.#noAnswer({ ...(claim && lineOf(claim)), cannot: what, error: messageOf(error) });
   }
 
   /**

@@ -18,14 +18,13 @@ const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
  * @throws KitError HANDLERS_UNUSABLE if there is no such file
  */
 export function handlersFile(config: Pick<Config, 'HANDLERS'>): string {
-  const { HANDLERS } = config;
-  const project = projectFolder();
-  const file = possibleFiles(config).find((path) => existsSync(path));
+  const files = possibleFiles(config);
+  const file = files.find((path) => existsSync(path));
   if (file !== undefined) return file;
   const missing =
-    HANDLERS === undefined
-      ? `there are no handlers in ${project}: it has neither ${USUAL.join(' nor ')}`
-      : `there is no ${resolve(project, HANDLERS)}, which HANDLERS names`;
+    config.HANDLERS === undefined
+      ? `there are no handlers in ${projectFolder()}: it has neither ${USUAL.join(' nor ')}`
+      : `there is no ${files[0]}, which HANDLERS names`;
   const advice = isPackage
     ? 'Run hookkit in the folder of your receiver, or name the module of your handlers in HANDLERS. npx hookkit init writes a receiver'
     : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
@@ -61,8 +60,8 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
   const module: Exported = await loading(() => import(pathToFileURL(file).href)).catch((cause) => {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   });
-  const app = module.app ?? { handlers: module.handlers };
-  const wrong = mistakeInExports(module) ?? mistakeInApp(app);
+  const { app = { handlers: module.handlers } } = module;
+  const wrong = mistakeIn(module) ?? mistakeInApp(app);
   if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
@@ -70,39 +69,27 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
 interface Exported {
   readonly app?: unknown;
   readonly handlers?: unknown;
-  readonly default?: unknown;
 }
 
 /** What is wrong with the names that a module exports: one of two would silently not count. */
-function mistakeInExports({ app, handlers, default: other }: Exported): string | undefined {
-  if (app !== undefined)
-    return handlers === undefined
-      ? undefined
-      : 'exports both `app` and `handlers`: put the handlers into the app';
-  if (isObject(handlers) && 'handlers' in handlers)
-    return 'exports an app as `handlers`: write export const app = defineApp({ ... })';
-  if (isPromise(handlers)) return 'exports a promise as `handlers`: write export const handlers = await ...';
-  if (isObject(handlers)) return undefined;
-  return other === undefined
-    ? 'exports no object `handlers`, and no `app`'
-    : 'has a default export only: name it, export const handlers or export const app';
+function mistakeIn({ app, handlers }: Exported): string | undefined {
+  if (app !== undefined && handlers !== undefined)
+    return 'exports both `app` and `handlers`: put the handlers into the app';
+  for (const [name, value] of Object.entries({ app, handlers }))
+    if (isPromise(value)) return `exports a promise as \`${name}\`: write export const ${name} = await ...`;
+  if (isObject(app ?? handlers)) return undefined;
+  return 'exports no object `handlers`, and no `app` as defineApp makes it';
 }
 
 const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
 
 function mistakeInApp(app: unknown): string | undefined {
-  if (!isObject(app)) return 'exports an `app` that is no object: make it with defineApp';
-  if (isPromise(app)) return 'exports a promise as `app`: write export const app = await ...';
-  const odd = Object.keys(app).find((name) => !MEMBERS.includes(name));
+  const { settings, handlers, ...others } = app as Readonly<Record<string, unknown>>;
+  const odd = Object.keys(others).find((name) => !MEMBERS.includes(name));
   if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
-  const { settings, start, routes, handlers } = app;
-  if (settings !== undefined && !(isObject(settings) && isObject(settings.shape) && 'safeParse' in settings))
+  if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
-  for (const [name, member] of Object.entries({ start, routes }))
-    if (member !== undefined && typeof member !== 'function')
-      return `has an app whose ${name} is no function`;
-  if (!isObject(handlers)) return 'has an app without an object `handlers`';
-  if (isPromise(handlers)) return 'has an app whose `handlers` are a promise: await it';
+  if (!isObject(handlers) || isPromise(handlers)) return 'has an app without an object `handlers`';
   const mistake = mistakeInHandlers(handlers);
   return mistake && `has ${mistake}`;
 }

@@ -51,15 +51,26 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
   let isClosed = false;
   let unstorable: string | undefined;
 
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // only steps that wait are told
+  signal.addEventListener('abort', () => {
+    if (signal.reason instanceof LeaseLost) lost.reject(signal.reason);
+  });
+  /** What comes after the lease was lost comes too late for the handler. */
+  const unlessLost = <T>(step: string, work: Promise<T>): Promise<T> =>
+    Promise.race([work, lost.promise]).catch((error) => {
+      if (!(error instanceof LeaseLost)) throw error;
+      throw new Error(`${overFor(step)}: ${error.message}`, { cause: error });
+    });
   /** Asks the store until it answers: a step whose result is not stored would run again. */
   const patiently = async <T>(step: string, request: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await unlessLost(step, signal, request());
+        return await unlessLost(step, request());
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         onStoreError?.(error);
-        await unlessLost(step, signal, pause(clock, STORE_RETRY_MS));
+        await unlessLost(step, pause(clock, STORE_RETRY_MS));
       }
     }
   };
@@ -68,12 +79,16 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
     const [done, holds] = await patiently(step, asked);
     if (done) return done;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
-    const result = storableOf(step, await fn());
-    if ('problem' in result) {
-      unstorable ??= result.problem;
-      throw new TypeError(result.problem);
+    const given = await fn();
+    let result: string | null;
+    try {
+      result = storedText(given);
+    } catch (cause) {
+      const problem = `step "${step}" of ctx.once has run, and its result cannot be stored: ${shown(cause)}. Return a small JSON value or nothing from it, and replay the event: the step then runs again`;
+      unstorable ??= problem;
+      throw new TypeError(problem, { cause });
     }
-    const stored = await patiently(step, () => store.saveStep(claim, { name: step, result: result.json }));
+    const stored = await patiently(step, () => store.saveStep(claim, { name: step, result }));
     if (stored) return stored;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };
@@ -102,34 +117,13 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
   };
 }
 
-/** The same answer, unless the lease is lost before: what the store says then comes too late for the handler. */
-function unlessLost<T>(step: string, signal: AbortSignal, answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const check = () => {
-      if (signal.reason instanceof LeaseLost)
-        reject(new Error(`${overFor(step)}: ${signal.reason.message}`, { cause: signal.reason }));
-    };
-    const end = () => signal.removeEventListener('abort', check);
-    signal.addEventListener('abort', check);
-    answer.then(resolve, reject).then(end);
-    check();
-  });
-}
-
-/** The result of a step as it is stored, or why it cannot be. */
-function storableOf(
-  step: string,
-  result: unknown,
-): { readonly json: string | null } | { readonly problem: string } {
-  if (result === undefined) return { json: null };
-  const json = jsonTextOf(result);
-  const bytes = 'text' in json ? Buffer.byteLength(json.text) : 0;
-  if ('text' in json && bytes <= MOST_BYTES) return { json: json.text };
-  const why =
-    'text' in json ? `it takes ${bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)` : json.problem;
-  return {
-    problem: `step "${step}" of ctx.once has run, and its result cannot be stored: ${why}. Return a small JSON value or nothing from it, and replay the event: the step then runs again`,
-  };
+/** The result of a step as it is stored. @throws TypeError if it is too large or no JSON */
+function storedText(result: unknown): string | null {
+  if (result === undefined) return null;
+  const text = jsonTextOf(result);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MOST_BYTES) return text;
+  throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)`);
 }
 
 function overFor(step: string): string {

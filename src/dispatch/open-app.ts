@@ -37,11 +37,13 @@ export async function openApp(
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
   const started: unknown = await failing('start', async () => start(ctx as StartContext<never>));
-  if (!isStarted(started))
+  if (!isStarted(started)) {
+    const must = 'must return { app, close }: what handlers share, and a function that closes it';
     throw new KitError(
       'APP_FAILED',
-      `the start of the app failed: it returned ${shown(started)}, and must return { app, close }: what handlers share, and a function that closes it`,
+      `the start of the app failed: it returned ${shown(started)}, and ${must}`,
     );
+  }
   const { app: value, close } = started;
   return {
     value,
@@ -62,19 +64,13 @@ function isStarted(value: unknown): value is Started<unknown> {
   return !('close' in value) || value.close === undefined || typeof value.close === 'function';
 }
 
-interface PagesNeeds {
-  readonly opened: OpenApp;
-  readonly store: Pick<EventStore, 'state' | 'states'>;
-  readonly log: Logger;
-}
-
 /**
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
  * @throws KitError APP_FAILED with what its `routes` threw, and where
  */
 export async function appPages(
   { routes, settings = {} }: ReadyApp,
-  { opened, store, log }: PagesNeeds,
+  { opened, store, log }: { opened: OpenApp; store: Pick<EventStore, 'state' | 'states'>; log: Logger },
 ): Promise<AppPages | undefined> {
   if (!routes) return undefined;
   const { default: express } = await import('express');

@@ -1,5 +1,5 @@
 import { cutOut } from '../base/cut.ts';
-import { LONGEST_TEXT, shown } from '../base/thrown.ts';
+import { LONGEST_TEXT, shown, textOf } from '../base/thrown.ts';
 
 /** The return values of a handler; undefined means that the event is handled. */
 export type Outcome =
@@ -41,12 +41,6 @@ export function fail(reason: string): Outcome {
   return made({ type: 'fail', reason });
 }
 
-function made(outcome: Outcome): Outcome {
-  const problem = problemOf(outcome);
-  if (problem !== undefined) throw new TypeError(problem);
-  return outcome;
-}
-
 /** The return value of a handler after the check. */
 export type Returned =
   | { readonly type: 'handled' }
@@ -59,44 +53,30 @@ export type Returned =
  */
 export function parseReturned(value: unknown): Returned {
   if (value === undefined) return { type: 'handled' };
-  let problem = `a handler returns nothing, or the result of skip(), retry() or fail(); this one returned ${shown(value)}`;
   try {
-    const { type, reason, after } = value as Candidate;
-    const candidate = { type, reason, after };
-    problem = problemOf(candidate) ?? problem;
-    if (isOutcome(candidate)) {
-      const text = cutOut(candidate.reason, LONGEST_TEXT);
-      if (candidate.type === 'retry') return { ...candidate, reason: text };
-      return { type: candidate.type, reason: text };
-    }
-  } catch {
-    // It is null, or a getter of it throws: the error shows it.
+    const { type, reason, after }: Members = Object(value);
+    if (type === 'skip' || type === 'retry' || type === 'fail') return made({ type, reason, after });
+  } catch (error) {
+    return { type: 'error', reason: textOf(error) };
   }
-  return { type: 'error', reason: `TypeError: ${problem}` };
+  const problem = 'a handler returns nothing, or the result of skip(), retry() or fail()';
+  return { type: 'error', reason: `TypeError: ${problem}; this one returned ${shown(value)}` };
 }
 
-/** An outcome whose members are not checked yet. */
-interface Candidate {
+/** The members of an outcome, not checked yet. */
+interface Members {
   readonly type: unknown;
   readonly reason: unknown;
   readonly after?: unknown;
 }
 
-function isOutcome(candidate: Candidate): candidate is Outcome {
-  return isType(candidate.type) && problemOf(candidate) === undefined;
-}
-
-function isType(type: unknown): type is Outcome['type'] {
-  return type === 'skip' || type === 'retry' || type === 'fail';
-}
-
-/** The mistake in the members of an outcome; undefined if there is none, or if it is no outcome. */
-function problemOf({ type, reason, after }: Candidate): string | undefined {
-  if (!isType(type)) return undefined;
+function made({ type, reason, after }: Members & { readonly type: Outcome['type'] }): Outcome {
   if (typeof reason !== 'string')
-    return `the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`;
-  if (type !== 'retry' || after === undefined) return undefined;
-  if (typeof after === 'number' && after >= SHORTEST_AFTER_MS && after <= LONGEST_AFTER_MS) return undefined;
+    throw new TypeError(`the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`);
+  const text = cutOut(reason, LONGEST_TEXT);
+  if (type !== 'retry') return { type, reason: text };
+  const isNumber = typeof after === 'number' && after >= SHORTEST_AFTER_MS && after <= LONGEST_AFTER_MS;
+  if (isNumber || after === undefined) return { type, reason: text, after };
   const allowed = `a number of milliseconds between ${SHORTEST_AFTER_MS} (a second) and ${LONGEST_AFTER_MS} (30 days)`;
-  return `the after of retry() is ${allowed}, and this handler gave ${shown(after)}`;
+  throw new TypeError(`the after of retry() is ${allowed}, and this handler gave ${shown(after)}`);
 }

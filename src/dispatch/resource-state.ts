@@ -1,3 +1,4 @@
+import { shown } from '../base/thrown.ts';
 import type { StateChange, StateValue } from '../store/event-store.ts';
 import type { AsJson } from './as-json.ts';
 import { checkName, exactJsonTextOf } from './stored-json.ts';
@@ -30,15 +31,8 @@ export interface ResourceState {
   delete(name: string): void;
 }
 
-/** The state of a resource during one run of a handler. */
-export interface RunState {
-  readonly state: ResourceState;
-  /** Ends the run: the handler can change nothing any more. @returns what it has changed */
-  end(): readonly StateChange[];
-}
-
-/** @param before the state as the events before left it */
-export function runStateOf(resource: string, before: readonly StateValue[]): RunState {
+/** The state of a resource during one run of a handler. @param before the state as the events before left it */
+export function runStateOf(resource: string, before: readonly StateValue[]) {
   const stored = new Map(before.map(({ name, value }) => [name, value]));
   const values = new Map(stored);
   let bytes = before.reduce((sum, { name, value }) => sum + sizeOf(name, value), 0);
@@ -64,11 +58,15 @@ export function runStateOf(resource: string, before: readonly StateValue[]): Run
       return json === undefined ? undefined : (JSON.parse(json) as AsJson<T>);
     },
     set(name, value) {
+      let json: string;
       check(name);
-      const json = exactJsonTextOf(value);
-      if ('problem' in json)
-        throw new TypeError(`the value "${name}" of ctx.state cannot be stored: ${json.problem}`);
-      change(name, json.text);
+      try {
+        json = exactJsonTextOf(value);
+      } catch (cause) {
+        const why = `the value "${name}" of ctx.state cannot be stored`;
+        throw new TypeError(`${why}: ${shown(cause)}`, { cause });
+      }
+      change(name, json);
     },
     delete(name) {
       check(name);
@@ -77,7 +75,8 @@ export function runStateOf(resource: string, before: readonly StateValue[]): Run
   };
   return {
     state,
-    end() {
+    /** Ends the run: the handler can change nothing any more. @returns what it has changed */
+    end(): readonly StateChange[] {
       isOver = true;
       return [...new Set([...stored.keys(), ...values.keys()])]
         .filter((name) => values.get(name) !== stored.get(name))

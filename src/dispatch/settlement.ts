@@ -15,9 +15,6 @@ export interface RetryPolicy {
 /** What becomes of an event: the settlement of its claim but for its times. */
 export type Ending = Omit<Settlement, 'startedAt' | 'ms'>;
 
-/** How long one event may ask to come back: as long as one `after` may be. */
-const LONGEST_ASKING_MS = LONGEST_AFTER_MS;
-
 /**
  * What becomes of an event after a run of its handler.
  * @param now milliseconds since the epoch
@@ -39,7 +36,7 @@ export function endingOf(
       return { status: 'dead', outcome: 'failed', error: run.reason, state, counts: true };
     case 'retry': {
       const asked = { outcome: 'retry', state, counts: false } as const;
-      if (askedAt !== undefined && now - askedAt >= LONGEST_ASKING_MS)
+      if (askedAt !== undefined && now - askedAt >= LONGEST_AFTER_MS)
         return { ...asked, status: 'dead', error: `it has asked to come back for 30 days: ${run.reason}` };
       const afterMs = run.after ?? pauseMs(starts, policy);
       return { ...asked, status: 'pending', error: run.reason, afterMs: Math.ceil(afterMs) };

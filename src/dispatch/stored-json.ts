@@ -16,38 +16,31 @@ export function checkName(what: string, name: unknown): asserts name is string {
   );
 }
 
-/** A value as JSON text, or why it has none. */
-export type JsonText = { readonly text: string } | { readonly problem: string };
-
-/** A value as JSON has it, which may be something else: null for NaN, `{}` for a Map. */
+/**
+ * A value as JSON text, which may mean something else: null for NaN, `{}` for a Map.
+ * @throws TypeError if there is none, as for a function
+ */
 export function jsonTextOf(
   value: unknown,
   replacer?: (this: object, name: string, made: unknown) => unknown,
-): JsonText {
-  try {
-    const text: string | undefined = JSON.stringify(value, replacer);
-    return text === undefined ? { problem: `it is not JSON (${shown(value)})` } : { text };
-  } catch (error) {
-    return { problem: `it is not JSON (${shown(error)})` };
-  }
+): string {
+  const text: string | undefined = JSON.stringify(value, replacer);
+  if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
+  return text;
 }
 
 /**
- * A value that JSON gives back as it is. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
+ * A value as JSON text that means the same. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
  * undefined when it is read.
+ * @throws TypeError if JSON would give something else back
  */
-export function exactJsonTextOf(value: unknown): JsonText {
-  let problem: string | undefined;
-  const json = jsonTextOf(value, function (name, made) {
+export function exactJsonTextOf(value: unknown): string {
+  return jsonTextOf(value, function (name, made) {
     const isMember = name !== '' && !Array.isArray(this);
-    const isKept = made === undefined ? isMember : isExact(made, Reflect.get(this, name));
-    if (!isKept) {
-      problem = `${shown(made ?? Reflect.get(this, name))} is no JSON value`;
-      throw new TypeError(problem);
-    }
-    return made;
+    const given: unknown = Reflect.get(this, name);
+    if (made === undefined ? isMember : isExact(made, given)) return made;
+    throw new TypeError(`${shown(made ?? given)} is no JSON value`);
   });
-  return problem === undefined ? json : { problem };
 }
 
 /** @param given what a toJSON made it of: that of a Date that is none gives null */
@@ -62,7 +55,6 @@ function isExact(made: unknown, given: unknown): boolean {
 
 /** Whether an object is a list, or its members and nothing else, in this realm or another one, such as a test's. */
 function isPlain(value: object): boolean {
-  if (Array.isArray(value)) return true;
   const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -30,15 +30,16 @@ const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 
+/** Since they were last told: all that were lost, those of them that the store has not counted, and why it could not keep some. */
+type Losses = { readonly lost: number; readonly uncounted: number; readonly error?: string | undefined };
+const NONE: Losses = { lost: 0, uncounted: 0 };
+
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export class Quarantine {
   readonly #options: QuarantineOptions;
   readonly #waiting: ToQuarantine[] = [];
   #working: Promise<void> | undefined;
-  /** since they were last told: all that were lost, those of them that the store has not counted, and why it could not keep some */
-  #lost = 0;
-  #uncounted = 0;
-  #error: string | undefined;
+  #losses: Losses = NONE;
 
   constructor(options: QuarantineOptions) {
     this.#options = options;
@@ -76,22 +77,18 @@ export class Quarantine {
       // Its secret may have been found meanwhile, and what waited was admitted before this came.
       if (isSigned(entry.token, keyring.keysFor(entry.webhookId))) keyring.onAdded([entry.webhookId]);
     } catch (error) {
-      this.#error = messageOf(error);
-      this.#lose(1, 1);
+      this.#lose(1, 1, messageOf(error));
     }
   }
 
-  #lose(lost: number, uncounted: number): void {
-    if (this.#lost === 0) this.#options.clock.after(COUNT_MS, () => this.#count());
-    this.#lost += lost;
-    this.#uncounted += uncounted;
+  #lose(lost: number, uncounted: number, error = this.#losses.error): void {
+    if (this.#losses === NONE) this.#options.clock.after(COUNT_MS, () => this.#count());
+    this.#losses = { lost: this.#losses.lost + lost, uncounted: this.#losses.uncounted + uncounted, error };
   }
 
   async #count(): Promise<void> {
-    const [lost, uncounted, error] = [this.#lost, this.#uncounted, this.#error];
-    this.#lost = 0;
-    this.#uncounted = 0;
-    this.#error = undefined;
+    const { lost, uncounted, error } = this.#losses;
+    this.#losses = NONE;
     if (lost > 0) this.#options.log.warn({ lost, error }, FULL);
     if (uncounted > 0) await this.#options.store.countLost(uncounted).catch(() => {}); // the log has them
   }

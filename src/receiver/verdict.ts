@@ -47,6 +47,7 @@ export interface Standing {
 }
 
 const CLOSE = { Connection: 'close' };
+const IN_A_MINUTE = { 'Retry-After': '60' };
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
@@ -60,9 +61,7 @@ const COMPRESSED = refused(400, 'the body is compressed');
 const UNREADABLE = refused(400, 'the body cannot be read');
 const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
 /** In place of 401, once the source of a notification has failed too often. */
-export const THROTTLED = refused(429, 'too many notifications that cannot be verified', {
-  'Retry-After': '60',
-});
+export const THROTTLED = refused(429, 'too many notifications that cannot be verified', IN_A_MINUTE);
 
 /**
  * The table of answers as far as the head of a request decides, so that no refusal waits for a body. It depends on its arguments alone.
@@ -70,9 +69,8 @@ export const THROTTLED = refused(429, 'too many notifications that cannot be ver
  */
 export function verdictOnHead(
   { method, headers, headersDistinct }: Head,
-  standing: Standing,
+  { bodyLimit, isClosed, isOverloaded }: Standing,
 ): Refused | string {
-  const { bodyLimit, isClosed, isOverloaded } = standing;
   const isTooLarge = Number(headers['content-length']) > bodyLimit;
   // The rest of such a body is not read, and might have no end.
   const isUnread = isTooLarge || headers['transfer-encoding'] !== undefined;
@@ -102,10 +100,8 @@ export function verdictOnBody(
     const webhookId = label(value.webhook_id);
     const refusal = verifyNotification(token, bytes, value, keysFor(webhookId));
     if (!refusal) return { type: 'accepted', notification: toVerified(value, text) };
-    return {
-      ...UNVERIFIED,
-      unverified: { refusal, kind: label(value.event), webhookId, token, text, value },
-    };
+    const unverified = { refusal, kind: label(value.event), webhookId, token, text, value };
+    return { ...UNVERIFIED, unverified };
   } catch (error) {
     if (error instanceof SyntaxError) return refused(400, `the body is ${error.message}`);
     throw error;

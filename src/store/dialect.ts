@@ -4,8 +4,8 @@ export type Params = object;
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * A transaction. A statement over rows runs for each row (SQLite), or once for all of them (PostgreSQL). Columns are called in snake_case
- * in SQL, and in camelCase as members of rows and parameters; NULL comes as undefined.
+ * A transaction. A statement over rows runs for each row (SQLite), or once for all of them (PostgreSQL); without rows, not at all.
+ * Columns are called in snake_case in SQL, and in camelCase as members of rows and parameters; NULL comes as undefined.
  */
 export interface Db {
   all<R>(sql: string, params?: Params): Awaitable<R[]>;
@@ -33,6 +33,8 @@ export interface Dialect {
   readonly hasLocks: boolean;
   readonly skipLocked: string;
   readonly serial: string;
+  /** the last place that an event was given */
+  readonly lastSeq: string;
   /** the order of texts: JavaScript's */
   readonly bytes: string;
 }
@@ -54,6 +56,7 @@ export const sqlite: Dialect = {
   hasLocks: false,
   skipLocked: '',
   serial: 'INTEGER PRIMARY KEY',
+  lastSeq: 'SELECT coalesce(max(seq), 0) AS seq FROM events',
   bytes: '',
 };
 
@@ -83,6 +86,7 @@ export const postgres: Dialect = {
   hasLocks: true,
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   serial: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  lastSeq: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM events_seq_seq',
   bytes: 'COLLATE "C"',
 };
 

@@ -1,5 +1,4 @@
 import type { Clock } from '../base/clock.ts';
-import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import type { Db } from './dialect.ts';
 import type { KeySource } from './key-file.ts';
@@ -45,35 +44,31 @@ export interface EngineModule {
   openEngine(options: EngineOptions): Promise<Engine>;
   /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError STORE_UNUSABLE if it must be */
   keySourceOf(url: string): KeySource;
-  /**
-   * The doctor's checks of a database before it is opened. They change nothing.
-   * @returns whether the store can be opened without changing anything either
-   */
-  check(options: {
-    readonly url: string;
-    readonly secretsKey: Buffer | undefined;
-    readonly connections: number;
-  }): Checks;
+  /** The doctor's checks of a database before it is opened. They change nothing. */
+  check(options: ToCheck): Checks;
   /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
   openRaw(url: string): Promise<Raw>;
 }
 
-export type Checks = AsyncGenerator<Finding, boolean, undefined> | Generator<Finding, boolean, undefined>;
+export interface ToCheck {
+  readonly url: string;
+  readonly secretsKey?: Buffer | undefined;
+  /** DATABASE_POOL */
+  readonly connections: number;
+}
+
+/** Returns whether the store can be opened without changing anything. */
+export type Checks = AsyncGenerator<Finding, boolean, undefined>;
 
 /** A database that is read and written table by table, while no other program uses it. */
-export interface Raw {
+export interface Raw extends AsyncDisposable {
   /** for people: without user and password */
   readonly name: string;
   readonly isPostgres: boolean;
-  transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  transact<T>(work: (db: Db) => T | Promise<T>): Promise<T>;
   /** The version of the schema, and setting it: programs refuse a database of another version than theirs. */
   version(): Promise<number>;
   setVersion(version: number): Promise<void>;
   /** Has programs refuse it from now on, and those that stood still meanwhile fail. */
   retire(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function inUse(name: string): KitError {
-  return new KitError('STORE_UNUSABLE', `other programs use ${name}: end them, and run this again`);
 }

@@ -5,15 +5,7 @@ import { sourceOf } from '../base/request-source.ts';
 import type { Engine } from './engine.ts';
 import type { EventId } from './event-id.ts';
 import { Gathered } from './gathered.ts';
-import type { KeySource } from './key-file.ts';
-import type {
-  ChannelPage,
-  EventFilter,
-  QuarantinePage,
-  Received,
-  StatesQuery,
-  Stretch,
-} from './lists/types.ts';
+import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
 import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
@@ -31,7 +23,7 @@ import type {
   VerifiedNotification,
   WebhookSecret,
 } from './stored.ts';
-import { Vault } from './vault.ts';
+import type { Vault } from './vault.ts';
 
 export type * from './lists/types.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
@@ -44,11 +36,14 @@ export interface Recorded {
 
 export interface EventStoreParts {
   readonly engine: Engine;
-  readonly keySource: KeySource;
+  readonly vault: Vault;
   readonly clock: MonotonicClock;
   /** told how many milliseconds each write took, its commit included */
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
+
+/** An entry with the most bytes that all of them may have. */
+type Limited = Entry & { readonly maxBytes: number };
 
 /** The owner of leases: the name of its instance, and what tells a dispatcher from every other, also from one before a crash. */
 export function newOwner(instance: string): string {
@@ -64,19 +59,22 @@ const WAVE = 500;
  * it was.
  */
 export class EventStore {
+  /** whether it is on a server: other processes may reach it while this one cannot */
+  readonly isRemote: boolean;
   readonly #engine: Engine;
   readonly #vault: Vault;
   readonly #clock: MonotonicClock;
   readonly #listeners = new Set<(resource: string) => void>();
   readonly #records: Gathered<Arrival, boolean>;
   readonly #settlements: Gathered<Settling, Settled>;
-  readonly #entries: Gathered<{ entry: Entry; maxBytes: number }, Kept>;
+  readonly #entries: Gathered<Limited, Kept>;
   #leases = 0;
   #closing: Promise<void> | undefined;
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
 
-  private constructor({ engine, clock, onCommit = () => {} }: EventStoreParts, vault: Vault) {
+  constructor({ engine, vault, clock, onCommit = () => {} }: EventStoreParts) {
+    this.isRemote = engine.isRemote;
     this.#engine = engine;
     this.#vault = vault;
     this.#clock = clock;
@@ -88,21 +86,6 @@ export class EventStore {
     });
     this.#settlements = new Gathered((list) => engine.write('settle', { list }));
     this.#entries = new Gathered((list) => this.#keep(list));
-  }
-
-  /** @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets; the engine is closed then */
-  static async open(parts: EventStoreParts): Promise<EventStore> {
-    try {
-      return new EventStore(parts, await Vault.open(parts.engine, parts.keySource));
-    } catch (error) {
-      await parts.engine.close();
-      throw error;
-    }
-  }
-
-  /** Whether it is on a server: other processes may reach it while this one cannot. */
-  get isRemote(): boolean {
-    return this.#engine.isRemote;
   }
 
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
@@ -137,13 +120,10 @@ export class EventStore {
     this.#engine.write('renew', { list, leaseMs });
 
   /** Ends a claim and records its start. What ends together shares a commit. */
-  settle(
-    { lease, resource, seq, starts, replays, askedAt }: Claim,
-    settlement: Settlement,
-  ): Promise<Settled> {
-    const asked = settlement.outcome === 'retry' ? (askedAt ?? this.#clock.now()) : undefined;
-    const key = { lease, resource, seq, attempt: starts, replay: replays, askedAt: asked };
-    return this.#settlements.add({ ...settlement, ...key });
+  settle(claim: Claim, settlement: Settlement): Promise<Settled> {
+    const { lease, resource, seq, starts: attempt, replays: replay } = claim;
+    const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? this.#clock.now()) : undefined;
+    return this.#settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
   }
 
   /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready */
@@ -156,14 +136,8 @@ export class EventStore {
   /** Opens lanes for ready events that have none. There should be none. @returns how many */
   async sweep(): Promise<number> {
     let opened = 0;
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const step: { opened: string[]; next: string | undefined } = await this.#engine.write('sweep', {
-        after,
-        limit: 1000,
-      });
-      opened += step.opened.length;
-      after = step.next;
-    }
+    const sweep = (after: string) => this.#engine.write('sweep', { after, limit: 1000 });
+    for await (const step of stepsFrom('', sweep)) opened += step.opened;
     return opened;
   }
 
@@ -178,12 +152,9 @@ export class EventStore {
    * Stores the result of a step, if none is stored and the claim still has its lease.
    * @returns the stored result, this one or an earlier one; undefined if none is stored
    */
-  async saveStep(
-    { lease, resource, seq }: LeaseKey,
-    { name, result }: DoneStep,
-  ): Promise<Pick<DoneStep, 'result'> | undefined> {
-    await this.#engine.write('saveStep', { lease, resource, seq, name, result });
-    return this.step({ seq }, name);
+  async saveStep({ lease, resource, seq }: LeaseKey, step: DoneStep) {
+    await this.#engine.write('saveStep', { lease, resource, seq, ...step });
+    return this.step({ seq }, step.name);
   }
 
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
@@ -211,42 +182,23 @@ export class EventStore {
   /** How many events match. It looks at all of them, in steps. */
   async count(filter: EventFilter): Promise<number> {
     let events = 0;
-    let after: string | undefined;
-    do {
-      const step = await this.countStretch(filter, after);
-      events += step.events;
-      after = step.next;
-    } while (after !== undefined);
+    const count = (after: string | undefined) => this.countStretch(filter, after);
+    for await (const stretch of stepsFrom(undefined, count)) events += stretch.events;
     return events;
   }
 
   /** How many events of one stretch match, newest first, and where the next one begins. */
-  countStretch(
-    filter: EventFilter,
-    after?: string,
-  ): Promise<{ readonly events: number; readonly next: EventId | undefined }> {
-    return this.#engine.read('countStretch', { filter, stretch: { after, limit: 0 }, order: 'newest' });
-  }
+  readonly countStretch = (filter: EventFilter, after?: string) =>
+    this.#engine.read('countStretch', { filter, stretch: { after, limit: 0 }, order: 'newest' });
 
   /**
    * What was received after a place, in the order of receipt, a page at a time: nothing that is there now is left out, whatever commits
    * late. Memory does not grow with the number of events.
    */
-  async *received(filter: EventFilter, after = 0): AsyncGenerator<readonly Received[]> {
+  async *received(filter: EventFilter, after = 0) {
     const upTo = await this.lastSeq();
-    for (let from: number | undefined = after; from !== undefined; ) {
-      const page: { list: readonly Received[]; next: number | undefined } = await this.#engine.read(
-        'received',
-        {
-          filter,
-          after: from,
-          limit: WAVE,
-          upTo,
-        },
-      );
-      if (page.list.length > 0) yield page.list;
-      from = page.next;
-    }
+    const page = (from: number) => this.#engine.read('received', { filter, after: from, limit: WAVE, upTo });
+    for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
   }
 
   /** The last place up to which all events are there: what commits later comes behind it. */
@@ -284,9 +236,7 @@ export class EventStore {
   }
 
   /** Stores a secret with its times, as another database had it. */
-  async putSecret(secret: WebhookSecret): Promise<void> {
-    await this.#vault.put(secret, false);
-  }
+  readonly putSecret = (secret: WebhookSecret) => this.#vault.put(secret, false);
 
   /** Ends a secret: from `retireAt` on it verifies nothing. False if there is no such secret. */
   retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
@@ -300,9 +250,7 @@ export class EventStore {
   }
 
   /** All secrets, retired ones too: a webhook that ever had one is not served by WEBHOOK_SECRET. */
-  everySecret(): Promise<readonly WebhookSecret[]> {
-    return this.#vault.all();
-  }
+  readonly everySecret = () => this.#vault.all();
 
   /**
    * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key if it is in the key
@@ -325,22 +273,15 @@ export class EventStore {
     const digest = createHash('sha256').update(entry.token).digest('hex');
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
     const network = networkOf(entry.source);
-    return this.#entries.add({
-      entry: { ...entry, digest, network, bytes, receivedAt: this.#clock.now() },
-      maxBytes,
-    });
+    return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
   }
 
-  async #keep(list: readonly { entry: Entry; maxBytes: number }[]): Promise<readonly Kept[]> {
-    const [{ maxBytes } = { maxBytes: 0 }] = list;
-    for (const { entry } of list) this.#room -= entry.bytes;
-    const isUnknown = this.#room < 0;
-    const kept = await this.#engine.write('quarantine', {
-      list: list.map(({ entry }) => entry),
-      maxBytes: isUnknown ? maxBytes : undefined,
-    });
+  async #keep(list: readonly Limited[]): Promise<readonly Kept[]> {
+    for (const { bytes } of list) this.#room -= bytes;
+    const maxBytes = this.#room < 0 ? list[0]?.maxBytes : undefined;
+    const kept = await this.#engine.write('quarantine', { list, maxBytes });
     // Looked at again after a twentieth: adding up all entries takes as long as writing many.
-    if (isUnknown) this.#room = maxBytes / 20;
+    if (maxBytes !== undefined) this.#room = maxBytes / 20;
     return kept;
   }
 
@@ -376,6 +317,15 @@ export class EventStore {
     this.#closing ??= this.#engine.close();
     return this.#closing;
   }
+}
+
+/** Steps that each tell where the next one begins, up to one that does not. */
+async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
+  start: NoInfer<P>,
+  step: (from: P) => Promise<S>,
+): AsyncGenerator<S> {
+  let last = await step(start);
+  for (yield last; last.next !== undefined; yield last) last = await step(last.next);
 }
 
 /** What an entry of the quarantine takes beside its texts. */

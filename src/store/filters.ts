@@ -3,11 +3,9 @@ import type { StoredEvent } from './stored.ts';
 
 /** Whether an event happened within the times of a filter. One without a time, stored as 0, did not happen at any. */
 export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {
-  const { since, until } = filter;
-  if (since === undefined && until === undefined) return true;
-  const isLate = since === undefined || eventTime >= since;
-  const isEarly = until === undefined || eventTime < until;
-  return eventTime !== 0 && isLate && isEarly;
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const isAny = filter.since === undefined && filter.until === undefined;
+  return isAny || (eventTime !== 0 && eventTime >= since && eventTime < until);
 }
 
 /** Whether a text names a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */

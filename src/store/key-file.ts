@@ -1,16 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { KitError, messageOf } from '../base/errors.ts';
 
@@ -49,7 +38,7 @@ export function keyPathOf(path: string): string {
 
 /** The key in a file beside the database, which only its owner may read. */
 export function keyFile(named: string): KeySource {
-  const path = existsSync(named) ? realpathSync(named) : named; // who keeps the key elsewhere, finds the next one there
+  const path = fs.existsSync(named) ? fs.realpathSync(named) : named; // who keeps the key elsewhere, finds the next one there
   const next = `${path}.next`;
   return {
     isGiven: false,
@@ -58,10 +47,10 @@ export function keyFile(named: string): KeySource {
     prepare: () => read(next) ?? make(next),
     adopt() {
       try {
-        renameSync(next, path);
+        fs.renameSync(next, path);
       } catch (error) {
         // Another process that needed the key has moved it.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (fs.existsSync(next)) throw error;
       }
       sync(dirname(path));
     },
@@ -72,7 +61,7 @@ export function keyFile(named: string): KeySource {
 function read(path: string): Buffer | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = fs.readFileSync(path, 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw unusable(`the key file ${path} cannot be read: check its owner and mode`, cause);
@@ -86,37 +75,30 @@ function read(path: string): Buffer | undefined {
 function make(path: string): Buffer {
   const draft = `${path}.${randomBytes(4).toString('hex')}`;
   try {
-    const file = openSync(draft, 'wx', 0o600);
-    try {
-      writeSync(file, `${randomBytes(32).toString('base64')}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    linkSync(draft, path);
+    const text = `${randomBytes(32).toString('base64')}\n`;
+    fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+    fs.linkSync(draft, path);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
       throw unusable(`cannot write the key file ${path}: ${messageOf(cause)}`, cause);
   } finally {
-    rmSync(draft, { force: true });
+    fs.rmSync(draft, { force: true });
   }
   sync(dirname(path));
   return read(path) ?? missing(path);
 }
 
 function missing(path: string): never {
-  throw unusable(
-    `the database has sealed secrets but ${path} is missing: restore the key file or set SECRETS_KEY`,
-  );
+  throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
 }
 
 /** Has the names in a folder on disk. */
 function sync(folder: string): void {
-  const opened = openSync(folder, 'r');
+  const opened = fs.openSync(folder, 'r');
   try {
-    fsyncSync(opened);
+    fs.fsyncSync(opened);
   } finally {
-    closeSync(opened);
+    fs.closeSync(opened);
   }
 }
 

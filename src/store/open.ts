@@ -1,9 +1,9 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { Finding } from '../base/finding.ts';
-import type { EngineModule } from './engine.ts';
+import type { Checks, EngineModule, ToCheck } from './engine.ts';
 import { EventStore } from './event-store.ts';
 import { givenKey } from './key-file.ts';
+import { Vault } from './vault.ts';
 
 export interface StoreOptions {
   /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE`; `sqlite::memory:` for tests of handlers */
@@ -46,29 +46,31 @@ export async function openStore({ secretsKey, onCommit, ...options }: StoreOptio
   const { openEngine, keySourceOf } = await engineOf(url);
   const keySource = secretsKey ? givenKey(secretsKey) : keySourceOf(url);
   const engine = await openEngine({ url, clock, threads, connections, mustExist });
-  return EventStore.open({ engine, keySource, clock, onCommit });
+  try {
+    return new EventStore({ engine, vault: await Vault.open(engine, keySource), clock, onCommit });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
 /** Checks the database that a DATABASE_URL names, as EngineModule says. */
-export async function* checkDatabase({
-  url,
-  secretsKey,
-  connections = DEFAULT_CONNECTIONS,
-}: Pick<StoreOptions, 'url' | 'secretsKey' | 'connections'>): AsyncGenerator<Finding, boolean, undefined> {
-  return yield* (await engineOf(url)).check({ url, secretsKey, connections });
+export async function* checkDatabase(options: ToCheck): Checks {
+  return yield* (await engineOf(options.url)).check(options);
 }
 
-/** What a server's configuration says of its store. */
-interface ServerSettings {
+/** What the configuration says of the store. */
+export interface StoreSettings {
   readonly DATABASE_URL: string;
   readonly SECRETS_KEY?: Buffer | undefined;
-  readonly DATABASE_POOL: number;
+  readonly DATABASE_POOL?: number;
 }
 
-/** Opens the store of a server. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
-export function openForServer(
-  { DATABASE_URL: url, SECRETS_KEY: secretsKey, DATABASE_POOL: connections }: ServerSettings,
-  options: Pick<StoreOptions, 'clock' | 'threads' | 'onCommit'>,
+/** Opens the store of a configuration. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
+export function openConfigured(
+  config: StoreSettings,
+  options: Omit<StoreOptions, 'url'>,
 ): Promise<EventStore> {
+  const { DATABASE_URL: url, SECRETS_KEY: secretsKey, DATABASE_POOL: connections } = config;
   return openStore({ url, secretsKey, connections, ...options });
 }

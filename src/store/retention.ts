@@ -28,9 +28,9 @@ export function keepFor({ store, clock, log, days }: RetentionOptions): () => vo
       log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
     }
     total += pruned;
-    const isFinished = pruned < STEP;
-    if (isFinished && total > 0) log.info({ pruned: total, days }, 'old events pruned');
-    if (isFinished) total = 0;
-    return isFinished ? ROUND_MS : PAUSE_MS;
+    if (pruned === STEP) return PAUSE_MS;
+    if (total > 0) log.info({ pruned: total, days }, 'old events pruned');
+    total = 0;
+    return ROUND_MS;
   });
 }

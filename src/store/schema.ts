@@ -1,3 +1,4 @@
+import { KitError } from '../base/errors.ts';
 import type { Dialect } from './dialect.ts';
 
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
@@ -8,6 +9,12 @@ export const VERSION = 1;
 /** In its place: of a database that was moved, and of one that an unfinished move is filling. */
 export const MOVED = 1_000_000;
 export const MOVING = 1_000_001;
+
+/** Refuses a database of another version than this program can use. @throws KitError STORE_UNUSABLE */
+export function refuseVersion(name: string, version: number): void {
+  const problem = versionProblem(name, version);
+  if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
+}
 
 /** Why this program cannot use a database of another version; undefined if it can. @param name the database, for people */
 export function versionProblem(name: string, version: number): string | undefined {

@@ -1,4 +1,4 @@
-import { KitError } from '../base/errors.ts';
+import { isUnavailable, KitError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 import type { KeySource } from './key-file.ts';
 import type { SealedRow } from './operations/secrets.ts';
@@ -19,8 +19,6 @@ export class Vault {
   readonly #engine: Engine;
   readonly #source: KeySource;
   #held: Held;
-  /** what was opened, by its row: receivers read all secrets several times a second */
-  #opened = new Map<string, string>();
 
   private constructor(engine: Engine, source: KeySource, held: Held) {
     this.#engine = engine;
@@ -36,17 +34,11 @@ export class Vault {
   /** All secrets, retired ones too, oldest first. @throws KitError STORE_UNAVAILABLE if they are sealed under a key that is not here */
   async all(): Promise<WebhookSecret[]> {
     const { rows, sealer } = await this.#read();
-    const opened = new Map<string, string>();
-    const secrets = rows.flatMap((row) => {
-      const key = JSON.stringify(row);
-      const secret = this.#opened.get(key) ?? sealer.openRow(row);
-      if (secret === undefined) return [];
-      opened.set(key, secret);
+    return rows.flatMap((row) => {
       const { webhookId, createdAt, retireAt } = row;
-      return [{ webhookId, secret, createdAt, retireAt }];
+      const secret = sealer.openRow(row);
+      return secret === undefined ? [] : [{ webhookId, secret, createdAt, retireAt }];
     });
-    this.#opened = opened;
-    return secrets;
   }
 
   /** Stores a secret, or changes when it retires. @returns false if it must be there and is not */
@@ -68,22 +60,24 @@ export class Vault {
   async rekey(given: Buffer | undefined): Promise<number> {
     if ((given !== undefined) !== this.#source.isGiven)
       throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
+    // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
+    const { check } = await this.#read();
     const next = this.#source.prepare(given);
     const sealer = new Sealer(next);
-    const nextCheck = sealer.keyCheck();
+    const held = { sealer, check: sealer.keyCheck() };
     for (;;) {
-      const { rows: old, sealer: former, check } = await this.#read();
+      const { rows: old, sealer: former } = await this.#read();
       const rows = old.flatMap((row) => {
         const secret = former.openRow(row);
         return secret === undefined ? [] : [sealer.sealRow(secret, row)];
       });
       const seals = old.map(({ sealed }) => sealed);
-      const done = await this.#engine.write('replaceSecrets', { rows, seals, check, next: nextCheck });
-      if (done === 'others') continue; // another process has stored one just now
+      const done = await this.#engine.write('replaceSecrets', { rows, seals, check, next: held.check });
       if (done === 'other key')
         throw new KitError('STORE_UNAVAILABLE', 'another process changed the key just now: try again');
+      if (!done) continue; // another process has stored one just now
       this.#source.adopt(next);
-      this.#held = { sealer, check: nextCheck };
+      this.#held = held;
       return rows.length;
     }
   }
@@ -101,7 +95,7 @@ export class Vault {
     try {
       this.#held = await unlock(this.#engine, this.#source);
     } catch (cause) {
-      if (cause instanceof KitError && cause.code === 'STORE_UNAVAILABLE') throw cause;
+      if (isUnavailable(cause)) throw cause;
       throw new KitError('STORE_UNAVAILABLE', OTHER_KEY, { cause });
     }
   }
@@ -114,15 +108,11 @@ async function unlock(engine: Engine, source: KeySource): Promise<Held> {
   const check = known ?? (await engine.write('keyCheckOr', { check: own.keyCheck() }));
   if (own.isKeyOf(check)) return { sealer: own, check };
   const next = source.next();
-  if (next && new Sealer(next).isKeyOf(check)) {
-    source.adopt(next);
-    return { sealer: new Sealer(next), check };
-  }
-  // Another process may have adopted a new key between the two reads.
-  const again = new Sealer(source.read(false));
-  if (again.isKeyOf(check)) return { sealer: again, check };
-  throw new KitError(
-    'STORE_UNUSABLE',
-    'the stored secrets do not open with this key: give the SECRETS_KEY (or key file) that sealed them',
-  );
+  const isNext = next !== undefined && new Sealer(next).isKeyOf(check);
+  if (isNext) source.adopt(next);
+  // Otherwise another process may have adopted a new key between the two reads.
+  const sealer = new Sealer(isNext ? next : source.read(false));
+  if (sealer.isKeyOf(check)) return { sealer, check };
+  const advice = 'give the SECRETS_KEY (or key file) that sealed them';
+  throw new KitError('STORE_UNUSABLE', `the stored secrets do not open with this key: ${advice}`);
 }

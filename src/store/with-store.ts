@@ -2,34 +2,19 @@ import { systemClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
 import type { EventStore } from './event-store.ts';
-import { openStore, type StoreOptions } from './open.ts';
+import { openConfigured, type StoreOptions, type StoreSettings } from './open.ts';
 import { isThere, lossAt } from './sqlite/file.ts';
-
-/** The variables of the environment that name a store. */
-interface StoreSettings {
-  readonly DATABASE_URL: string;
-  readonly SECRETS_KEY?: Buffer | undefined;
-}
 
 /** How a command uses a store; without `threads`, on the calling thread. */
 type Use = Pick<StoreOptions, 'threads' | 'mustExist'>;
+type Work<T> = (store: EventStore) => Promise<T>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export async function withStore<T>(
-  config: StoreSettings,
-  work: (store: EventStore) => Promise<T>,
-  { threads = false, ...use }: Use = {},
-): Promise<T> {
-  const store = await openStore({
-    url: config.DATABASE_URL,
-    clock: systemClock,
-    secretsKey: config.SECRETS_KEY,
-    threads,
-    ...use,
-  });
+export async function withStore<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
+  const store = await openConfigured(config, { clock: systemClock, threads: false, ...use });
   try {
     return await work(store);
   } finally {
@@ -47,17 +32,9 @@ export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE
  * Opens the database of the configuration, but never creates one. The server may run meanwhile.
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
-export async function withDatabase<T>(
-  config: StoreSettings,
-  work: (store: EventStore) => Promise<T>,
-  use: Omit<Use, 'mustExist'> = {},
-): Promise<T> {
-  const path = sqlitePathOf(config.DATABASE_URL);
-  if (path !== undefined && !isThere(path)) {
-    throw new KitError(
-      'STORE_UNUSABLE',
-      lossAt(path) ?? `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`,
-    );
-  }
-  return withStore(config, work, { ...use, mustExist: true });
+export async function withDatabase<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
+  const path = sqlitePathOf(config.DATABASE_URL) ?? '';
+  if (hasDatabase(config)) return withStore(config, work, { ...use, mustExist: true });
+  const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
+  throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
 }

@@ -106,6 +106,7 @@ test.each([
     /it returned \{ app: 1, close: 'no' \}, and must return/,
   ],
   ['throws no error', () => Promise.reject('nothing'), /^the start of the app failed: nothing$/],
+  ['is no function', {}, /^the start of the app failed: TypeError: start is not a function/],
 ])('nothing listens, when start %s', async (_, start, message) => {
   let listening = false;
   const routes = () => {

@@ -63,11 +63,10 @@ test.each([
     'export const app = (async () => ({ handlers: {} }))();',
     'exports a promise as `app`: write export const app = await ...',
   ],
-  [
-    'export const app = { handlers: Promise.resolve({}) };',
-    'has an app whose `handlers` are a promise: await it',
-  ],
-  ['export const app = 1;', 'exports an `app` that is no object: make it with defineApp'],
+  ['export const app = { handlers: Promise.resolve({}) };', 'has an app without an object `handlers`'],
+  ['export const app = 1;', 'exports no object `handlers`, and no `app` as defineApp makes it'],
+  ['export default {};', 'exports no object `handlers`'],
+  ['export const app = { handlers: {} }, handlers = {};', 'exports both `app` and `handlers`'],
   [
     'export const app = { route() {}, handlers: {} };',
     'has an app with a member route, but its members are settings,',
@@ -78,8 +77,6 @@ test.each([
     'export const app = { handlers: {}, settings: { URL: 1 } };',
     'has an app whose settings are no zod object',
   ],
-  ['export const app = { handlers: {}, start: {} };', 'has an app whose start is no function'],
-  ['export const app = { handlers: {}, routes: [] };', 'has an app whose routes is no function'],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({

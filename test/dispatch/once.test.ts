@@ -78,8 +78,8 @@ describe('ctx.once', () => {
   });
 
   test.each([
-    ['a BigInt', () => 1n, /is not JSON/],
-    ['a function', () => () => 1, /is not JSON/],
+    ['a BigInt', () => 1n, /serialize a BigInt/],
+    ['a function', () => () => 1, /is no JSON value/],
     ['more than a megabyte', () => 'x'.repeat(MOST_BYTES - 1), /takes 1048577 bytes as JSON/],
   ])(
     'ends the event as dead, and stores no state, when a step gives %s: a retry would run it again',

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../../notification/kinds.ts';
-import { parseEventId } from '../../store/event-id.ts';
+import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
 import { isResource } from '../../store/filters.ts';
 import { moment, TIME_HELP } from '../option-values.ts';
@@ -80,7 +80,7 @@ function resource(text: string): string {
 }
 
 function id(text: string, before: readonly string[] = []): readonly string[] {
-  if (parseEventId(text)) return [...before, text];
+  if (isEventId(text)) return [...before, text];
   throw new InvalidArgumentError(
     'It must be an id as `hookkit events list` shows it, such as loyw3uqg-0123456789abcdef0123.',
   );

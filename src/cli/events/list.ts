@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { parseEventId } from '../../store/event-id.ts';
+import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { eventJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
@@ -34,7 +34,7 @@ export function listCommand(): Command {
 
 async function list({ limit, before, json, ...flags }: Flags): Promise<void> {
   const filter = filterOf(flags);
-  if (before !== undefined && !parseEventId(before))
+  if (before !== undefined && !isEventId(before))
     throw new KitError('INPUT_INVALID', '--before takes the id of an event, as this list shows it');
   await withDatabase(loadConfig(), async (store) => {
     if (before !== undefined && !(await store.event(before)))

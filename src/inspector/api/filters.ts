@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
-import { parseEventId } from '../../store/event-id.ts';
+import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
@@ -18,7 +18,7 @@ const text = z.string().min(1).max(200);
 /** An event's id. */
 export const eventIdText = z
   .string()
-  .refine((id) => parseEventId(id) !== undefined, 'is not an event id')
+  .refine((id) => isEventId(id), 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
 
 /** That of an event: one without a media or channel has its own. */

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
-import { parseEventId } from '../../store/event-id.ts';
+import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from '../api/endpoint.ts';
 import { eventIdText, filterOf, filterShape, isRestricted, statuses } from '../api/filters.ts';
@@ -74,7 +74,7 @@ function asked(req: Request): Asked {
 /** Finds the event, media or channel with the searched text as its id, however old it is. */
 async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefined) {
   if (q === undefined) return [];
-  const found = parseEventId(q) ? await store.event(q) : undefined;
+  const found = isEventId(q) ? await store.event(q) : undefined;
   if (found) return [{ path: `/events/${q}`, text: `Event ${q}` }];
   const resources = q.includes(':') ? [q] : [`media:${q}`, `channel:${q}`];
   const lists = await Promise.all(

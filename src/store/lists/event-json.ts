@@ -29,25 +29,14 @@ export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): stri
 }
 
 /** An attempt as JSON. */
-export function attemptJson(attempt: Attempt) {
-  return {
-    replay: attempt.replay,
-    attempt: attempt.attempt,
-    started_at: iso(attempt.startedAt),
-    duration_ms: attempt.durationMs,
-    outcome: attempt.outcome,
-    error: attempt.error ?? null,
-    instance: attempt.instance,
-  };
+export function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, instance }: Attempt) {
+  const times = { started_at: iso(startedAt), duration_ms: durationMs };
+  return { replay, attempt, ...times, outcome, error: error ?? null, instance };
 }
 
 /** A start that has not ended as JSON. */
-export function runningJson(running: RunningStart) {
-  return {
-    started_at: iso(running.startedAt),
-    lease_until: iso(running.leaseUntil),
-    instance: running.instance,
-  };
+export function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
+  return { started_at: iso(startedAt), lease_until: iso(leaseUntil), instance };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */

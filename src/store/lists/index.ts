@@ -1,17 +1,26 @@
 import type { Db, Dialect, Value } from '../dialect.ts';
+import type { Lane } from '../operations/record.ts';
 import type { SealedRow } from '../operations/secrets.ts';
-import { instanceOf } from '../operations/settle.ts';
+import { instanceOf, type LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
 import type { Attempt, DoneStep, RunningStart, StateValue, StoredEvent } from '../stored.ts';
 import { quarantineReads } from './quarantine.ts';
 import { COLUMNS, type EventRow, eventOf, LANES } from './rows.ts';
 import { searchReads } from './search.ts';
-import type { Channel, ChannelPage, Channels, Overview, States, StatesQuery } from './types.ts';
+import type { Channel, ChannelPage, Channels, Overview, StatePlace, States, StatesQuery } from './types.ts';
 
 /** How many values one look at the states of all media or channels takes. */
 const STATES_PAGE = 500;
 /** How many events are looked at for the one that has been pending for longest. */
 const OLDEST = 1000;
+
+const START: StatePlace = { resource: '', name: '' };
+const AFTER_CHANNEL =
+  '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
+
+interface Id {
+  readonly id: string;
+}
 
 /** What readers ask. None of it delays writes. */
 export function readsOf(d: Dialect) {
@@ -19,9 +28,16 @@ export function readsOf(d: Dialect) {
   const one = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
   const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.instance FROM attempts a
     JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
-  const running = `SELECT l.started_at, l.until AS lease_until, l.owner FROM events e ${LANES} WHERE e.id = $id AND l.lease IS NOT NULL`;
+  const running = `SELECT l.started_at, l.until AS lease_until, l.owner
+    FROM events e ${LANES} WHERE e.id = $id AND l.lease IS NOT NULL`;
   const steps =
     'SELECT s.name, s.result FROM steps s JOIN events e ON e.seq = s.event WHERE e.id = $id ORDER BY s.name';
+  const step = 'SELECT result FROM steps WHERE event = $seq AND name = $name';
+  const holds = 'SELECT 1 FROM lanes WHERE resource = $resource AND lease = $lease AND event = $seq';
+  const secrets = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
+    ORDER BY created_at, webhook_id, fingerprint`;
+  const state = 'SELECT name, value FROM state WHERE resource = $resource ORDER BY name';
+  const channelSums = 'SELECT state, count(*) AS n FROM channels GROUP BY state';
   const count = (from: string) => `(SELECT count(*) FROM ${from})`;
   // Replayed events are old on purpose: of the many that a replay may have, so many lanes are passed over, and ten events of each.
   const oldestOf = `SELECT min(received_at) FROM (SELECT e.received_at, e.replays FROM events e WHERE e.resource = l.resource
@@ -30,7 +46,8 @@ export function readsOf(d: Dialect) {
   const lanes = (lease: string, end: string) =>
     `SELECT (${oldestOf}) AS received_at, 0 AS replays FROM (SELECT resource, event FROM lanes WHERE lease ${lease} ${end}) l`;
   const oldestReady = `${lanes('IS NULL', `ORDER BY ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes('IS NOT NULL', '')}`;
-  const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
+  const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events
+    WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
   const overview = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
     ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
     ${count('quarantine')} AS quarantined, (SELECT value FROM meta WHERE name = 'quarantine_lost') AS lost,
@@ -42,25 +59,22 @@ export function readsOf(d: Dialect) {
     ...searching,
     ...quarantineReads(),
 
-    async event(db: Db, { id }: { readonly id: string }): Promise<StoredEvent | undefined> {
-      const [row] = await db.all<EventRow>(one, { id });
+    async event(db: Db, event: Id): Promise<StoredEvent | undefined> {
+      const [row] = await db.all<EventRow>(one, event);
       return row && eventOf(row);
     },
 
-    async attempts(db: Db, { id }: { readonly id: string }): Promise<Attempt[]> {
-      return db.all<Attempt>(attempts, { id });
-    },
+    attempts: (db: Db, event: Id) => db.all<Attempt>(attempts, event),
 
-    async running(db: Db, { id }: { readonly id: string }): Promise<RunningStart | undefined> {
-      const [row] = await db.all<RunningStart & { readonly owner: string }>(running, { id });
-      return row && { startedAt: row.startedAt, leaseUntil: row.leaseUntil, instance: instanceOf(row.owner) };
+    async running(db: Db, event: Id): Promise<RunningStart | undefined> {
+      const [row] = await db.all<Omit<RunningStart, 'instance'> & { owner: string }>(running, event);
+      if (!row) return undefined;
+      const { owner, ...start } = row;
+      return { ...start, instance: instanceOf(owner) };
     },
 
     /** The events around one of its resource, newest event time first. */
-    async timeline(
-      db: Db,
-      { id, each }: { readonly id: string; readonly each: number },
-    ): Promise<StoredEvent[] | undefined> {
+    async timeline(db: Db, { id, each }: Id & { each: number }): Promise<StoredEvent[] | undefined> {
       const [row] = await db.all<EventRow>(one, { id });
       if (!row) return undefined;
       const filter = { resource: row.resource };
@@ -86,69 +100,34 @@ export function readsOf(d: Dialect) {
     },
 
     async channels(db: Db, { state, after, limit }: ChannelPage): Promise<Channels> {
-      const sums = await db.all<{ state: string; n: number }>(
-        'SELECT state, count(*) AS n FROM channels GROUP BY state',
-      );
+      const sums = await db.all<{ state: string; n: number }>(channelSums);
       const sumOf = (name: string) => Number(sums.find((sum) => sum.state === name)?.n ?? 0);
-      const conditions = ['true'];
-      const params: Record<string, Value> = { limit };
-      if (state !== undefined) {
-        conditions.push('state = $state');
-        params.state = state;
-      }
-      if (after !== undefined) {
-        conditions.push(
-          '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)',
-        );
-        params.after = after;
-      }
-      const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE ${conditions.join(' AND ')}
-        ORDER BY since DESC, resource DESC LIMIT $limit`;
       const counts = { active: sumOf('active'), idle: sumOf('idle') };
-      return { counts, channels: await db.all<Channel>(sql, params) };
+      const ofState = state === undefined ? 'true' : 'state = $state';
+      const place = after === undefined ? 'true' : AFTER_CHANNEL;
+      const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE ${ofState} AND ${place}
+        ORDER BY since DESC, resource DESC LIMIT $limit`;
+      return { counts, channels: await db.all<Channel>(sql, { state, after, limit }) };
     },
 
-    async steps(db: Db, { id }: { readonly id: string }): Promise<DoneStep[]> {
-      return (await db.all<DoneStep>(steps, { id })).map(({ name, result = null }) => ({ name, result }));
+    async steps(db: Db, event: Id): Promise<DoneStep[]> {
+      return (await db.all<DoneStep>(steps, event)).map(({ name, result = null }) => ({ name, result }));
     },
 
-    async step(db: Db, { seq, name }: { readonly seq: number; readonly name: string }) {
-      const [row] = await db.all<DoneStep>('SELECT result FROM steps WHERE event = $seq AND name = $name', {
-        seq,
-        name,
-      });
+    async step(db: Db, place: { readonly seq: number; readonly name: string }) {
+      const [row] = await db.all<DoneStep>(step, place);
       return row && { result: row.result ?? null };
     },
 
-    async holds(
-      db: Db,
-      { resource, lease, seq }: { readonly resource: string; readonly lease: string; readonly seq: number },
-    ) {
-      const rows = await db.all(
-        'SELECT 1 FROM lanes WHERE resource = $resource AND lease = $lease AND event = $seq',
-        {
-          resource,
-          lease,
-          seq,
-        },
-      );
-      return rows.length > 0;
+    async holds(db: Db, key: LeaseKey): Promise<boolean> {
+      return (await db.all(holds, key)).length > 0;
     },
 
-    async state(db: Db, { resource }: { readonly resource: string }): Promise<StateValue[]> {
-      return db.all<StateValue>('SELECT name, value FROM state WHERE resource = $resource ORDER BY name', {
-        resource,
-      });
-    },
+    state: (db: Db, lane: Lane) => db.all<StateValue>(state, lane),
 
-    async states(db: Db, { of, name, after }: StatesQuery): Promise<States> {
-      const rows = await db.all<{ resource: string; name: string; value: string }>(states, {
-        least: `${of}:`,
-        most: `${of};`,
-        resource: after?.resource ?? '',
-        name: after?.name ?? '',
-        limit: STATES_PAGE,
-      });
+    async states(db: Db, { of, name, after = START }: StatesQuery): Promise<States> {
+      const params = { least: `${of}:`, most: `${of};`, ...after, limit: STATES_PAGE };
+      const rows = await db.all<StatePlace & StateValue>(states, params);
       const last = rows.length === STATES_PAGE ? rows.at(-1) : undefined;
       return {
         values: name === undefined ? rows : rows.filter((row) => row.name === name),
@@ -156,15 +135,10 @@ export function readsOf(d: Dialect) {
       };
     },
 
-    async secrets(
-      db: Db,
-      _: object,
-    ): Promise<{ readonly rows: SealedRow[]; readonly check: string | undefined }> {
+    /** The sealed secrets, and the check of the key that sealed them. */
+    async secrets(db: Db, _: object) {
       const [check] = await db.all<{ value: string }>("SELECT value FROM meta WHERE name = 'key_check'");
-      const rows = await db.all<SealedRow>(
-        'SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets ORDER BY created_at, webhook_id, fingerprint',
-      );
-      return { rows, check: check?.value };
+      return { rows: await db.all<SealedRow>(secrets), check: check?.value };
     },
   };
 }

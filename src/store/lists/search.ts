@@ -42,76 +42,58 @@ export function searchReads(d: Dialect) {
   const pending = `SELECT seq, event_time FROM events WHERE ${READY} UNION ALL
     SELECT seq, event_time FROM events WHERE next_at IS NOT NULL`;
 
+  const lowestLock = `SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) AS seq FROM pg_locks
+    WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
   /** Where a search begins; undefined: at the start. */
-  const after = async (db: Db, { stretch }: Search): Promise<Place | undefined> => {
-    if (stretch.after === undefined) return undefined;
-    const [place] = await db.all<Place>(placeOf, { id: stretch.after });
-    return place;
+  const startOf = async (db: Db, { stretch }: Search): Promise<Place | undefined> => {
+    return stretch.after === undefined ? undefined : (await db.all<Place>(placeOf, { id: stretch.after }))[0];
   };
 
-  const planOf = async (db: Db, search: Search, from: Place | undefined): Promise<Plan> => {
+  const planOf = async (db: Db, search: Search, after: Place | undefined): Promise<Plan> => {
     const { filter, order, upTo, stretch } = search;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const reach = stretch.reach ?? REACH;
-    const params: Record<string, Value> = { reach };
-    const bySeq = from ? `seq ${beyond} $from` : 'true';
-    if (from) params.from = from.seq;
+    const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
+    const bySeq = after ? `seq ${beyond} $from` : 'true';
     const conditions = conditionsOf(d, filter, params);
-    if (upTo !== undefined) {
-      conditions.push('e.seq <= $upto');
-      params.upto = upTo;
-    }
-    const plan = (candidates: string, by = `e.seq ${direction}`): Plan => ({
-      candidates,
-      conditions: conditions.join(' AND ') || 'true',
-      order: by,
-      params,
-    });
+    if (upTo !== undefined) conditions.push('e.seq <= $upto');
+    const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
+      return { candidates, conditions: conditions.join(' AND '), order: by, params };
+    };
     const { ids, resource, status } = filter;
-    const inOrder = `ORDER BY seq ${direction} LIMIT $reach`;
-    if (ids !== undefined)
-      return plan(`SELECT seq FROM events WHERE ${d.among('id', 'ids')} AND ${bySeq} ${inOrder}`);
+    const from = (table: string, where = 'true') =>
+      plan(`SELECT seq FROM ${table} WHERE ${where} AND ${bySeq} ORDER BY seq ${direction} LIMIT $reach`);
+    if (ids !== undefined) return from('events', d.among('id', 'ids'));
     if (resource !== undefined) {
-      const place = from ? `AND (event_time, seq) ${beyond} ($time, $from)` : '';
-      if (from) params.time = from.eventTime;
+      const place = after ? `AND (event_time, seq) ${beyond} ($time, $from)` : '';
       // Each event of a resource is in one of these three indexes.
       const part = (where: string) =>
         `SELECT * FROM (SELECT seq, event_time FROM events WHERE resource = $resource AND ${where} ${place}
           ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`;
-      const parts = [
-        'handled_at IS NOT NULL',
-        `handled_at IS NULL AND NOT (${READY})`,
-        `${READY} AND handled_at IS NULL`,
-      ];
-      const all = parts.map(part).join(' UNION ALL ');
+      const others = [`handled_at IS NULL AND NOT (${READY})`, `${READY} AND handled_at IS NULL`];
+      const parts = ['handled_at IS NOT NULL', ...others].map(part).join(' UNION ALL ');
+      const byTime = `event_time ${direction}, seq ${direction}`;
       return plan(
-        `SELECT seq FROM (${all}) c ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach`,
+        `SELECT seq FROM (${parts}) c ORDER BY ${byTime} LIMIT $reach`,
         `e.event_time ${direction}, e.seq ${direction}`,
       );
     }
-    if (status === 'dead')
-      return plan(`SELECT seq FROM events WHERE status = 'dead' AND ${bySeq} ${inOrder}`);
-    if (status === 'running')
-      return plan(`SELECT event AS seq FROM lanes WHERE lease IS NOT NULL AND ${bySeq.replace('seq', 'event')}
-      ORDER BY event ${direction} LIMIT $reach`);
+    if (status === 'dead') return from('events', "status = 'dead'");
+    if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
     if (status === 'pending') {
       // Few of them may be anywhere among many others; many are found among the others soon.
       const few = await db.all<Place>(`SELECT seq FROM (${pending}) p LIMIT $few`, { few: reach });
-      if (few.length < reach) return plan(`SELECT seq FROM (${pending}) p WHERE ${bySeq} ${inOrder}`);
+      if (few.length < reach) return from(`(${pending}) p`);
     }
-    return plan(`SELECT seq FROM events WHERE ${bySeq} ${inOrder}`);
+    return from('events');
   };
 
-  /** Where the next stretch goes on. @param last what this one found last, if it found all that it may */
-  const nextOf = async (
-    db: Db,
-    { candidates, params }: Plan,
-    last: string | undefined,
-  ): Promise<EventId | undefined> => {
-    if (last !== undefined) return last as EventId;
+  /** The last event that a stretch reached, after which the next one goes on; undefined if there are no more. */
+  const endOf = async (db: Db, { candidates, params }: Plan) => {
     const end = `SELECT id FROM events WHERE seq = (SELECT seq FROM (${candidates}) c LIMIT 1 OFFSET $reach - 1)`;
-    const [row] = await db.all<{ id: string }>(end, params);
-    return row?.id as EventId | undefined;
+    return (await db.all<{ id: EventId }>(end, params))[0]?.id;
   };
 
   // SQLite keeps the order of a CROSS JOIN: it would read all events, and look each up among the candidates.
@@ -121,39 +103,33 @@ export function searchReads(d: Dialect) {
   return {
     /** The events of one stretch. */
     async search(db: Db, search: Search): Promise<Found> {
-      const from = await after(db, search);
+      const from = await startOf(db, search);
       if (search.stretch.after !== undefined && from === undefined) return { events: [], next: undefined };
       const plan = await planOf(db, search, from);
       const { limit } = search.stretch;
       const sql = `${matching(plan, COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
       const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
-      const next = await nextOf(db, plan, rows.length === limit ? rows.at(-1)?.id : undefined);
+      const next = rows.length === limit ? rows.at(-1)?.id : await endOf(db, plan);
       return { events: rows.map(eventOf), next };
     },
 
     /** How many events of one stretch match. */
-    async countStretch(
-      db: Db,
-      search: Search,
-    ): Promise<{ readonly events: number; readonly next: EventId | undefined }> {
-      const plan = await planOf(db, search, await after(db, search));
+    async countStretch(db: Db, search: Search) {
+      const plan = await planOf(db, search, await startOf(db, search));
       const [row] = await db.all<{ n: number }>(matching(plan, 'count(*) AS n'), plan.params);
-      return { events: Number(row?.n ?? 0), next: await nextOf(db, plan, undefined) };
+      return { events: Number(row?.n ?? 0), next: await endOf(db, plan) };
     },
 
     /** What came after a place, as it was received, in the order of receipt. */
-    async received(
-      db: Db,
-      { filter, after: from, limit, upTo }: ReceivedQuery,
-    ): Promise<{ readonly list: readonly Received[]; readonly next: number | undefined }> {
-      const params: Record<string, Value> = { from, upto: upTo, limit: REACH };
-      const conditions = conditionsOf(d, filter, params);
-      const where = conditions.join(' AND ') || 'true';
+    async received(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
+      const params: Record<string, Value> = { from, upto: upTo, limit };
+      const where = conditionsOf(d, filter, params).join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
       const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
         FROM (SELECT * FROM events WHERE seq > $from AND seq <= $upto ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
-      const rows = await db.all<Received & { readonly matches: number }>(sql, { ...params, limit });
-      const list = rows.filter(({ matches }) => matches === 1).map(({ matches: _, ...row }) => row);
+      const rows = await db.all<Received & { readonly matches: number }>(sql, params);
+      const found = rows.filter(({ matches }) => matches === 1);
+      const list = found.map(({ matches: _, ...row }): Received => row);
       return { list, next: rows.length === limit ? rows.at(-1)?.seq : undefined };
     },
 
@@ -162,18 +138,8 @@ export function searchReads(d: Dialect) {
      * Of PostgreSQL, whatever inserts events holds a lock with the last place before its own.
      */
     async lastSeq(db: Db): Promise<number> {
-      if (!d.hasLocks)
-        return Number(
-          (await db.all<{ seq: number }>('SELECT coalesce(max(seq), 0) AS seq FROM events'))[0]?.seq,
-        );
-      const [last] = await db.all<{ seq: number }>(
-        'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM events_seq_seq',
-      );
-      const [lowest] = await db.all<{ seq: number | null }>(
-        `SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) AS seq FROM pg_locks
-          WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      );
+      const [last] = await db.all<{ seq: number }>(d.lastSeq);
+      const [lowest] = d.hasLocks ? await db.all<{ seq: number | undefined }>(lowestLock) : [];
       return Math.min(Number(last?.seq ?? 0), lowest?.seq ?? Number.POSITIVE_INFINITY);
     },
   };
@@ -194,24 +160,21 @@ const listOf = (texts: readonly string[]) =>
 
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
-  const { ids, kind, status, site, resource, webhook, since, until, q } = filter;
-  const conditions: string[] = [];
-  const add = (condition: string, name: string, value: Value) => {
-    conditions.push(condition);
-    params[name] = value;
-  };
-  if (ids !== undefined) add(d.among('e.id', 'ids'), 'ids', listOf(ids));
-  if (kind !== undefined) add(d.among('e.kind', 'kinds'), 'kinds', listOf([kind].flat()));
-  if (site !== undefined) add('e.site_id = $site', 'site', site);
-  if (resource !== undefined) add('e.resource = $resource', 'resource', resource);
-  if (webhook !== undefined) add('e.webhook_id = $webhook', 'webhook', webhook);
-  if (since !== undefined) add('e.event_time >= $since', 'since', since);
-  if (until !== undefined) add('e.event_time < $until', 'until', until);
+  const { ids, kind, ...rest } = filter;
+  const given = { ...rest, ids: ids && listOf(ids), kind: kind === undefined ? kind : listOf([kind].flat()) };
+  Object.assign(params, given);
   // An event without a time did not happen at any.
-  if (since !== undefined || until !== undefined) conditions.push('e.event_time <> 0');
-  if (q !== undefined) add(d.contains('e.body', 'q'), 'q', q);
-  if (status === 'running') conditions.push('l.lease IS NOT NULL');
-  else if (status === 'pending') conditions.push("e.status = 'pending' AND l.lease IS NULL");
-  else if (status !== undefined) add('e.status = $status', 'status', status);
-  return conditions;
+  const conditions: Readonly<Record<keyof EventFilter, string>> = {
+    ids: d.among('e.id', 'ids'),
+    kind: d.among('e.kind', 'kind'),
+    site: 'e.site_id = $site',
+    resource: 'e.resource = $resource',
+    webhook: 'e.webhook_id = $webhook',
+    since: 'e.event_time >= $since AND e.event_time <> 0',
+    until: 'e.event_time < $until AND e.event_time <> 0',
+    q: d.contains('e.body', 'q'),
+    status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',
+  };
+  const asked = Object.entries(conditions).filter(([name]) => Reflect.get(given, name) !== undefined);
+  return ['true', ...asked.map(([, condition]) => condition)];
 }

@@ -52,9 +52,6 @@ export interface Overview {
   readonly quarantineLost: number;
 }
 
-/** An event among the others of its resource: newest event time first, the event itself among them. */
-export type Timeline = readonly StoredEvent[];
-
 export type ChannelState = 'active' | 'idle';
 
 /** The state of a live channel by its newest event: of one event time, the one received later. */

@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
-import { inOrder } from './record.ts';
+import { inOrder, type Lane, named } from './record.ts';
 import { type End, ending, freeing, LEASED, type LeasedLane, type LeaseKey } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
@@ -61,82 +61,47 @@ export function claimOperations(d: Dialect) {
   return {
     /** Leases lanes, and of each its oldest ready event. */
     async claim(db: Db, { names, oldest, newest, first, ...lease }: Claiming): Promise<Claim[]> {
-      const named = inOrder(
-        [...new Set(names)].map((resource) => ({ resource })),
-        'resource',
-      );
-      const found =
-        freeNamed && named.length > 0 ? await db.each<{ resource: string }>(freeNamed, named) : named;
-      const free = [...found];
-      if (oldest > 0) free.push(...(await db.all<{ resource: string }>(poll('ASC'), { limit: oldest })));
-      if (newest > 0) free.push(...(await db.all<{ resource: string }>(poll('DESC'), { limit: newest })));
-      if (free.length === 0) return [];
-      const resources = new Set(free.map(({ resource }) => resource));
-      const wanted = inOrder(
-        [...resources].map((resource) => ({ resource })),
-        'resource',
-      );
-      const leased = await db.each<Leased>(
-        leaseLane,
-        wanted.map(({ resource }, index) => ({ resource, n: String(first + index) })),
-        lease,
-      );
-      const empty = leased.filter(({ seq }) => seq === undefined);
-      if (empty.length > 0) await freeLanes(db, empty);
+      const free = freeNamed ? await db.each<Lane>(freeNamed, named(names)) : named(names);
+      if (oldest > 0) free.push(...(await db.all<Lane>(poll('ASC'), { limit: oldest })));
+      if (newest > 0) free.push(...(await db.all<Lane>(poll('DESC'), { limit: newest })));
+      const lanes = named(free.map(({ resource }) => resource));
+      const wanted = lanes.map(({ resource }, index) => ({ resource, n: String(first + index) }));
+      const leased = await db.each<Leased>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
-      if (picked.length === 0) return [];
-      const events = await db.each<Omit<Claim, 'late' | 'state'> & { readonly late: number }>(read, picked);
+      const empty = leased.filter(({ seq }) => seq === undefined);
+      await freeLanes(db, empty);
+      const events = await db.each<ClaimRow>(read, picked);
       const late = events.filter((event) => event.late === 1);
-      if (late.length > 0) await db.each(keepLate, late);
-      const values = await db.each<StateValue & { readonly resource: string }>(states, picked);
-      const stateOf = Map.groupBy(values, ({ resource }) => resource);
+      await db.each(keepLate, late);
+      const values = await db.each<StateValue & Lane>(states, picked);
+      const stateOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
       return events.map((event) => {
-        const state = inOrder(stateOf.get(event.resource) ?? [], 'name').map(({ name, value }) => ({
-          name,
-          value,
-        }));
+        const state = stateOf.get(event.resource)?.map(({ name, value }) => ({ name, value })) ?? [];
         return { ...event, body: event.body ?? '', late: event.late === 1, state };
       });
     },
 
     /** Renews leases. @returns those that their owner still has */
     async renew(db: Db, { list, leaseMs, now }: Renewal): Promise<string[]> {
-      const lanes = inOrder(list, 'resource').map(({ resource, lease }) => ({ resource, lease }));
+      const lanes = inOrder(list, 'resource');
       if (lock) await db.each(lock, lanes);
       return (await db.each<{ lease: string }>(renew, lanes, { leaseMs, now })).map(({ lease }) => lease);
     },
 
     /**
-     * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until no other such one
-     * runs, and after five crashes it is dead. @returns the resources that have something ready
+     * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
+     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready
      */
     async recover(db: Db, { held, maxAttempts, limit, now }: Recovery): Promise<string[]> {
       const lost = await db.all<LeasedLane>(expired, { limit, now, held: JSON.stringify(held) });
-      if (lost.length === 0) return [];
-      const found = await db.each<Counts>(
-        counts,
-        lost.map(({ event }) => ({ seq: event })),
-      );
+      const seqs = lost.map(({ event }) => ({ seq: event }));
+      const found = await db.each<Counts>(counts, seqs);
       const bySeq = new Map(found.map((event) => [event.seq, event]));
-      const ends = lost.map(({ event: seq, lease = '', ...lane }): End => {
+      const ends = lost.map(({ event: seq, ...lane }): End => {
         const { starts, attempts, replays, crashes } = bySeq.get(seq) ?? NOTHING;
-        const isDead = crashes + 1 >= MOST_CRASHES || attempts + 1 >= maxAttempts;
-        const end = {
-          status: isDead ? 'dead' : 'pending',
-          outcome: 'lost',
-          error: LOST,
-          counts: true,
-          isCrash: true,
-        } as const;
-        return {
-          ...lane,
-          ...end,
-          seq,
-          lease,
-          attempt: starts + 1,
-          replay: replays,
-          ms: Math.max(0, now - lane.startedAt),
-        };
+        const status = crashes + 1 >= MOST_CRASHES || attempts + 1 >= maxAttempts ? 'dead' : 'pending';
+        const start = { attempt: starts + 1, replay: replays, ms: Math.max(0, now - lane.startedAt) };
+        return { ...lane, ...start, seq, status, outcome: 'lost', error: LOST, counts: true, isCrash: true };
       });
       await endStarts(db, ends, now);
       return [...(await freeLanes(db, lost))];
@@ -145,14 +110,13 @@ export function claimOperations(d: Dialect) {
 }
 
 /** A lane that was just leased: without a `seq`, nothing was ready in it. */
-interface Leased {
-  readonly resource: string;
+interface Leased extends Lane {
   readonly seq: number | undefined;
   readonly lease: string;
 }
 
 export interface Renewal {
-  readonly list: readonly Pick<LeaseKey, 'resource' | 'lease'>[];
+  readonly list: readonly LeaseKey[];
   readonly leaseMs: number;
   readonly now: number;
 }
@@ -165,6 +129,7 @@ export interface Recovery {
   readonly now: number;
 }
 
+type ClaimRow = Omit<Claim, 'late' | 'state'> & { readonly late: number };
 type Counts = Pick<Claim, 'seq' | 'starts' | 'attempts' | 'replays'> & { readonly crashes: number };
 /** Of an event whose row is gone. */
 const NOTHING = { starts: 0, attempts: 0, replays: 0, crashes: 0 };

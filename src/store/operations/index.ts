@@ -21,7 +21,7 @@ export function operationsOf(d: Dialect) {
     ...settleOperations(d),
     ...wakeOperations(d),
     ...pruneOperations(d),
-    ...quarantineOperations(d, recording.record),
+    ...quarantineOperations(d, recording),
     ...secretOperations(d),
     /** Commits something: a page that does not change would not be written. */
     async ping(db: Db, _: object): Promise<void> {
@@ -33,9 +33,4 @@ export function operationsOf(d: Dialect) {
 export type Operations = ReturnType<typeof operationsOf>;
 
 /** The operations whose commits need not be on disk: what a power cut takes of them runs again. */
-export const RELAXED: ReadonlySet<string> = new Set([
-  'claim',
-  'renew',
-  'wake',
-  'settle',
-] satisfies (keyof Operations)[]);
+export const RELAXED: ReadonlySet<string> = new Set<keyof Operations>(['claim', 'renew', 'wake', 'settle']);

@@ -1,4 +1,5 @@
 import type { Db, Dialect } from '../dialect.ts';
+import { inOrder } from './record.ts';
 
 export interface Pruning {
   /** only events that ended before this time */
@@ -12,7 +13,7 @@ export function pruneOperations(d: Dialect) {
   const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
   const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
   const empty = d.over(
-    `UPDATE events SET body = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${isPrunable} RETURNING events.seq`,
+    `UPDATE events SET body = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${isPrunable} RETURNING events.seq AS event`,
   );
   const remove = (table: string) =>
     d.over(`DELETE FROM ${table} USING r(event bigint) WHERE ${table}.event = r.event`);
@@ -21,12 +22,7 @@ export function pruneOperations(d: Dialect) {
     /** Empties events that ended long ago, and keeps their identities. @returns how many */
     async prune(db: Db, { before, limit, among }: Pruning): Promise<number> {
       const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, { before, limit }));
-      if (rows.length === 0) return 0;
-      rows.sort((one, other) => one.seq - other.seq);
-      const emptied = (await db.each<{ seq: number }>(empty, rows, { before })).map(({ seq }) => ({
-        event: seq,
-      }));
-      if (emptied.length === 0) return 0;
+      const emptied = await db.each<{ event: number }>(empty, inOrder(rows, 'seq'), { before });
       await db.each(attempts, emptied);
       await db.each(steps, emptied);
       return emptied.length;

@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import type { Kept, ToQuarantine } from '../stored.ts';
-import type { Arrival } from './record.ts';
+import type { Arrival, recordOperations } from './record.ts';
 
 /** An entry that arrives. */
 export interface Entry extends ToQuarantine {
@@ -11,13 +11,16 @@ export interface Entry extends ToQuarantine {
   readonly receivedAt: number;
 }
 
+export interface Keeping {
+  readonly list: readonly Entry[];
+  /** undefined: there is room, as far as the caller knows */
+  readonly maxBytes: number | undefined;
+}
+
 /** Of what holds most when the quarantine is full, such a part goes. */
 const GIVES_WAY = 20;
 
-export function quarantineOperations(
-  d: Dialect,
-  record: (db: Db, input: { list: readonly Arrival[] }) => Promise<boolean[]>,
-) {
+export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof recordOperations>) {
   const insert = d.insert(
     'quarantine',
     'digest text, id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
@@ -50,29 +53,26 @@ export function quarantineOperations(
   };
 
   return {
-    /** Keeps entries, each once. @param maxBytes undefined: there is room, as far as the caller knows */
-    async quarantine(
-      db: Db,
-      { list, maxBytes }: { readonly list: readonly Entry[]; readonly maxBytes: number | undefined },
-    ): Promise<readonly Kept[]> {
-      const kept: Kept[] = [];
-      for (const entry of list) {
-        const [row] = await db.each<{ deliveries: number }>(insert, [{ ...entry }]);
-        kept.push({ isKept: row?.deliveries === 1, lost: 0 });
-      }
+    /** Keeps entries, each once. */
+    async quarantine(db: Db, { list, maxBytes }: Keeping): Promise<readonly Kept[]> {
+      const rows: { deliveries: number }[] = [];
+      for (const entry of list) rows.push(...(await db.each<{ deliveries: number }>(insert, [entry])));
       const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
       if (lost > 0) await db.all(addLost, { n: String(lost) });
-      return kept.map((one, index) => (index === 0 ? { ...one, lost } : one));
+      return rows.map(({ deliveries }, index) => ({
+        isKept: deliveries === 1,
+        lost: index === 0 ? lost : 0,
+      }));
     },
 
     /** Counts notifications that were lost before they came to the quarantine. */
-    async countLost(db: Db, { n }: { readonly n: number }): Promise<void> {
+    async countLost(db: Db, { n }: { n: number }): Promise<void> {
       await db.all(addLost, { n: String(n) });
     },
 
     /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */
-    async admit(db: Db, { digest }: { readonly digest: string }) {
-      const [entry] = await db.each<Arrival>(takeOut, [{ digest }]);
+    async admit(db: Db, token: { readonly digest: string }) {
+      const [entry] = await db.each<Arrival>(takeOut, [token]);
       if (!entry) return undefined;
       const [isNew = false] = await record(db, { list: [entry] });
       return { isNew, id: entry.id, resource: entry.resource };

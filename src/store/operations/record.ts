@@ -13,10 +13,8 @@ export function lanesOf(events: readonly Pick<Arrival, 'resource' | 'receivedAt'
   const lanes = new Map<string, number>();
   for (const { resource, receivedAt } of events)
     lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-  return inOrder(
-    [...lanes].map(([resource, readyAt]) => ({ resource, readyAt })),
-    'resource',
-  );
+  const rows = [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));
+  return inOrder(rows, 'resource');
 }
 
 /** Rows in the order in which they are locked. */
@@ -27,13 +25,19 @@ export function inOrder<K extends string, R extends Readonly<Record<K, string | 
   return rows.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }
 
+/** Lanes by their names: each once, in the order in which they are locked. */
+export const named = (names: readonly string[]): Lane[] =>
+  [...new Set(names)].sort().map((resource) => ({ resource }));
+
+export interface Lane {
+  readonly resource: string;
+}
+
 /** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
-export const openLanes = (d: Dialect) =>
-  d.insert(
-    'lanes',
-    'resource text, ready_at bigint',
-    `ON CONFLICT (resource) DO UPDATE SET ready_at = ${d.least}(lanes.ready_at, excluded.ready_at)`,
-  );
+export function openLanes(d: Dialect): string {
+  const older = `ON CONFLICT (resource) DO UPDATE SET ready_at = ${d.least}(lanes.ready_at, excluded.ready_at)`;
+  return d.insert('lanes', 'resource text, ready_at bigint', older);
+}
 
 /** The advisory locks by which the cursor of PostgreSQL works have this in their upper 16 bits, and a place in the others. */
 export const PLACES = 0x686b;
@@ -44,7 +48,7 @@ const STATES: Readonly<Record<string, string>> = { channel_active: 'active', cha
 export function recordOperations(d: Dialect) {
   const cursorLock =
     d.hasLocks &&
-    `SELECT pg_advisory_xact_lock_shared((${PLACES}::bigint << 48) + CASE WHEN is_called THEN last_value ELSE 0 END) FROM events_seq_seq`;
+    `SELECT pg_advisory_xact_lock_shared((${PLACES}::bigint << 48) + seq) FROM (${d.lastSeq}) l`;
   const insert = d.insert(
     'events',
     'id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, body text, ' +
@@ -53,9 +57,8 @@ export function recordOperations(d: Dialect) {
   );
   const open = openLanes(d);
   const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'seq');
-  const repeat = d.over(
-    'UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at FROM r(id text, n int, at bigint) WHERE events.id = r.id',
-  );
+  const repeat = d.over(`UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at
+    FROM r(id text, n int, at bigint) WHERE events.id = r.id`);
   const tellChannel = d.insert(
     'channels',
     'resource text, site_id text, state text, since bigint, event text',
@@ -74,12 +77,11 @@ export function recordOperations(d: Dialect) {
       const isNew = list.map(({ id }) => fresh.delete(id));
       const added = list.filter((_, index) => isNew[index]);
       const repeated = list.filter((_, index) => !isNew[index]);
-      if (added.length > 0) await db.each(open, lanesOf(added));
-      const channels = channelsOf(added);
-      if (channels.length > 0) await db.each(tellChannel, channels);
+      await db.each(open, lanesOf(added));
+      await db.each(tellChannel, channelsOf(added));
       const repeats = repeatsOf(repeated);
-      if (lockRepeated && repeats.length > 0) await db.each(lockRepeated, repeats);
-      if (repeats.length > 0) await db.each(repeat, repeats);
+      if (lockRepeated) await db.each(lockRepeated, repeats);
+      await db.each(repeat, repeats);
       return isNew;
     },
   };
@@ -97,15 +99,8 @@ function repeatsOf(list: readonly Arrival[]) {
 
 /** The newest state of each channel, in the order of names. */
 function channelsOf(list: readonly Arrival[]) {
-  const channels = new Map<
-    string,
-    { resource: string; siteId: string; state: string; since: number; event: string }
-  >();
-  for (const { resource, siteId, kind, eventTime: since, id: event } of list) {
-    const state = STATES[kind];
-    if (state === undefined || !resource.startsWith('channel:')) continue;
-    if (since >= (channels.get(resource)?.since ?? since))
-      channels.set(resource, { resource, siteId, state, since, event });
-  }
-  return inOrder([...channels.values()], 'resource');
+  const told = list.filter(({ kind, resource }) => STATES[kind] && resource.startsWith('channel:'));
+  const newest = new Map(inOrder(told, 'eventTime').map((one) => [one.resource, one]));
+  const channels = inOrder([...newest.values()], 'resource');
+  return channels.map((one) => ({ ...one, state: STATES[one.kind], since: one.eventTime, event: one.id }));
 }

@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
-import type { Settlement } from '../stored.ts';
-import { inOrder } from './record.ts';
+import type { DoneStep, Settlement } from '../stored.ts';
+import { inOrder, type Lane, named } from './record.ts';
 
 /** What tells a claim from every other. */
 export interface LeaseKey {
@@ -14,7 +14,7 @@ export interface Settling extends LeaseKey, Settlement {
   readonly attempt: number;
   readonly replay: number;
   /** when a handler first asked to come back */
-  readonly askedAt: number | undefined;
+  readonly askedAt?: number | undefined;
 }
 
 export interface Settled {
@@ -25,9 +25,8 @@ export interface Settled {
 }
 
 /** A lane that is leased, by its columns LEASED. */
-export interface LeasedLane {
-  readonly resource: string;
-  readonly lease: string | undefined;
+export interface LeasedLane extends Lane {
+  readonly lease: string;
   readonly owner: string;
   readonly event: number;
   readonly startedAt: number;
@@ -37,8 +36,7 @@ export interface LeasedLane {
 export const LEASED = 'resource, lease, owner, event, started_at, late';
 
 /** The end of a start, as it is written. */
-export interface End extends Omit<Settling, 'state' | 'askedAt'>, Pick<LeasedLane, 'owner' | 'late'> {
-  readonly askedAt?: number | undefined;
+export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
   readonly isCrash: boolean;
 }
 
@@ -55,14 +53,12 @@ export function freeing(d: Dialect) {
   const free =
     d.over(`UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL,
     ready_at = ${first('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
-  return async (db: Db, lanes: readonly { readonly resource: string }[]): Promise<Set<string>> => {
-    const names = lanes.map(({ resource }) => ({ resource }));
-    const closed = new Set(
-      (await db.each<{ resource: string }>(close, names)).map(({ resource }) => resource),
-    );
-    const more = names.filter(({ resource }) => !closed.has(resource));
-    if (more.length > 0) await db.each(free, more);
-    return new Set(more.map(({ resource }) => resource));
+  return async (db: Db, lanes: readonly Lane[]): Promise<Set<string>> => {
+    const names = lanes.map(({ resource }) => resource);
+    const closed = await db.each<Lane>(close, named(names));
+    const more = new Set(names).difference(new Set(closed.map(({ resource }) => resource)));
+    await db.each(free, named([...more]));
+    return more;
   };
 }
 
@@ -70,14 +66,14 @@ export function freeing(d: Dialect) {
 export function ending(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   // An event that was lost twice waits until no other such one runs: see wake.
-  const nextAt = `${d.now} + CASE WHEN r.status = 'pending' AND crashes + r.is_crash >= 2 THEN coalesce(r.after_ms, 0) ELSE r.after_ms END`;
+  const nextAt = `${d.now} + coalesce(r.after_ms, CASE WHEN r.status = 'pending' AND crashes + r.is_crash >= 2 THEN 0 END)`;
   const end =
     d.over(`UPDATE events SET status = r.status, next_at = ${nextAt}, last_error = r.error, starts = starts + 1,
     attempts = attempts + r.counts, crashes = crashes + r.is_crash, asked_at = coalesce(events.asked_at, r.asked_at),
     late = coalesce(events.late, r.late, 0), ended_at = r.ended_at,
     handled_at = CASE WHEN r.status = 'handled' THEN r.ended_at ELSE handled_at END
-    FROM r(seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, late int)
-    WHERE events.seq = r.seq`);
+    FROM r(seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int,
+      asked_at bigint, late int) WHERE events.seq = r.seq`);
   const addAttempt = d.insert(
     'attempts',
     'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text',
@@ -103,62 +99,42 @@ export function settleOperations(d: Dialect) {
   );
   const endStarts = ending(d);
   const free = freeing(d);
-  const setState = d.insert(
-    'state',
-    'resource text, name text, value text',
-    'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value',
-  );
+  const toValue = 'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value';
+  const setState = d.insert('state', 'resource text, name text, value text', toValue);
   const dropState = d.over(
     'DELETE FROM state USING r(resource text, name text) WHERE state.resource = r.resource AND state.name = r.name',
   );
-  const addStep = d.insert(
-    'steps',
-    'event bigint, name text, result text',
-    'ON CONFLICT (event, name) DO NOTHING',
-  );
+  const step = 'event bigint, name text, result text';
+  const addStep = d.insert('steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
   const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
-    const resources = [...new Set(keys.map(({ resource }) => resource))].map((resource) => ({ resource }));
-    const lanes = await db.each<LeasedLane>(lockLanes, inOrder(resources, 'resource'));
-    const byLease = new Map(lanes.map((lane) => [lane.lease, lane]));
-    return new Map(
-      keys.flatMap(({ lease, seq }) => {
-        const lane = byLease.get(lease);
-        return lane?.event === seq ? [[lease, lane] as const] : [];
-      }),
-    );
+    const lanes = await db.each<LeasedLane>(lockLanes, named(keys.map(({ resource }) => resource)));
+    const seqs = new Map(keys.map(({ lease, seq }) => [lease, seq]));
+    const held = lanes.filter(({ lease, event }) => seqs.has(lease) && seqs.get(lease) === event);
+    return new Map(held.map((lane) => [lane.lease, lane]));
   };
 
   return {
     /** Ends leases. What another process took over meanwhile changes nothing. */
-    async settle(
-      db: Db,
-      { list, now }: { readonly list: readonly Settling[]; readonly now: number },
-    ): Promise<Settled[]> {
+    async settle(db: Db, { list, now }: { list: readonly Settling[]; now: number }): Promise<Settled[]> {
       const lanes = await heldOf(db, list);
       const held = list.flatMap((one) => {
         const lane = lanes.get(one.lease);
         return lane ? [{ ...one, owner: lane.owner, late: lane.late, isCrash: false }] : [];
       });
-      let more: ReadonlySet<string> = new Set();
-      if (held.length > 0) {
-        await endStarts(db, held, now);
-        const changes = held.flatMap(({ resource, state = [] }) =>
-          state.map((change) => ({ resource, ...change })),
-        );
-        const [gone, kept] = [
-          changes.filter(({ value }) => value === null),
-          changes.filter(({ value }) => value !== null),
-        ];
-        if (kept.length > 0) await db.each(setState, kept);
-        if (gone.length > 0) await db.each(dropState, gone);
-        more = await free(db, held);
-      }
+      await endStarts(db, held, now);
+      const changes = held.flatMap(
+        ({ resource, state }) => state?.map((one) => ({ resource, ...one })) ?? [],
+      );
+      const kept = changes.filter(({ value }) => value !== null);
+      const gone = changes.filter(({ value }) => value === null);
+      await db.each(setState, kept);
+      await db.each(dropState, gone);
+      const more = await free(db, held);
       // Of a settlement that was sent twice, the first one has left its attempt.
       const others = list.filter(({ lease }) => !lanes.has(lease)).map(({ seq }) => ({ event: seq }));
-      const attempts =
-        others.length > 0 ? await db.each<{ lease: string; outcome: string }>(settledBefore, others) : [];
+      const attempts = await db.each<{ lease: string; outcome: string }>(settledBefore, others);
       const before = new Set(attempts.flatMap(({ lease, outcome }) => (outcome === 'lost' ? [] : [lease])));
       return list.map(({ lease, resource }) => ({
         isHeld: lanes.has(lease) || before.has(lease),
@@ -167,18 +143,14 @@ export function settleOperations(d: Dialect) {
     },
 
     /** Stores the result of a step under a lease, unless there is one. @returns whether the lease is still the owner's */
-    async saveStep(
-      db: Db,
-      step: LeaseKey & { readonly name: string; readonly result: string | null },
-    ): Promise<boolean> {
+    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<boolean> {
       const isHeld = (await heldOf(db, [step])).size > 0;
       if (isHeld) await db.each(addStep, [{ ...step, event: step.seq }]);
       return isHeld;
     },
 
-    async deleteState(db: Db, { resource }: { readonly resource: string }): Promise<number> {
-      return (await db.all('DELETE FROM state WHERE resource = $resource RETURNING name', { resource }))
-        .length;
+    async deleteState(db: Db, lane: Lane): Promise<number> {
+      return (await db.all('DELETE FROM state WHERE resource = $resource RETURNING name', lane)).length;
     },
   };
 }

@@ -1,13 +1,12 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import type { EventId } from '../event-id.ts';
 import { READY } from '../schema.ts';
-import type { Replayed, Status } from '../stored.ts';
-import { inOrder, lanesOf, openLanes } from './record.ts';
+import type { Status } from '../stored.ts';
+import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
 /** An event that becomes ready. */
-export interface Due {
+export interface Due extends Lane {
   readonly seq: number;
-  readonly resource: string;
   readonly receivedAt: number;
 }
 
@@ -30,7 +29,8 @@ export interface Resetting {
 export function wakeOperations(d: Dialect) {
   const open = openLanes(d);
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const due = `SELECT seq, resource, received_at FROM events WHERE next_at <= ${d.now} AND crashes < 2 ORDER BY next_at LIMIT $limit`;
+  const due = `SELECT seq, resource, received_at FROM events WHERE next_at <= ${d.now} AND crashes < 2
+    ORDER BY next_at LIMIT $limit`;
   // An event that was lost twice may be what ends its process: one of these is ready or runs at a time.
   const dueSuspect = `SELECT seq, resource, received_at FROM events
     WHERE crashes >= 2 AND status = 'pending' AND next_at <= ${d.now}
@@ -44,17 +44,18 @@ export function wakeOperations(d: Dialect) {
   // In this form neither fits the index of waiting events, all of which it would go through.
   const wakeDue = ready(`coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
   const wakeHeld = ready('coalesce(next_at, 0) = $until');
-  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after ORDER BY resource, event_time LIMIT $limit`;
-  const lanes = d.over(
-    'SELECT lanes.resource AS resource FROM r(resource text), lanes WHERE lanes.resource = r.resource',
+  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
+    ORDER BY resource, event_time LIMIT $limit`;
+  const there = d.over(
+    'SELECT lanes.resource FROM r(resource text), lanes WHERE lanes.resource = r.resource',
   );
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
-  const found = d.over(
-    'SELECT events.seq AS seq, resource FROM r(seq bigint), events WHERE events.seq = r.seq',
-  );
+  const found = d.over('SELECT events.seq, resource FROM r(seq bigint), events WHERE events.seq = r.seq');
+  // What another replay holds counts as replayed once.
   const reset = (and: string) =>
-    d.over(`UPDATE events SET status = 'pending', next_at = $until, starts = 0, attempts = 0, crashes = 0, asked_at = NULL, late = NULL,
-      last_error = NULL, ended_at = NULL, replays = replays + CASE WHEN next_at IS NULL OR starts > 0 THEN 1 ELSE 0 END
+    d.over(`UPDATE events SET status = 'pending', next_at = $until, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
+      late = NULL, last_error = NULL, ended_at = NULL,
+      replays = replays + CASE WHEN next_at IS NULL OR starts > 0 THEN 1 ELSE 0 END
       FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY})${and}
       RETURNING events.seq, events.id, events.resource, events.event_time, events.received_at`);
   const resetAny = reset('');
@@ -62,85 +63,59 @@ export function wakeOperations(d: Dialect) {
   const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
 
   /** Lanes are opened before their events are ready, so that nothing ready is without a lane. */
-  const makeReady = async (
-    db: Db,
-    events: readonly Due[],
-    sql: string,
-    params: Params,
-  ): Promise<string[]> => {
+  const makeReady = async (db: Db, events: readonly Due[], sql: string, params: Params) => {
     await db.each(open, lanesOf(events));
     const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
     if (lockEvents) await db.each(lockEvents, seqs);
-    return (await db.each<{ resource: string }>(sql, seqs, params)).map(({ resource }) => resource);
+    return (await db.each<Lane>(sql, seqs, params)).map(({ resource }) => resource);
   };
 
   return {
     /** Makes ready what waited until now. @returns the resources */
-    async wake(db: Db, { limit, now }: { readonly limit: number; readonly now: number }): Promise<string[]> {
+    async wake(db: Db, { limit, now }: { limit: number; now: number }): Promise<string[]> {
       let suspects = await db.all<Due>(dueSuspect, { now });
       if (lockSuspects && suspects.length > 0) {
         await db.all(lockSuspects);
         suspects = await db.all<Due>(dueSuspect, { now }); // another process may have made one ready
       }
       const events = [...(await db.all<Due>(due, { limit, now })), ...suspects];
-      return events.length > 0 ? makeReady(db, events, wakeDue, { now }) : [];
+      return makeReady(db, events, wakeDue, { now });
     },
 
     /**
      * Opens lanes for ready events that have none, from one resource on. There should be none.
-     * @returns where the next step goes on; undefined after the last
+     * @returns how many, and where the next step goes on; undefined after the last
      */
-    async sweep(
-      db: Db,
-      { after, limit }: { readonly after: string; readonly limit: number },
-    ): Promise<{ readonly opened: string[]; readonly next: string | undefined }> {
-      const ready = await db.all<Omit<Due, 'seq'>>(stray, { after, limit });
-      const candidates = lanesOf(ready);
-      const there = new Set(
-        (await db.each<{ resource: string }>(lanes, candidates)).map(({ resource }) => resource),
-      );
-      const missing = candidates.filter(({ resource }) => !there.has(resource));
-      if (missing.length > 0) await db.each(open, missing);
-      const next = ready.length < limit ? undefined : ready.at(-1)?.resource;
-      return { opened: missing.map(({ resource }) => resource), next };
+    async sweep(db: Db, step: { readonly after: string; readonly limit: number }) {
+      const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
+      const lanes = lanesOf(ready);
+      const known = new Set((await db.each<Lane>(there, lanes)).map(({ resource }) => resource));
+      const missing = lanes.filter(({ resource }) => !known.has(resource));
+      await db.each(open, missing);
+      const next = ready.length < step.limit ? undefined : ready.at(-1)?.resource;
+      return { opened: missing.length, next };
     },
 
     /**
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(
-      db: Db,
-      { seqs, status, resetSteps, until }: Resetting,
-    ): Promise<{ readonly events: Reset[] } & Pick<Replayed, 'running'>> {
+    async reset(db: Db, { seqs, status, resetSteps, until }: Resetting) {
       const rows = seqs.map((seq) => ({ seq }));
-      const events = await db.each<{ seq: number; resource: string }>(found, rows);
-      const locked = await db.each<{ event: number | null }>(
-        lockLanes,
-        [...new Set(events.map(({ resource }) => resource))].sort().map((resource) => ({ resource })),
-      );
+      const events = await db.each<{ seq: number } & Lane>(found, rows);
+      const lanes = named(events.map(({ resource }) => resource));
+      const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
       const running = new Set(locked.map(({ event }) => event));
-      const others = events.filter(({ seq }) => !running.has(seq)).map(({ seq }) => ({ seq }));
-      others.sort((one, other) => one.seq - other.seq);
+      const others = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
       if (lockEvents) await db.each(lockEvents, others);
-      const isAny = status === undefined;
-      // What another replay holds counts as replayed once.
-      const params = { until, status };
-      const changed =
-        others.length > 0 ? await db.each<Reset>(isAny ? resetAny : resetOf, others, params) : [];
-      if (resetSteps && changed.length > 0)
-        await db.each(
-          forgetSteps,
-          changed.map(({ seq }) => ({ event: seq })),
-        );
+      const changed = await db.each<Reset>(status ? resetOf : resetAny, others, { until, status });
+      const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
+      await db.each(forgetSteps, forgotten);
       return { events: changed, running: events.length - others.length };
     },
 
     /** Makes events ready that a replay holds. Events that run already or changed to another replay are left. */
-    release(
-      db: Db,
-      { events, until }: { readonly events: readonly Due[]; readonly until: number },
-    ): Promise<string[]> {
+    release(db: Db, { events, until }: { events: readonly Due[]; until: number }): Promise<string[]> {
       return makeReady(db, events, wakeHeld, { until });
     },
   };

@@ -1,68 +1,72 @@
-import { type Finding, findingsOf } from '../../base/finding.ts';
+import { findingsOf } from '../../base/finding.ts';
 import type { Db } from '../dialect.ts';
+import type { Checks, ToCheck } from '../engine.ts';
+import { judged } from '../judged.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
 import { Servers } from './servers.ts';
 
-interface Facts {
-  readonly version: string;
-  readonly number: number;
-  readonly encoding: string;
-  readonly standby: boolean;
-  readonly fsync: string;
-  readonly pages: string;
-  readonly commit: string;
-  readonly vacuum: string;
-  readonly most: number;
-  readonly reserved: number;
-  readonly connected: number;
-  readonly oldest: number | undefined;
-}
+const ACTIVITY = `SELECT pg_is_in_recovery() AS standby, max(extract(epoch FROM now() - xact_start))
+    FILTER (WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid())::int AS oldest,
+  (count(*) FILTER (WHERE backend_type = 'client backend'))::int AS connected FROM pg_stat_activity`;
 
-const FACTS = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
-  pg_encoding_to_char(encoding) AS encoding, pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync,
-  current_setting('full_page_writes') AS pages, current_setting('synchronous_commit') AS commit, current_setting('autovacuum') AS vacuum,
-  current_setting('max_connections')::int AS most, current_setting('superuser_reserved_connections')::int AS reserved,
-  (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connected,
-  (SELECT max(extract(epoch FROM now() - xact_start))::int FROM pg_stat_activity WHERE backend_xmin IS NOT NULL
-    AND pid <> pg_backend_pid()) AS oldest
-  FROM pg_database WHERE datname = current_database()`;
+interface Activity {
+  readonly standby: boolean;
+  /** how long the oldest transaction that holds a snapshot is open, in seconds */
+  readonly oldest: number | undefined;
+  readonly connected: number;
+}
 
 const OLDEST_SERVER = 140_000;
 /** While a snapshot is held, vacuum removes nothing that is newer. In seconds. */
 const LONG_SNAPSHOT = 300;
+const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
-interface Given {
-  readonly url: string;
-  readonly secretsKey: Buffer | undefined;
-  readonly connections: number;
-}
-
-/**
- * The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. They change nothing.
- * @param connections DATABASE_POOL
- * @returns whether the store can be opened without changing anything either
- */
-export async function* checkServer({
-  url,
-  secretsKey,
-  connections,
-}: Given): AsyncGenerator<Finding, boolean, undefined> {
+/** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
+export async function* checkServer({ url, secretsKey, connections: pool }: ToCheck): Checks {
   let servers: Servers | undefined;
   try {
     servers = new Servers(url, 1);
-    const { facts, version } = await inTransaction(servers, 'BEGIN READ ONLY', factsOf);
-    if (!facts) throw new Error('the server gave no answer');
-    const schema = schemaOf(version);
-    yield serverOf(facts);
+    const { settings, activity, version } = await inTransaction(servers, 'BEGIN READ ONLY', look);
+    const { standby = false, oldest = 0, connected = 0 } = activity ?? {};
+    const {
+      server_encoding: encoding,
+      fsync,
+      full_page_writes: pages,
+      synchronous_commit: commit,
+    } = settings;
+    yield judged('server', `PostgreSQL ${settings.server_version}`, [
+      [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
+      [standby, 'FAIL', 'a standby takes no writes: name the primary in DATABASE_URL'],
+      [encoding !== 'UTF8', 'FAIL', `the database is encoded in ${encoding}: make one of UTF8`],
+    ]);
+    const problem = versionProblem('the database of DATABASE_URL', version);
+    const schema = judged('database', `schema version ${version}`, [
+      [version === 0, 'warn', 'the first start makes its tables; if there were some, check DATABASE_URL'],
+      [problem !== undefined, 'FAIL', problem],
+      [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+    ]);
     yield schema;
-    yield durabilityOf(facts);
-    yield connectionsOf(facts, connections);
-    yield vacuumOf(facts);
+    yield judged('durability', `fsync ${fsync}, full_page_writes ${pages}, synchronous_commit ${commit}`, [
+      [fsync !== 'on', 'FAIL', 'an acknowledged event can be lost; set fsync = on'],
+      [commit === 'off', 'FAIL', 'an acknowledged event can be lost; set synchronous_commit = on'],
+      [pages !== 'on', 'warn', 'set full_page_writes = on, unless the disk writes pages of 8 KiB whole'],
+    ]);
+    const [most, reserved] = [settings.max_connections, settings.superuser_reserved_connections];
+    const usable = Number(most) - Number(reserved);
+    const seen = `DATABASE_POOL ${pool}; max_connections ${most}, ${reserved} of them reserved, ${connected} connected`;
+    yield judged('connections', seen, [
+      [pool > usable, 'FAIL', `one process may ask for more than there are; ${ROOM}`],
+      [connected + pool > usable, 'warn', `no room for one more process; ${ROOM}`],
+    ]);
+    yield judged('vacuum', `autovacuum ${settings.autovacuum}, the oldest transaction open for ${oldest} s`, [
+      [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
+      [oldest > LONG_SNAPSHOT, 'warn', 'vacuum removes nothing newer: end it (pg_stat_activity shows it)'],
+    ]);
     if (!secretsKey)
       yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
-    return schema.result === 'ok' && !facts.standby && secretsKey !== undefined;
+    return schema.result === 'ok' && !standby && secretsKey !== undefined;
   } catch (error) {
     yield findingsOf('database').fail(
       `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
@@ -73,58 +77,9 @@ export async function* checkServer({
   }
 }
 
-async function factsOf(db: Db): Promise<{ readonly facts: Facts | undefined; readonly version: number }> {
-  const [facts] = await db.all<Facts>(FACTS);
-  return { facts, version: await versionOf(db) };
-}
-
-function serverOf({ version, number, standby, encoding }: Facts): Finding {
-  const { ok, fail } = findingsOf('server');
-  const text = `PostgreSQL ${version}`;
-  if (number < OLDEST_SERVER) return fail(`${text}: upgrade it to 14 or newer`);
-  if (standby) return fail(`${text}, a standby, takes no writes: name the primary in DATABASE_URL`);
-  if (encoding !== 'UTF8')
-    return fail(`${text}, and the database is encoded in ${encoding}: make one of UTF8`);
-  return ok(text);
-}
-
-function schemaOf(version: number): Finding {
-  const { ok, warn, fail } = findingsOf('database');
-  if (version === 0)
-    return warn('it has no tables yet: the first start makes them; if there were some, check DATABASE_URL');
-  const problem = versionProblem('the database of DATABASE_URL', version);
-  if (problem !== undefined) return fail(problem);
-  const text = `schema version ${version}`;
-  return version < VERSION ? warn(`${text}: the next start brings it to ${VERSION}`) : ok(text);
-}
-
-function durabilityOf({ fsync, pages, commit }: Facts): Finding {
-  const { ok, warn, fail } = findingsOf('durability');
-  const text = `fsync ${fsync}, full_page_writes ${pages}, synchronous_commit ${commit}`;
-  if (fsync !== 'on') return fail(`${text}: an acknowledged event can be lost; set fsync = on`);
-  if (commit === 'off')
-    return fail(`${text}: an acknowledged event can be lost; set synchronous_commit = on`);
-  if (pages !== 'on')
-    return warn(`${text}: set full_page_writes = on, unless the disk writes pages of 8 KiB whole`);
-  return ok(`${text}: a commit is on disk when it returns`);
-}
-
-function connectionsOf({ most, reserved, connected }: Facts, pool: number): Finding {
-  const { ok, warn, fail } = findingsOf('connections');
-  const usable = most - reserved;
-  const text = `DATABASE_POOL ${pool}; max_connections ${most}, ${reserved} of them reserved, ${connected} connected`;
-  const advice = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
-  if (pool > usable) return fail(`${text}: one process may ask for more than there are; ${advice}`);
-  return connected + pool > usable ? warn(`${text}: no room for one more process; ${advice}`) : ok(text);
-}
-
-function vacuumOf({ vacuum, oldest }: Facts): Finding {
-  const { ok, warn, fail } = findingsOf('vacuum');
-  if (vacuum !== 'on')
-    return fail('autovacuum is off: claims become slower with each event; set autovacuum = on');
-  if ((oldest ?? 0) > LONG_SNAPSHOT)
-    return warn(
-      `a transaction is open for ${oldest} s, and vacuum removes nothing newer: end it (pg_stat_activity shows it)`,
-    );
-  return ok('autovacuum on');
+async function look(db: Db) {
+  const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
+  const [activity] = await db.all<Activity>(ACTIVITY);
+  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  return { settings, activity, version: await versionOf(db) };
 }

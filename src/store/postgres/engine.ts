@@ -1,23 +1,15 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine, EngineOptions } from '../engine.ts';
 import { readsOf } from '../lists/index.ts';
 import { operationsOf } from '../operations/index.ts';
-import { migrations, VERSION, versionProblem } from '../schema.ts';
+import { migrations, refuseVersion, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { isDirect, Servers } from './servers.ts';
-
-export interface PostgresOptions {
-  readonly url: string;
-  readonly clock: Clock;
-  readonly connections: number;
-  /** a database in which there is nothing of ours yet is refused, not made ready */
-  readonly mustExist: boolean;
-}
 
 /** How many rows one statement takes: of more, the planner would go another way. */
 const MOST_ROWS = 128;
@@ -30,10 +22,10 @@ const TRIES = 5;
  * gives up what it has locked after five seconds, so that the others go on. The planner believes that lanes are few, and that scanning
  * them is cheap: it must use the indexes whatever a held snapshot keeps in the tables.
  */
-const SETTINGS = `SET LOCAL search_path = hookkit; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s';
-  SET LOCAL jit = off`;
-const WRITING = `BEGIN; ${SETTINGS}; SET LOCAL statement_timeout = '15s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
-  SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
+const SETTINGS = `SET LOCAL search_path = hookkit; SET LOCAL idle_in_transaction_session_timeout = '5s';
+  SET LOCAL lock_timeout = '5s'; SET LOCAL jit = off`;
+const WRITING = `BEGIN; ${SETTINGS}; SET LOCAL statement_timeout = '15s'; SET LOCAL enable_seqscan = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
 /** All statements of a read see the same moment. */
 const READING = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${SETTINGS}; SET LOCAL statement_timeout = '15s'`;
 const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(${0x686f6f6b}, -1)`;
@@ -42,7 +34,8 @@ const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg
 const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
-export async function openPostgres({ url, clock, connections, mustExist }: PostgresOptions): Promise<Engine> {
+export async function openPostgres(options: EngineOptions): Promise<Engine> {
+  const { url, clock, connections, mustExist } = options;
   const servers = new Servers(url, connections);
   const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
   const reads = readsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
@@ -91,11 +84,9 @@ export async function openPostgres({ url, clock, connections, mustExist }: Postg
 
 type Operate = (db: Db, input: unknown) => unknown;
 
-export async function inTransaction<T>(
-  servers: Servers,
-  begin: string,
-  work: (db: Db) => T | Promise<T>,
-): Promise<T> {
+type Work<T> = (db: Db) => T | Promise<T>;
+
+export async function inTransaction<T>(servers: Servers, begin: string, work: Work<T>): Promise<T> {
   const client = await servers.connect();
   try {
     await client.query(begin);
@@ -124,28 +115,19 @@ async function commit(client: pg.PoolClient): Promise<void> {
 }
 
 /** Statements by their texts, with their parameters in the order of their numbers. */
-const known = new Map<
-  string,
-  { readonly name: string; readonly text: string; readonly members: readonly string[] }
->();
+const known = new Map<string, ReturnType<typeof numbered>>();
 
-function numbered(sql: string) {
-  let one = known.get(sql);
-  if (!one) {
-    const names: string[] = [];
-    const text = sql.replace(/\$([a-z_]+)/g, (_, name: string) => {
-      if (!names.includes(name)) names.push(name);
-      return `$${names.indexOf(name) + 1}`;
-    });
-    one = { name: `hookkit_${known.size}`, text, members: names.map(memberOf) };
-    known.set(sql, one);
-  }
-  return one;
+function numbered(sql: string, number: number) {
+  const names = [...new Set(Array.from(sql.matchAll(/\$([a-z_]+)/g), ([, name = '']) => name))];
+  const text = sql.replaceAll(/\$([a-z_]+)/g, (_, name: string) => `$${names.indexOf(name) + 1}`);
+  return { name: `hookkit_${number}`, text, members: names.map(memberOf) };
 }
 
 function statementsOn(client: pg.PoolClient): Db {
   const query = async <R>(sql: string, params: Params): Promise<R[]> => {
-    const { name, text, members } = numbered(sql);
+    const statement = known.get(sql) ?? numbered(sql, known.size);
+    known.set(sql, statement);
+    const { name, text, members } = statement;
     const values = members.map((member) => storable(Reflect.get(params, member) ?? null));
     const named = isDirect(client) ? { name } : {};
     const { rows, fields } = await client.query<unknown[]>({ ...named, text, values, rowMode: 'array' });
@@ -157,10 +139,7 @@ function statementsOn(client: pg.PoolClient): Db {
     async each<R>(sql: string, rows: readonly Params[], params: Params = {}) {
       const found: R[] = [];
       for (let at = 0; at < rows.length; at += MOST_ROWS) {
-        const some = rows.slice(at, at + MOST_ROWS).map((row) => {
-          const columns = Object.entries(row).map(([member, value]) => [columnOf(member), storable(value)]);
-          return Object.fromEntries(columns);
-        });
+        const some = rows.slice(at, at + MOST_ROWS).map(columnsOf);
         found.push(...(await query<R>(sql, { ...params, rows: JSON.stringify(some) })));
       }
       return found;
@@ -168,43 +147,45 @@ function statementsOn(client: pg.PoolClient): Db {
   };
 }
 
+const columnsOf = (row: Params) =>
+  Object.fromEntries(Object.entries(row).map(([member, value]) => [columnOf(member), storable(value)]));
+
 /** PostgreSQL takes no NUL and no half of a surrogate pair in a text; a flag is a number, as with SQLite. */
 function storable(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 
+const NOTHING =
+  'there is nothing of hookkit in the database of DATABASE_URL: run this where the server runs, or correct it';
+const NAME = 'the database of DATABASE_URL';
+
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
 async function prepare(servers: Servers, db: Db, mustExist: boolean): Promise<void> {
   const version = await versionOf(db);
   if (version === VERSION) return; // starting beside others waits for nobody
-  refuse(version);
-  if (version === 0 && mustExist)
-    throw new KitError(
-      'STORE_UNUSABLE',
-      'there is nothing of hookkit in the database of DATABASE_URL: run this where the server runs, or correct it',
-    );
+  refuseVersion(NAME, version);
+  if (version === 0 && mustExist) throw new KitError('STORE_UNUSABLE', NOTHING);
   await inTransaction(servers, MIGRATING, async (own) => {
     const now = await versionOf(own); // another process may have been first
-    refuse(now);
+    refuseVersion(NAME, now);
     const [schema] = await own.all("SELECT 1 FROM pg_namespace WHERE nspname = 'hookkit'");
     if (!schema) await own.all('CREATE SCHEMA hookkit'); // one that is there needs no right to make it
     for (const migration of migrations.slice(now))
       for (const sql of migration(postgres).split(';\n')) await own.all(sql);
-    await own.all(
-      `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}') ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    );
+    await own.all(SET_VERSION);
     if (now === 0) for (const sql of TUNED) await own.all(sql);
   });
 }
 
+const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}')
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
 /** Lanes come and go: they have room in their pages, and are vacuumed early. */
-const TUNED = ['lanes', 'events'].map(
-  (
-    table,
-  ) => `ALTER TABLE ${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = ${table === 'lanes' ? 0 : 0.05},
-    autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)`,
-);
+const tuned = (table: string, scale: number) =>
+  `ALTER TABLE ${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = ${scale},
+    autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)`;
+const TUNED = [tuned('lanes', 0), tuned('events', 0.05)];
 
 /** The version of the schema; 0 without one. */
 export async function versionOf(db: Db): Promise<number> {
@@ -212,9 +193,4 @@ export async function versionOf(db: Db): Promise<number> {
   if (!there?.meta) return 0;
   const [row] = await db.all<{ value: string }>("SELECT value FROM hookkit.meta WHERE name = 'version'");
   return Number(row?.value ?? 0);
-}
-
-function refuse(version: number): void {
-  const problem = versionProblem('the database of DATABASE_URL', version);
-  if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
 }

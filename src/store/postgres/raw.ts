@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { Db } from '../dialect.ts';
-import { inUse, type Raw } from '../engine.ts';
+import type { Raw } from '../engine.ts';
 import { MOVED } from '../schema.ts';
 import { inTransaction, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
@@ -22,9 +22,9 @@ export async function openRaw(url: string): Promise<Raw> {
   const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
   try {
     for (let look = 1; ; look++) {
-      const others = await transact((db) => Promise.resolve(db.all(OTHERS)));
+      const others = await transact((db) => db.all(OTHERS));
       if (others.length === 0) break;
-      if (look === LOOKS) throw inUse(name);
+      if (look === LOOKS) throw new KitError('STORE_UNUSABLE', `other programs use ${name}: end them`);
       await pause(systemClock, LOOK_MS);
     }
   } catch (cause) {
@@ -43,7 +43,7 @@ export async function openRaw(url: string): Promise<Raw> {
         await setVersion(db, MOVED);
         await db.all('ALTER TABLE events RENAME TO events_moved');
       }),
-    close: () => servers.close(),
+    [Symbol.asyncDispose]: () => servers.close(),
   };
 }
 

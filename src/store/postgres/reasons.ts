@@ -7,38 +7,32 @@ export function codeOf(error: unknown): string | undefined {
 
 const AUTHORITY =
   "the server's certificate is not of the authority of sslrootcert, or without that of a public one: name its authority's certificate";
-const ADDRESS =
-  'the host of DATABASE_URL cannot be reached: look at the network, its firewalls and name service';
+const ADDRESS = 'the host of DATABASE_URL cannot be reached: look at network, firewalls and name service';
+
+function forEach(codes: string, advice: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(codes.split(' ').map((code) => [code, advice]));
+}
 
 /** No such table: where the schema was in order at the start, a move has retired the database. */
 const MOVED = '42P01';
 
 /** What to do about an error, by its code. The errors' own messages name the user, the host or the database. */
 const ADVICE: Readonly<Record<string, string>> = {
-  '28P01':
-    'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or the password file',
+  '28P01': 'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or password file',
   '28000':
     'the server lets this user not connect from here: see its pg_hba.conf, whether sslmode must be set, and whether it wants a certificate (sslcert, sslkey)',
   '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
   '53300': 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
   '42501':
     'the role of DATABASE_URL lacks a right: GRANT CREATE ON DATABASE to it, or make it the owner of schema hookkit and its tables',
-  '25006':
-    'the database takes no writes: make room on its disk if that is full, let it write, or name the primary',
+  '25006': 'the database takes no writes: make room on its disk, let it write, or name the primary',
   [MOVED]: 'everything in it was moved to another database: use that one',
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
-  ENOENT:
-    'no server has its socket in the folder of DATABASE_URL: start it, or correct the folder and the port',
-  ENOTFOUND: ADDRESS,
-  EAI_AGAIN: ADDRESS,
-  EHOSTUNREACH: ADDRESS,
-  ENETUNREACH: ADDRESS,
-  ETIMEDOUT: ADDRESS,
-  SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
-  DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: AUTHORITY,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
+  ENOENT: 'no server has its socket in the folder of DATABASE_URL: start it, or correct folder and port',
+  ...forEach('ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT', ADDRESS),
+  ...forEach('SELF_SIGNED_CERT_IN_CHAIN DEPTH_ZERO_SELF_SIGNED_CERT', AUTHORITY),
+  ...forEach('UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE', AUTHORITY),
   CERT_HAS_EXPIRED: "the server's certificate has expired: renew it",
   ERR_TLS_CERT_ALTNAME_INVALID:
     "the server's certificate is for another name than the host of DATABASE_URL: correct the one or the other",
@@ -53,9 +47,8 @@ export function reasonOf(error: unknown): string {
     return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
   if (message === 'The server does not support SSL connections')
     return 'the server has no TLS: set ssl = on there, or sslmode=disable';
-  const advice = ADVICE[code ?? ''];
-  if (advice !== undefined) return `${advice} (${code})`;
-  return `${message || 'no connection'}${code === undefined ? '' : ` (${code})`}`;
+  const reason = ADVICE[code ?? ''] ?? (message || 'no connection');
+  return code === undefined ? reason : `${reason} (${code})`;
 }
 
 /** Whether an error is about the connection or the state of the server, and not about the request. */

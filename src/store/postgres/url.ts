@@ -21,9 +21,7 @@ export function serversOf(url: string): PoolConfig[] {
   if (mode === 'prefer' || mode === 'allow')
     throw unusable(`has sslmode=${mode}: take disable, require, verify-ca or verify-full`);
   if (mode === 'verify-ca' && !parameters.has('sslrootcert'))
-    throw unusable(
-      "has sslmode=verify-ca and no sslrootcert: name the certificate of the server's authority",
-    );
+    throw unusable("has sslmode=verify-ca and no sslrootcert: name the server's authority's certificate");
   parameters.set('sslmode', mode);
   parameters.set('uselibpqcompat', 'true');
   const isPublic = parameters.get('sslrootcert') === 'system'; // the authorities that Node knows
@@ -49,9 +47,7 @@ function readable(name: string, path: string | null): void {
     readFileSync(path);
   } catch (error) {
     const { code = messageOf(error) } = error as NodeJS.ErrnoException;
-    throw unusable(
-      `names ${path} as ${name}, and this file cannot be read (${code}): correct its path or its mode`,
-    );
+    throw unusable(`names ${path} as ${name}, which cannot be read (${code}): correct its path or its mode`);
   }
 }
 

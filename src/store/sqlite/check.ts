@@ -2,6 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
+import type { Checks } from '../engine.ts';
+import { judged } from '../judged.ts';
 import { keyPathOf } from '../key-file.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { openReader, versionOf } from './connection.ts';
@@ -12,29 +14,20 @@ const MIB = 1024 * 1024;
 const SCARCE = 1024;
 const TOO_LITTLE = 64;
 
-/**
- * The doctor's checks of a SQLite database before it is opened: disk, database, key file. They change nothing.
- * @returns whether the store can be opened without changing anything either
- */
-export function* checkSqlite(
-  path: string,
-  secretsKey: Buffer | undefined,
-): Generator<Finding, boolean, undefined> {
+/** The doctor's checks of a SQLite database before it is opened: disk, database, key file. */
+export async function* checkSqlite(path: string, secretsKey: Buffer | undefined): Checks {
   yield checkDisk(path);
   const database = checkDatabase(path);
   yield database;
   yield checkKeyFile(keyPathOf(path), secretsKey);
-  if (database.result === 'ok')
-    // Every process sets both when it opens the database, and refuses to start without them.
-    yield findingsOf('durability').ok(
-      'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns',
-    );
+  // Every process sets both when it opens the database, and refuses to start without them.
+  const durable = 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns';
+  if (database.result === 'ok') yield findingsOf('durability').ok(durable);
   return database.result === 'ok';
 }
 
 /** Checks whether the disk of the database has room, and whether this user may write there. */
 function checkDisk(path: string): Finding {
-  const { ok, warn, fail } = findingsOf('disk');
   // The first start makes what is missing.
   let directory = dirname(resolve(path));
   while (!existsSync(directory)) directory = dirname(directory);
@@ -42,17 +35,19 @@ function checkDisk(path: string): Finding {
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
-    return fail(`this user may not write to ${directory} (${messageOf(error)}): correct its owner and mode`);
+    const why = `this user may not write to ${directory} (${messageOf(error)}): correct its owner and mode`;
+    return findingsOf('disk').fail(why);
   }
   const { bavail, bsize } = statfsSync(directory);
   const free = Math.floor((bavail * bsize) / MIB);
-  const text = `${directory} is writable, ${free} MiB free`;
-  if (free < TOO_LITTLE) return fail(`${text}: make room, or nothing will be accepted soon`);
-  return free < SCARCE ? warn(`${text}: make room, or set RETENTION_DAYS`) : ok(text);
+  return judged('disk', `${directory} is writable, ${free} MiB free`, [
+    [free < TOO_LITTLE, 'FAIL', 'make room, or nothing will be accepted soon'],
+    [free < SCARCE, 'warn', 'make room, or set RETENTION_DAYS'],
+  ]);
 }
 
 function checkDatabase(path: string): Finding {
-  const { ok, warn, fail } = findingsOf('database');
+  const { warn, fail } = findingsOf('database');
   try {
     const loss = lossAt(path);
     if (loss !== undefined) return fail(loss);
@@ -62,19 +57,17 @@ function checkDatabase(path: string): Finding {
     try {
       const version = versionOf(db);
       const problem = versionProblem(path, version);
-      if (problem !== undefined) return fail(problem);
-      if (version < VERSION)
-        return warn(`${path} has schema version ${version}: the next start brings it to ${VERSION}`);
-      const damage = db.pragma('quick_check(1)', { simple: true });
-      if (damage !== 'ok')
-        return fail(`${path} is damaged (${damage}): stop the server and restore a backup`);
+      const condition = db.pragma('quick_check(1)', { simple: true });
+      const mode = modeOf(path);
+      return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
+        [problem !== undefined, 'FAIL', problem],
+        [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+        [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
+        [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
+      ]);
     } finally {
       db.close();
     }
-    const mode = statSync(path).mode & 0o777;
-    const octal = `0${mode.toString(8)}`;
-    if (mode & 0o007) return fail(`everybody may read ${path} (mode ${octal}): chmod 600 ${path}`);
-    return ok(`${path}, schema version ${VERSION}, intact`);
   } catch (error) {
     return fail(messageOf(error));
   }
@@ -82,16 +75,14 @@ function checkDatabase(path: string): Finding {
 
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
 function checkKeyFile(path: string, secretsKey: Buffer | undefined): Finding {
-  const { ok, fail, skipped } = findingsOf('key');
+  const { ok, skipped } = findingsOf('key');
   if (secretsKey) return ok('SECRETS_KEY is set');
-  try {
-    if (!isThere(path)) return skipped(`there is no ${path}: it is made with the first database`);
-  } catch (error) {
-    return fail(messageOf(error));
-  }
+  if (!existsSync(path)) return skipped(`there is no ${path}: it is made with the first database`);
   if (process.platform === 'win32') return skipped('Windows does not tell modes');
-  const mode = statSync(path).mode & 0o777;
-  const octal = mode.toString(8).padStart(4, '0');
-  if (mode & 0o077) return fail(`others may read ${path} (mode ${octal}): chmod 600 ${path}`);
-  return ok(`${path}, mode ${octal}`);
+  const mode = modeOf(path);
+  return judged('key', `${path}, mode ${mode.toString(8)}`, [
+    [(mode & 0o077) > 0, 'FAIL', `others may read it: chmod 600 ${path}`],
+  ]);
 }
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { Db, Params } from '../dialect.ts';
 import { memberOf, rowOf, sqlite } from '../dialect.ts';
-import { migrations, VERSION, versionProblem } from '../schema.ts';
+import { migrations, refuseVersion, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
@@ -18,29 +18,19 @@ const LONGEST_LOG = 25_000_000;
 
 const FULL = 2;
 
+export type Mode = 'read' | 'write';
+
 /** Opens the one connection that writes, and brings the schema up to date. @throws KitError STORE_UNUSABLE */
 export function openWriter(path: string): Database.Database {
-  return opening(path, () => {
-    if (path !== IN_MEMORY) {
-      const loss = lossAt(path);
-      if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
-      closeToOthers(path);
-    }
-    const db = new Database(path, { timeout: BUSY_MS });
-    try {
-      db.pragma('journal_mode = WAL');
-      setSynchronous(db, 'FULL');
-      db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
-      db.pragma('checkpoint_fullfsync = ON');
-      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
-      if (path !== IN_MEMORY) refuseUndurable(db, path);
-      migrate(db, path);
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+  return opened(path, 'write', (db) => {
+    db.pragma('journal_mode = WAL');
+    setSynchronous(db, 'FULL');
+    db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
+    db.pragma('checkpoint_fullfsync = ON');
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
+    if (path !== IN_MEMORY) refuseUndurable(db, path);
+    migrate(db, path);
   });
 }
 
@@ -49,51 +39,27 @@ export function setSynchronous(db: Database.Database, to: 'FULL' | 'NORMAL'): vo
   db.pragma(`synchronous = ${to}`);
 }
 
-/** What commits wait for. */
-export function durabilityOf(db: Database.Database): {
-  readonly journalMode: unknown;
-  readonly synchronous: unknown;
-} {
-  return {
-    journalMode: db.pragma('journal_mode', { simple: true }),
-    synchronous: db.pragma('synchronous', { simple: true }),
-  };
-}
-
 function refuseUndurable(db: Database.Database, path: string): void {
-  const { journalMode, synchronous } = durabilityOf(db);
-  if (journalMode === 'wal' && synchronous === FULL) return;
-  throw new KitError(
-    'STORE_UNUSABLE',
-    `${path} has journal_mode ${journalMode} and synchronous ${synchronous}, so that an acknowledged event could be lost: keep the database on a local disk`,
-  );
+  const journal = db.pragma('journal_mode', { simple: true });
+  const synchronous = db.pragma('synchronous', { simple: true });
+  if (journal === 'wal' && synchronous === FULL) return;
+  const seen = `${path} has journal_mode ${journal} and synchronous ${synchronous}`;
+  const advice = 'an acknowledged event could be lost: keep the database on a local disk';
+  throw new KitError('STORE_UNUSABLE', `${seen}, so that ${advice}`);
 }
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. @throws KitError STORE_UNUSABLE */
 export function openReader(path: string): Database.Database {
-  return opening(path, () => {
-    const loss = lossAt(path);
-    if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
-    return new Database(path, { readonly: true, timeout: BUSY_MS });
-  });
+  return opened(path, 'read', () => {});
 }
 
-/** Opens a database that no other program has open, and keeps others out. @throws the error of SQLite, busy if one has */
+/** Opens a database that no other program has open, and keeps others out. @throws KitError STORE_UNUSABLE, also if one has */
 export function openAlone(path: string): Database.Database {
-  const db = new Database(path, { timeout: BUSY_MS });
-  try {
+  return opened(path, 'write', (db) => {
     db.pragma('locking_mode = EXCLUSIVE');
     setSynchronous(db, 'FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-export function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+  });
 }
 
 /** The version of a database; 0 of an empty one. */
@@ -105,17 +71,23 @@ function migrate(db: Database.Database, path: string): void {
   if (versionOf(db) === VERSION) return;
   db.transaction(() => {
     const version = versionOf(db); // another process may have been first
-    const problem = versionProblem(path, version);
-    if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
+    refuseVersion(path, version);
     for (const migration of migrations.slice(version)) db.exec(migration(sqlite));
     db.pragma(`user_version = ${VERSION}`);
   }).immediate();
 }
 
-function opening<T>(path: string, open: () => T): T {
+function opened(path: string, mode: Mode, ready: (db: Database.Database) => void): Database.Database {
+  let db: Database.Database | undefined;
   try {
-    return open();
+    const loss = path === IN_MEMORY ? undefined : lossAt(path);
+    if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
+    if (path !== IN_MEMORY && mode === 'write') closeToOthers(path);
+    db = new Database(path, { readonly: mode === 'read', timeout: BUSY_MS });
+    ready(db);
+    return db;
   } catch (cause) {
+    db?.close();
     if (cause instanceof KitError) throw cause;
     const message = `cannot open the database ${path}: ${advised(messageOf(cause))}`;
     throw new KitError('STORE_UNUSABLE', message, { cause });
@@ -124,7 +96,7 @@ function opening<T>(path: string, open: () => T): T {
 
 /** Statements on a connection, each prepared once. */
 export function statementsOn(db: Database.Database): Db {
-  const prepared = new Map<string, (params: Params) => unknown[]>();
+  const prepared = new Map<string, (row: Params, params?: Params) => unknown[]>();
   const statement = (sql: string) => {
     const known = prepared.get(sql);
     if (known) return known;
@@ -134,9 +106,10 @@ export function statementsOn(db: Database.Database): Db {
     const one = db.prepare(sql);
     const members = one.reader ? one.columns().map(({ name }) => memberOf(name)) : [];
     if (one.reader) one.raw(true);
-    const run = (params: Params): unknown[] => {
+    const run = (row: Params, params: Params = row): unknown[] => {
       const bound: Record<string, unknown> = {};
-      for (const [name, member] of names) bound[name] = bindable(Reflect.get(params, member));
+      for (const [name, member] of names)
+        bound[name] = bindable(Reflect.get(member in row ? row : params, member));
       if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
       one.run(bound);
       return [];
@@ -149,8 +122,7 @@ export function statementsOn(db: Database.Database): Db {
     each<R>(sql: string, rows: readonly Params[], params?: Params) {
       const run = statement(sql);
       const found: R[] = [];
-      for (const row of rows)
-        for (const got of run(params ? { ...params, ...row } : row)) found.push(got as R);
+      for (const row of rows) for (const got of run(row, params)) found.push(got as R);
       return found;
     },
   };

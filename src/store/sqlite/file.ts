@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { KitError } from '../../base/errors.ts';
 import { keyPathOf } from '../key-file.ts';
@@ -18,23 +9,18 @@ import { keyPathOf } from '../key-file.ts';
  *   of that, errors of SQLite say something else or nothing
  */
 export function isThere(path: string): boolean {
-  let stat: Stats | undefined;
+  let stat: fs.Stats | undefined;
   try {
-    stat = statSync(path, { throwIfNoEntry: false });
+    stat = fs.statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new KitError(
-      'STORE_UNUSABLE',
-      `cannot look whether there is ${path} (${code}): run this as the user that the server runs as, or correct DATABASE_URL`,
-      { cause },
-    );
+    const seen = `cannot look whether there is ${path} (${(cause as NodeJS.ErrnoException).code})`;
+    const advice = 'run this as the user that the server runs as, or correct DATABASE_URL';
+    throw new KitError('STORE_UNUSABLE', `${seen}: ${advice}`, { cause });
   }
   if (!stat || stat.isFile()) return stat !== undefined;
   const kind = stat.isDirectory() ? 'a directory' : 'a device, a pipe or a socket';
-  throw new KitError(
-    'STORE_UNUSABLE',
-    `${path} is ${kind} and not a file: put a file there, or set another path in DATABASE_URL`,
-  );
+  const advice = 'put a file there, or set another path in DATABASE_URL';
+  throw new KitError('STORE_UNUSABLE', `${path} is ${kind} and not a file: ${advice}`);
 }
 
 /**
@@ -43,21 +29,15 @@ export function isThere(path: string): boolean {
  */
 export function lossAt(path: string): string | undefined {
   const isFile = isThere(path);
-  if (isFile && statSync(path).size > 0) return undefined;
-  const real = isFile ? realpathSync(path) : path;
-  if (statSync(`${real}-wal`, { throwIfNoEntry: false })?.size) {
-    return (
-      `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${real}-wal), which may have acknowledged ` +
-      'notifications that are in no other file: put the database back that the log is of; to start with an empty one instead, stop the ' +
-      'server, and move the log away'
-    );
-  }
+  if (isFile && fs.statSync(path).size > 0) return undefined;
+  const log = `${isFile ? fs.realpathSync(path) : path}-wal`;
+  const anew = 'to start with an empty database instead, stop the server, and';
+  if (fs.statSync(log, { throwIfNoEntry: false })?.size)
+    return `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged notifications that are in no other file: put the database back that the log is of; ${anew} move the log away`;
   const key = keyPathOf(path);
-  if (!isFile || !lstatSync(key, { throwIfNoEntry: false })) return undefined;
-  return (
-    `${path} is empty, although there is a key for it (${key}), so a copy or a backup was cut short: put a whole copy there; ` +
-    'to start with an empty database instead, stop the server, and remove the file'
-  );
+  if (isFile && fs.lstatSync(key, { throwIfNoEntry: false }))
+    return `${path} is empty, although there is a key for it (${key}), so a copy or a backup was cut short: put a whole copy there; ${anew} remove the file`;
+  return undefined;
 }
 
 const OTHERS = 0o007;
@@ -69,18 +49,18 @@ const OWNER_ONLY = 0o600;
  */
 export function closeToOthers(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, 'wx', OWNER_ONLY));
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    fs.closeSync(fs.openSync(path, 'wx', OWNER_ONLY));
     return;
   } catch (error) {
     // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return;
   }
   if (!isThere(path)) return; // a link that leads nowhere
-  const real = realpathSync(path);
+  const real = fs.realpathSync(path);
   for (const file of [real, `${real}-wal`, `${real}-shm`]) {
-    const stat = statSync(file, { throwIfNoEntry: false });
-    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) chmodSync(file, OWNER_ONLY);
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) fs.chmodSync(file, OWNER_ONLY);
   }
 }
 
@@ -90,16 +70,13 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^(unable to open database file|attempt to write a readonly database)/,
     'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
   ],
-  [/^database (schema |table )?is locked/, 'another program locks it: wait for that program, or end it'],
+  [/^database (schema |table )?is locked/, 'other programs use it: wait for them, or end them'],
   [/^database or disk is full/, 'make room on its disk'],
-  [
-    /^(file is (encrypted or is )?not a database|database disk image is malformed|malformed database schema)/,
-    'restore a backup, or set another path in DATABASE_URL',
-  ],
+  [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
 ];
 
 /** A message of SQLite, with what the user can do about it where that is known. */
 export function advised(message: string): string {
-  const advice = ADVICE.find(([said]) => said.test(message))?.[1];
+  const [, advice] = ADVICE.find(([said]) => said.test(message)) ?? [];
   return advice === undefined ? message : `${message} (${advice})`;
 }

@@ -9,7 +9,7 @@ import { openRaw } from './raw.ts';
 const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
 export const sqliteEngine: EngineModule = {
-  openEngine: ({ url, clock, threads }) => openSqlite({ path: pathOf(url), clock, threads }),
+  openEngine: (options) => openSqlite(pathOf(options.url), options),
   keySourceOf: (url) =>
     pathOf(url) === IN_MEMORY ? givenKey(Buffer.alloc(32)) : keyFile(keyPathOf(pathOf(url))),
   check: ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),

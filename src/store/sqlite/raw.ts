@@ -1,15 +1,10 @@
-import { inUse, type Raw } from '../engine.ts';
+import type { Raw } from '../engine.ts';
 import { MOVED } from '../schema.ts';
-import { isBusy, openAlone, statementsOn } from './connection.ts';
+import { openAlone, statementsOn, versionOf } from './connection.ts';
 
 /** @throws KitError STORE_UNUSABLE if other programs use it */
 export async function openRaw(path: string): Promise<Raw> {
-  let database: ReturnType<typeof openAlone>;
-  try {
-    database = openAlone(path);
-  } catch (error) {
-    throw isBusy(error) ? inUse(path) : error;
-  }
+  const database = openAlone(path);
   const db = statementsOn(database);
   return {
     name: path,
@@ -25,17 +20,9 @@ export async function openRaw(path: string): Promise<Raw> {
         throw error;
       }
     },
-    async version() {
-      return Number(database.pragma('user_version', { simple: true }));
-    },
-    async setVersion(version) {
-      database.pragma(`user_version = ${version}`);
-    },
-    async retire() {
-      database.pragma(`user_version = ${MOVED}`);
-    },
-    async close() {
-      database.close();
-    },
+    version: async () => versionOf(database),
+    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
+    retire: async () => void database.pragma(`user_version = ${MOVED}`),
+    [Symbol.asyncDispose]: async () => void database.close(),
   };
 }

@@ -1,22 +1,22 @@
 // A thread with a connection: the one that writes, or one for queries.
 import { parentPort, workerData } from 'node:worker_threads';
-import { queueOn, type Request, readerOn, writerOn } from './batches.ts';
+import { messageOf } from '../../base/errors.ts';
+import { type Connection, connectionOn, type Request } from './batches.ts';
+import type { Mode } from './connection.ts';
 
-const { path, mode } = workerData as { readonly path: string; readonly mode: 'read' | 'write' };
+const { path, mode } = workerData as { readonly path: string; readonly mode: Mode };
 const port = parentPort;
 if (!port) throw new Error('this module runs on a thread');
-let connection: ReturnType<typeof readerOn>;
+let connection: Connection;
 try {
-  connection = mode === 'write' ? writerOn(path) : readerOn(path);
+  connection = connectionOn(path, mode);
   port.postMessage('open');
 } catch (error) {
-  port.postMessage({ failed: error instanceof Error ? error.message : String(error) });
+  port.postMessage({ failed: messageOf(error) });
   process.exit();
 }
-const queue = queueOn(connection, (answers) => port.postMessage(answers));
 port.on('message', async (message: readonly Request[] | 'close') => {
-  if (message !== 'close') return queue.add(message);
-  await queue.end();
-  connection.close();
+  if (message !== 'close') return port.postMessage(await connection.run(message));
+  await connection.close();
   port.close();
 });
