@@ -75,7 +75,13 @@ export function webhookRoute(
     // Asked again: many bodies may have come while no ack was waiting yet.
     if (waitingAcks >= mostWaiting) return refuse(req, res, OVERLOADED);
     waitingAcks++;
-    const recorded = await store.record(verdict.notification).finally(() => waitingAcks--);
+    const recorded = await store
+      .record(verdict.notification)
+      .catch((error) => {
+        readiness.failed(error);
+        throw error;
+      })
+      .finally(() => waitingAcks--);
     answer(res, 200, recorded);
     readiness.succeeded();
     const { kind, webhookId } = verdict.notification;
@@ -109,7 +115,6 @@ export function webhookRoute(
   };
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
-    readiness.failed(error);
     if (res.headersSent) return next(error);
     refuse(req, res, verdictAfter(error), error);
   };

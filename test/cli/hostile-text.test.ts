@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { listeningOn } from '../mock/support/listening.ts';
 import { DEAD, settleAll } from '../support/claiming.ts';
+import { inColumn } from '../support/engine.ts';
 import { deskForEachTest, ndjson, SECRET } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { PATH } from '../support/genuine.ts';
@@ -59,11 +60,19 @@ test('is visible, when events and quarantine are shown, to people as escapes and
     expect((await printed(args)).stdout).toContain('\\u202e');
   }
   const [listed] = ndjson((await printed(['events', 'list', '--json'])).stdout);
-  expect(listed).toMatchObject({ kind: BODY.event, webhook_id: BODY.webhook_id, body: notification.body });
+  expect(listed).toMatchObject({
+    kind: inColumn(BODY.event),
+    webhook_id: inColumn(BODY.webhook_id),
+    body: notification.body,
+  });
   const shown = JSON.parse((await printed(['events', 'show', id, '--json'])).stdout);
-  expect(shown.last_error).toBe(`broken ${SPOOF}\nat ${SPOOF}`);
+  expect(shown.last_error).toBe(inColumn(`broken ${SPOOF}\nat ${SPOOF}`));
   const [waiting] = JSON.parse((await printed(['quarantine', 'list', '--json'])).stdout);
-  expect(waiting).toMatchObject({ kind: BODY.event, source: `192.0.2.1${SPOOF}`, body: notification.body });
+  expect(waiting).toMatchObject({
+    kind: inColumn(BODY.event),
+    source: inColumn(`192.0.2.1${SPOOF}`),
+    body: notification.body,
+  });
   const [exported] = ndjson((await printed(['events', 'export'])).stdout);
   expect(exported.body).toBe(notification.body);
   await printed(['events', 'export', '--out', desk().path('day.ndjson')]);

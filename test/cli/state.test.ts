@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
+import { inColumn } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
@@ -103,7 +104,7 @@ test('is visible, when name and value have text that turns around or hides, as e
     expect(stdout.match(/\\u202e/g)?.length).toBeGreaterThan(1);
   }
   const json = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
-  expect(json.state).toEqual({ [`n${SPOOF}`]: `v${SPOOF}` });
+  expect(json.state).toEqual({ [inColumn(`n${SPOOF}`)]: `v${SPOOF}` });
 });
 
 test('is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {

@@ -156,7 +156,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (server) => {
       expect(statuses).toEqual(statuses.map(() => 200));
       const count = () =>
         connected(server.url(name), async (client) => {
-          const { rows } = await client.query('SELECT count(*)::integer AS n FROM hookkit.ledger');
+          const { rows } = await client.query('SELECT count(*)::integer AS n FROM hookkit.events');
           return rows[0].n;
         });
       expect(await count()).toBe(30);

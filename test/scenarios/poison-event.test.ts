@@ -9,12 +9,9 @@ import { atFullSize } from '../support/sizes.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const MAX_ATTEMPTS = 5;
-const NEIGHBOURS = 60;
-/**
- * What was lost twice runs one after the other, over the length of a lease. A small part of a short one is over before a busy server has stored a
- * result, and the next crash would take that event along.
- */
-const LEASE_MS = ENGINE === 'postgres' ? 4000 : 600;
+/** What was lost twice runs one after the other, two in a second. */
+const NEIGHBOURS = 20;
+const LEASE_MS = ENGINE === 'postgres' ? 2000 : 600;
 const handlers = new URL('./handlers/poison.ts', import.meta.url);
 
 const database = databaseForEachTest();

@@ -19,6 +19,10 @@ export const ENGINE: 'sqlite' | 'postgres' = process.env.TEST_ENGINE === 'postgr
 
 type Test = (name: string, run: () => void | Promise<void>, timeoutMs?: number) => void;
 
+/** A text as a column has it: PostgreSQL takes no NUL. */
+export const inColumn = (text: string): string =>
+  ENGINE === 'postgres' ? text.replaceAll('\0', '\uFFFD') : text;
+
 /** `test` of what only a database in a file has. */
 export const testOfFiles: Test = ENGINE === 'sqlite' ? test : test.skip;
 

@@ -25,11 +25,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never lost: acks commit with synchronous FULL (13)',
     file: 'src/store/operations/index.ts',
-    original: `new Set([
-  'claim',`,
-    mutant: `new Set([
-  'record' as never,
-  'claim',`,
+    original: "new Set<keyof Operations>(['claim',",
+    mutant: "new Set<keyof Operations>(['record', 'claim',",
     suite: 'test/store/durability.test.ts',
     tests: 'waits for the disk',
   },
@@ -286,18 +283,15 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'at least once: two batches of lanes lock them in one order (2)',
     file: 'src/store/operations/record.ts',
-    original: `  return inOrder(
-    [...lanes].map(([resource, readyAt]) => ({ resource, readyAt })),
-    'resource',
-  );`,
-    mutant: '  return [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));',
+    original: "return inOrder(rows, 'resource');",
+    mutant: 'return rows;',
     suite: 'test/store/interleavings.test.ts',
     tests: 'records of the same resources in another order',
   },
   {
     rule: 'at least once: ready events without a lane get one (3)',
     file: 'src/store/operations/wake.ts',
-    original: 'if (missing.length > 0) await db.each(open, missing);',
+    original: 'await db.each(open, missing);',
     mutant: '',
     suite: 'test/store/recover.test.ts',
     tests: 'opens a lane for whatever is ready and has none',
@@ -349,8 +343,10 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two at once: only the lease of an attempt stores its results (4)',
     file: 'src/store/operations/settle.ts',
-    original: 'const lane = byLease.get(lease);',
-    mutant: 'const lane = lanes.find(({ event }) => event === seq);',
+    original: `seqs.has(lease) && seqs.get(lease) === event);
+    return new Map(held.map((lane) => [lane.lease, lane]));`,
+    mutant: `seqs.size > 0);
+    return new Map(keys.flatMap((key) => held.filter(({ event }) => event === key.seq).map((lane) => [key.lease, lane])));`,
     suite: 'test/store/settle.test.ts',
     tests: 'changes nothing, when another process took the event over',
   },
@@ -486,8 +482,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'bulk verbs: a replay leaves out what a lane runs (7)',
     file: 'src/store/operations/wake.ts',
-    original: 'events.filter(({ seq }) => !running.has(seq)).map(',
-    mutant: 'events.map(',
+    original: '.filter(({ seq }) => !running.has(seq));',
+    mutant: ';',
     suite: 'test/store/replay.test.ts',
     tests: 'leaves an event out that a handler runs',
   },
@@ -503,11 +499,10 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'an ack never waits for a handler',
     file: 'src/service.ts',
-    original: `const receiver = createReceiver(config, {
-      store,`,
-    mutant: `const receiver = createReceiver(config, {
+    original: 'const parts = { store,',
+    mutant: `const parts = {
       store: {
-        ping: store.ping,
+        ping: () => store.ping(),
         record: (given) => store.record(given).finally(() => dispatcher.idle()),
       },`,
     suite: 'test/scenarios/acks-never-wait.test.ts',

@@ -147,8 +147,13 @@ function statementsOn(client: pg.PoolClient): Db {
   };
 }
 
+/** A row as its columns. What is no column, such as the steps of a settlement, stays here. */
 const columnsOf = (row: Params) =>
-  Object.fromEntries(Object.entries(row).map(([member, value]) => [columnOf(member), storable(value)]));
+  Object.fromEntries(
+    Object.entries(row)
+      .filter(([, value]) => typeof value !== 'object')
+      .map(([member, value]) => [columnOf(member), storable(value)]),
+  );
 
 /** PostgreSQL takes no NUL and no half of a surrogate pair in a text; a flag is a number, as with SQLite. */
 function storable(value: unknown): unknown {

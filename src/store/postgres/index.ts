@@ -10,7 +10,7 @@ const NO_KEY =
 export const postgresEngine: EngineModule = {
   openEngine: openPostgres,
   keySourceOf() {
-    throw new KitError('STORE_UNUSABLE', NO_KEY);
+    throw new KitError('CONFIG_INVALID', NO_KEY);
   },
   check: checkServer,
   openRaw,

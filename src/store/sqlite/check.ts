@@ -75,9 +75,13 @@ function checkDatabase(path: string): Finding {
 
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
 function checkKeyFile(path: string, secretsKey: Buffer | undefined): Finding {
-  const { ok, skipped } = findingsOf('key');
+  const { ok, fail, skipped } = findingsOf('key');
   if (secretsKey) return ok('SECRETS_KEY is set');
-  if (!existsSync(path)) return skipped(`there is no ${path}: it is made with the first database`);
+  try {
+    if (!isThere(path)) return skipped(`there is no ${path}: it is made with the first database`);
+  } catch (error) {
+    return fail(messageOf(error));
+  }
   if (process.platform === 'win32') return skipped('Windows does not tell modes');
   const mode = modeOf(path);
   return judged('key', `${path}, mode ${mode.toString(8)}`, [
