@@ -56,8 +56,12 @@ test.each([
   { option: '--to', other: ['--from', 'sqlite:from.db'] },
 ])('fails, when the database of $option cannot be opened', async (given) => {
   writeFileSync(join(directory, 'README.md'), 'no database');
+  const env = { SECRETS_KEY: SECRETS_KEY.toString('base64') };
   for (const url of ['sqlite:README.md', 'postgres://127.0.0.1:1/none']) {
-    const { code, stderr } = await runCli(['move', given.option, url, ...given.other], { cwd: directory });
+    const { code, stderr } = await runCli(['move', given.option, url, ...given.other], {
+      cwd: directory,
+      env,
+    });
     expect({ url, code, stderr }).toEqual({ url, code: 1, stderr: expect.stringMatching(/^hookkit: .*\n$/) });
   }
 });

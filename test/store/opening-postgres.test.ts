@@ -24,7 +24,7 @@ onPostgres('a start', (stage) => {
 
   test('needs SECRETS_KEY, the same as the others have', async () => {
     await expect(opened(stage.url, { secretsKey: undefined })).rejects.toMatchObject({
-      ...{ code: 'STORE_UNUSABLE', message: expect.stringContaining('SECRETS_KEY is not set') },
+      ...{ code: 'CONFIG_INVALID', message: expect.stringContaining('SECRETS_KEY is not set') },
     });
     await expect(opened(stage.url, { secretsKey: Buffer.alloc(32, 1) })).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
