@@ -83,7 +83,7 @@ if (size({ small: false, full: true })) {
 }
 
 /** So many that a busy machine sees the export at work. */
-const MANY = 10_000;
+const MANY = 40_000;
 
 /** Exports to a file while the database is too large to be done soon; resolves when it has begun to write. */
 async function exportUntilBegun(file: string) {
