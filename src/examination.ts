@@ -1,8 +1,7 @@
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
-import { isLoopback } from './base/request-origin.ts';
-import { isSeeded } from './base/seeded-random.ts';
+import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
 import { checkApp } from './dispatch/check-app.ts';
 import { checkClock } from './provider/check-clock.ts';
@@ -70,14 +69,11 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
 const PREDICTABLE =
   'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';
 
-/** Secrets that everybody can compute serve this machine alone. */
 function* refuseSeeded(stored: readonly WebhookSecret[], config: Config) {
-  const { HOST, TRUST_PROXY, WEBHOOK_SECRET: fallback } = config;
-  if (isLoopback(HOST) && TRUST_PROXY === 0) return;
-  const whose = new Set(
-    stored.filter(({ secret }) => isSeeded(secret)).map(({ webhookId }) => `webhook ${webhookId}`),
-  );
-  if (fallback !== undefined && isSeeded(fallback)) whose.add('WEBHOOK_SECRET');
+  const { WEBHOOK_SECRET: fallback } = config;
+  const seeded = stored.filter(({ secret }) => isSeededInPublic(secret, config));
+  const whose = new Set(seeded.map(({ webhookId }) => `webhook ${webhookId}`));
+  if (fallback !== undefined && isSeededInPublic(fallback, config)) whose.add('WEBHOOK_SECRET');
   if (whose.size > 0)
     yield findingsOf('secrets').fail(`the secret of ${[...whose].join(', ')} ${PREDICTABLE}`);
 }

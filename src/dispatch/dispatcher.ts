@@ -83,7 +83,10 @@ export class Dispatcher {
     const failed = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#leases = new Leases({ store, clock, leaseMs, onError: failed }, this.#running);
     this.#polling = new Polling({
-      ...{ store, clock, maxAttempts: retry.maxAttempts, spareMs: this.#leases.renewalMs },
+      store,
+      clock,
+      maxAttempts: retry.maxAttempts,
+      spareMs: this.#leases.renewalMs,
       held: () => [...this.#running].map(({ claim }) => claim.lease),
       onPoll: (resources) => this.#found(resources),
       onError: (error) => this.#storeFailed('look for events', error),
@@ -172,8 +175,12 @@ export class Dispatcher {
   #take(claim: Claim, leasedAt: number): void {
     const { clock } = this.#options;
     const running: Running = {
-      ...{ claim, leasedAt, isLost: false, isAtWork: false },
-      ...{ abort: new AbortController(), done: Promise.resolve() },
+      claim,
+      leasedAt,
+      isLost: false,
+      isAtWork: false,
+      abort: new AbortController(),
+      done: Promise.resolve(),
     };
     this.#running.add(running);
     const end = this.#isStopped

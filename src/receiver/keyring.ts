@@ -2,8 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { repeat } from '../base/repeat.ts';
-import { isLoopback } from '../base/request-origin.ts';
-import { SEEDED_MARK } from '../base/seeded-random.ts';
+import { isSeededInPublic } from '../base/seeded-random.ts';
 import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
 import type { EventStore } from '../store/event-store.ts';
@@ -106,10 +105,9 @@ export class Keyring {
     this.onAdded([...added]);
   }
 
-  /** A secret that follows from the seed of a mock serves this machine alone: everybody can compute it. */
   #serves(whose: string, secret: string): boolean {
     const { config, log } = this.#options;
-    if (!secret.startsWith(SEEDED_MARK) || (isLoopback(config.HOST) && config.TRUST_PROXY === 0)) return true;
+    if (!isSeededInPublic(secret, config)) return true;
     if (!this.#refused.has(whose))
       log.error({ whose }, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
     this.#refused.add(whose);

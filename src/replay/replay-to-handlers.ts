@@ -79,7 +79,13 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   try {
     const until = clock.now() + timeoutMs;
     const ends = await awaitEnds({
-      ...{ store, ids, clock, listener, report, signal, until },
+      store,
+      ids,
+      clock,
+      listener,
+      report,
+      signal,
+      until,
       onTimeUp: dispatcher && stop, // what ends meanwhile counts
     });
     await stop();

@@ -1,5 +1,5 @@
-/** A value of a column or parameter; undefined is NULL. */
-export type Value = string | number | null | undefined;
+/** A value of a column or parameter; undefined is NULL. A list is for `among`. */
+export type Value = string | number | readonly string[] | null | undefined;
 export type Params = object;
 type Awaitable<T> = T | Promise<T>;
 
@@ -21,9 +21,9 @@ export interface Dialect {
   over(sql: string): string;
   /** inserts rows; columns with their types, as `seq bigint, name text` */
   insert(table: string, columns: string, rest?: string): string;
-  /** locks the rows of a table by their key, in an order, else that of the key, and reads them. SQLite only reads */
-  lock(table: string, key: string, what: string, order?: string): string;
-  /** whether a column has one of the values of a JSON array, which is a parameter */
+  /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
+  lock(table: string, key: string, what: string, rest?: string): string;
+  /** whether a column has one of the texts of a parameter, which is a list */
   among(column: string, parameter: string): string;
   contains(column: string, parameter: string): string;
   /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
@@ -76,9 +76,9 @@ export const postgres: Dialect = {
     const names = namesOf(columns);
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_to_recordset($rows) r(${columns}) ${rest}`;
   },
-  lock: (table, key, what, order = key) =>
+  lock: (table, key, what, rest = `ORDER BY ${key} FOR UPDATE`) =>
     `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}
-     FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) ORDER BY ${order} FOR UPDATE`,
+     FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) ${rest}`,
   among: (column, parameter) => `${column} = ANY (ARRAY(SELECT json_array_elements_text($${parameter})))`,
   contains: (column, parameter) => `strpos(${column}, $${parameter}) > 0`,
   now: '(extract(epoch FROM now()) * 1000)::bigint',

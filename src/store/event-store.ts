@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
@@ -270,7 +270,7 @@ export class EventStore {
    */
   async quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept> {
     if (maxBytes === 0) return { isKept: false, lost: 0 };
-    const digest = createHash('sha256').update(entry.token).digest('hex');
+    const digest = digestOf(entry.token);
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
     const network = networkOf(entry.source);
     return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
@@ -302,7 +302,7 @@ export class EventStore {
 
   /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there, as when another process was first. */
   async admit(token: string): Promise<Recorded | undefined> {
-    const digest = createHash('sha256').update(token).digest('hex');
+    const digest = digestOf(token);
     const admitted = await this.#engine.write('admit', { digest });
     if (!admitted) return undefined;
     if (admitted.isNew) this.#tell(admitted.resource);
@@ -327,6 +327,9 @@ async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
   let last = await step(start);
   for (yield last; last.next !== undefined; yield last) last = await step(last.next);
 }
+
+/** The name of an entry of the quarantine. */
+const digestOf = (token: string) => hash('sha256', token);
 
 /** What an entry of the quarantine takes beside its texts. */
 const ENTRY_BYTES = 200;

@@ -1,5 +1,15 @@
 import type { EventFilter } from './lists/types.ts';
-import type { StoredEvent } from './stored.ts';
+import type { Status, StoredEvent } from './stored.ts';
+
+/** What a filter can ask for. */
+export const STATUSES = [
+  'pending',
+  'running',
+  'handled',
+  'skipped',
+  'dead',
+  'dismissed',
+] as const satisfies readonly Status[];
 
 /** Whether an event happened within the times of a filter. One without a time, stored as 0, did not happen at any. */
 export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {
@@ -8,7 +18,9 @@ export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: 
   return isAny || (eventTime !== 0 && eventTime >= since && eventTime < until);
 }
 
-/** Whether a text names a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
+/** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
+export const RESOURCE = /^(media|channel|event):./s;
+
 export function isResource(text: string): boolean {
-  return /^(media|channel|event):./s.test(text);
+  return RESOURCE.test(text);
 }

@@ -81,15 +81,18 @@ export async function handledInTurn(
   }
 }
 
+/** For `recover` by a process that holds nothing: an event is dead after so many attempts. */
+export const MOST = { held: [], maxAttempts: 40 };
+
 /** Has an event lost to a crash: its lease runs out, and another process recovers it. */
 export async function crashed(
   stage: { readonly store: EventStore; pass(ms: number): Promise<void> },
   resource: string,
-  maxAttempts = 40,
+  maxAttempts = MOST.maxAttempts,
 ): Promise<readonly string[]> {
   await claimedOne(stage.store, resource);
   await stage.pass(LEASE_MS + 1);
-  return stage.store.recover({ held: [], maxAttempts });
+  return stage.store.recover({ ...MOST, maxAttempts });
 }
 
 export const statusOf = async (store: EventStore, id: string) => (await store.event(id))?.status;

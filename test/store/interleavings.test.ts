@@ -10,6 +10,7 @@ import {
   HANDLED,
   handledInTurn,
   LEASE_MS,
+  MOST,
   notified,
   polled,
   recorded,
@@ -17,8 +18,6 @@ import {
 } from './desk.ts';
 import { adminOf, onPostgres } from './stages.ts';
 import { Stepped } from './stepped.ts';
-
-const MOST = { held: [], maxAttempts: 40 };
 
 onPostgres('two transactions', (stage) => {
   let a: Stepped;

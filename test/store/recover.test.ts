@@ -6,14 +6,13 @@ import {
   FAILED,
   HANDLED,
   LEASE_MS,
+  MOST,
   notified,
   polled,
   recorded,
   statusOf,
 } from './desk.ts';
 import { onEachEngine } from './stages.ts';
-
-const MOST = { held: [], maxAttempts: 40 };
 
 onEachEngine('recover', (stage) => {
   test('gives the event of an ended process back, when its lease ran out, and counts the attempt', async () => {

@@ -32,7 +32,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never lost: a commit that fails is undone whole',
-    file: 'src/store/sqlite/batches.ts',
+    file: 'src/store/sqlite/connection.ts',
     original: "if (database.inTransaction) db.all('ROLLBACK');",
     mutant: "if (database.inTransaction) db.all('COMMIT');",
     suite: 'test/store/settle.test.ts',
@@ -527,7 +527,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'fairness: a lane waits since its ready event was received, whoever opens it (11)',
     file: 'src/store/operations/settle.ts',
-    original: `ready_at = \${first('received_at')} FROM`,
+    original: `ready_at = \${firstReady('received_at')} FROM`,
     mutant: 'ready_at = ready_at FROM',
     suite: 'test/store/claim.test.ts',
     tests: 'counts the waiting of a lane from the receipt of its ready event',
@@ -543,8 +543,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'no statement of the hot path goes through what an old snapshot keeps (9)',
     file: 'src/store/operations/claim.ts',
-    original: `"AND coalesce(lease, '') = ''"`,
-    mutant: "'AND lease IS NULL'",
+    original: "AND coalesce(lease, '') = '' $",
+    mutant: 'AND lease IS NULL $',
     suite: 'test/store/plans.test.ts',
   },
   {

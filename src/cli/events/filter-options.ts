@@ -3,7 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
-import { isResource } from '../../store/filters.ts';
+import { isResource, STATUSES } from '../../store/filters.ts';
 import { moment, TIME_HELP } from '../option-values.ts';
 
 /** The options of a filter. */
@@ -18,15 +18,6 @@ export interface FilterFlags {
   readonly q?: string;
   readonly id?: readonly string[];
 }
-
-const STATUSES = [
-  'pending',
-  'running',
-  'handled',
-  'skipped',
-  'dead',
-  'dismissed',
-] as const satisfies readonly Status[];
 
 /** Adds the options of a filter; together they restrict further. */
 export function addFilterOptions(command: Command): Command {

@@ -265,8 +265,13 @@ async function openHere(config: Config, store: EventStore) {
   const opened = await openApp(app, { log });
   ends.defer(() => opened.close());
   const dispatcher = configuredDispatcher(config, {
-    ...{ store, handlers: app.handlers, app: opened.value, statuses: statusesClientOf(config) },
-    ...{ clock: systemClock, random: Math.random, log },
+    store,
+    handlers: app.handlers,
+    app: opened.value,
+    statuses: statusesClientOf(config),
+    clock: systemClock,
+    random: Math.random,
+    log,
     // A handler that ignores its stop would go on beside a run of the same event in another process, once its lease has run out.
     onLeft: endNow,
   });

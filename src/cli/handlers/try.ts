@@ -150,8 +150,13 @@ async function tried(event: Assignment, { app, config, log, store, signal }: Try
   const began = systemClock.monotonic();
   const running = () =>
     runHandler(event, abort, {
-      ...{ handlers: app.handlers, app: app.value, store: steps, clock: systemClock, log },
-      ...{ timeoutMs: config.HANDLER_TIMEOUT_MS, statuses: statusesClientOf(config) },
+      handlers: app.handlers,
+      app: app.value,
+      store: steps,
+      clock: systemClock,
+      log,
+      timeoutMs: config.HANDLER_TIMEOUT_MS,
+      statuses: statusesClientOf(config),
     });
   const { state = [], ...run } = await keptAlive(running);
   const ms = Math.round(systemClock.monotonic() - began);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { STATUSES } from '../../store/filters.ts';
 import { results } from '../watch/request-results.ts';
-import { statuses } from './filters.ts';
 
 const time = z.iso.datetime();
 const number = z.number();
@@ -16,7 +16,7 @@ export const eventAnswer = z.object({
   received_at: time,
   deliveries: count,
   last_delivery_at: time,
-  status: z.enum(statuses),
+  status: z.enum(STATUSES),
   starts: count.describe('how often a handler began since the event was recorded or last replayed'),
   attempts: count.describe(
     'starts that count against RETRY_MAX_ATTEMPTS: failures and crashes, not stops and requests to come back',
@@ -68,7 +68,7 @@ export const eventDetailAnswer = eventAnswer.extend({
     .record(z.string(), z.unknown())
     .describe('the state of its media or channel now (ctx.state), by name'),
   timeline: z.array(
-    z.object({ id: z.string(), kind: z.string(), event_time: time.nullable(), status: z.enum(statuses) }),
+    z.object({ id: z.string(), kind: z.string(), event_time: time.nullable(), status: z.enum(STATUSES) }),
   ),
 });
 

@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
-import type { EventFilter, Status } from '../../store/event-store.ts';
+import type { EventFilter } from '../../store/event-store.ts';
+import { RESOURCE, STATUSES } from '../../store/filters.ts';
 import { Refused } from './endpoint.ts';
-
-export const statuses = [
-  'pending',
-  'running',
-  'handled',
-  'skipped',
-  'dead',
-  'dismissed',
-] as const satisfies readonly Status[];
 
 const text = z.string().min(1).max(200);
 
@@ -20,9 +12,6 @@ export const eventIdText = z
   .string()
   .refine((id) => isEventId(id), 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
-
-/** That of an event: one without a media or channel has its own. */
-const RESOURCE = /^(media|channel|event):./;
 
 /** A time in a request: a date, or a date and time with an offset. Parsed to milliseconds since the epoch. */
 const moment = z
@@ -45,7 +34,7 @@ export const filterShape = {
       `such as media_available; all of a group: ${groupNames.join(', ')}; the name of a kind that this version does not know, or ` +
         'unknown:NAME where that is the name of a group; unknown: for what names no kind',
     ),
-  status: z.enum(statuses).optional(),
+  status: z.enum(STATUSES).optional(),
   site: text.optional(),
   resource: text
     .regex(

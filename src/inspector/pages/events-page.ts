@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
+import { STATUSES } from '../../store/filters.ts';
 import { Refused } from '../api/endpoint.ts';
-import { eventIdText, filterOf, filterShape, isRestricted, statuses } from '../api/filters.ts';
+import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';
 import { events } from '../api/lookups.ts';
 import type { Page } from './page.ts';
@@ -32,7 +33,7 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
       ...list,
       named,
       given,
-      statuses,
+      statuses: STATUSES,
       kinds: kindsToChoose(list.events),
       mistake,
       isRestricted: isRestricted(filter),

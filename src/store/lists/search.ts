@@ -154,14 +154,9 @@ export interface ReceivedQuery {
   readonly upTo: number;
 }
 
-/** Texts as JSON, without what PostgreSQL takes in no text: they match nothing then. */
-const listOf = (texts: readonly string[]) =>
-  JSON.stringify(texts.map((text) => text.toWellFormed().replaceAll('\0', '\uFFFD')));
-
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
-  const { ids, kind, ...rest } = filter;
-  const given = { ...rest, ids: ids && listOf(ids), kind: kind === undefined ? kind : listOf([kind].flat()) };
+  const given = { ...filter, kind: filter.kind === undefined ? undefined : [filter.kind].flat() };
   Object.assign(params, given);
   // An event without a time did not happen at any.
   const conditions: Readonly<Record<keyof EventFilter, string>> = {

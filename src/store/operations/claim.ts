@@ -1,7 +1,7 @@
 import type { Db, Dialect } from '../dialect.ts';
 import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
-import { type End, ending, freeing, LEASED, type LeasedLane, type LeaseKey } from './settle.ts';
+import { type End, ending, firstReady, freeing, LEASED, type LeasedLane, type LeaseKey } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
 const MOST_CRASHES = 5;
@@ -23,15 +23,12 @@ export function claimOperations(d: Dialect) {
   // With locks, the lanes are locked first; what the later statements read is then from after that.
   // The condition may not fit lanes_free, or the planner goes through that.
   const freeNamed =
-    d.hasLocks &&
-    `${d.lock('lanes', 'resource', 'resource').replace('ORDER BY resource FOR UPDATE', "AND coalesce(lease, '') = ''")}
-      ${d.skipLocked}`;
+    d.hasLocks && d.lock('lanes', 'resource', 'resource', `AND coalesce(lease, '') = '' ${d.skipLocked}`);
   const poll = (order: 'ASC' | 'DESC') =>
     `SELECT resource FROM lanes WHERE lease IS NULL ORDER BY ready_at ${order} LIMIT $limit ${d.skipLocked}`;
   const leaseLane =
     d.over(`UPDATE lanes SET lease = $prefix || r.n, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
-    event = (SELECT e.seq FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
-      ORDER BY e.event_time, e.seq LIMIT 1)
+    event = ${firstReady('seq')}
     FROM r(resource text, n text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`);
   // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
@@ -93,7 +90,7 @@ export function claimOperations(d: Dialect) {
      * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready
      */
     async recover(db: Db, { held, maxAttempts, limit, now }: Recovery): Promise<string[]> {
-      const lost = await db.all<LeasedLane>(expired, { limit, now, held: JSON.stringify(held) });
+      const lost = await db.all<LeasedLane>(expired, { limit, now, held });
       const seqs = lost.map(({ event }) => ({ seq: event }));
       const found = await db.each<Counts>(counts, seqs);
       const bySeq = new Map(found.map((event) => [event.seq, event]));

@@ -56,7 +56,7 @@ export function recordOperations(d: Dialect) {
     'ON CONFLICT (id) DO NOTHING RETURNING id',
   );
   const open = openLanes(d);
-  const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'seq');
+  const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'ORDER BY seq FOR UPDATE');
   const repeat = d.over(`UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at
     FROM r(id text, n int, at bigint) WHERE events.id = r.id`);
   const tellChannel = d.insert(

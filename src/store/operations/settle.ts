@@ -43,16 +43,18 @@ export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
 /** The name of an owner's instance. */
 export const instanceOf = (owner: string) => owner.slice(0, owner.lastIndexOf('/'));
 
+/** Of the event of a lane that is next: the oldest ready one. */
+export const firstReady = (what: string) =>
+  `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
+    ORDER BY e.event_time, e.seq LIMIT 1)`;
+
 /** Frees lanes, or closes those in which nothing is ready. The caller has locked them. @returns the names of those that have more */
 export function freeing(d: Dialect) {
-  const first = (what: string) =>
-    `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
-      ORDER BY e.event_time, e.seq LIMIT 1)`;
   const close = d.over(`DELETE FROM lanes USING r(resource text) WHERE lanes.resource = r.resource
-    AND ${first('seq')} IS NULL RETURNING lanes.resource`);
+    AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`);
   const free =
     d.over(`UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL,
-    ready_at = ${first('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
+    ready_at = ${firstReady('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
   return async (db: Db, lanes: readonly Lane[]): Promise<Set<string>> => {
     const names = lanes.map(({ resource }) => resource);
     const closed = await db.each<Lane>(close, named(names));

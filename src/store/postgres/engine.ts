@@ -39,14 +39,9 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
   const servers = new Servers(url, connections);
   const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
   const reads = readsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
-  try {
-    await inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, mustExist));
-  } catch (cause) {
-    await servers.close();
-    if (cause instanceof KitError) throw cause;
-    const message = `cannot open the database of DATABASE_URL: ${reasonOf(cause)}`;
-    throw new KitError('STORE_UNUSABLE', message, { cause });
-  }
+  await opening(servers, NAME, () =>
+    inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, mustExist)),
+  );
   const attempt = async (begin: string, operate: Operate | undefined, input: unknown): Promise<unknown> => {
     for (let tries = 1; ; tries++) {
       try {
@@ -83,6 +78,17 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
 }
 
 type Operate = (db: Db, input: unknown) => unknown;
+
+/** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
+export async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    await servers.close();
+    if (cause instanceof KitError) throw cause;
+    throw new KitError('STORE_UNUSABLE', `cannot open ${name}: ${reasonOf(cause)}`, { cause });
+  }
+}
 
 type Work<T> = (db: Db) => T | Promise<T>;
 
@@ -155,9 +161,10 @@ const columnsOf = (row: Params) =>
       .map(([member, value]) => [columnOf(member), storable(value)]),
   );
 
-/** PostgreSQL takes no NUL and no half of a surrogate pair in a text; a flag is a number, as with SQLite. */
+/** PostgreSQL takes no NUL and no half of a surrogate pair in a text; a flag is a number, and a list JSON, as with SQLite. */
 function storable(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
+  if (Array.isArray(value)) return JSON.stringify(value.map(storable));
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 

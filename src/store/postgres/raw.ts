@@ -4,8 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { Db } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { MOVED } from '../schema.ts';
-import { inTransaction, versionOf } from './engine.ts';
-import { reasonOf } from './reasons.ts';
+import { inTransaction, opening, versionOf } from './engine.ts';
 import { Servers } from './servers.ts';
 import { nameOf } from './url.ts';
 
@@ -20,18 +19,12 @@ export async function openRaw(url: string): Promise<Raw> {
   const servers = new Servers(url, 1, 'hookkit move');
   const name = nameOf(url);
   const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
-  try {
-    for (let look = 1; ; look++) {
-      const others = await transact((db) => db.all(OTHERS));
-      if (others.length === 0) break;
+  await opening(servers, name, async () => {
+    for (let look = 1; (await transact((db) => db.all(OTHERS))).length > 0; look++) {
       if (look === LOOKS) throw new KitError('STORE_UNUSABLE', `other programs use ${name}: end them`);
       await pause(systemClock, LOOK_MS);
     }
-  } catch (cause) {
-    await servers.close();
-    if (cause instanceof KitError) throw cause;
-    throw new KitError('STORE_UNUSABLE', `cannot open ${name}: ${reasonOf(cause)}`, { cause });
-  }
+  });
   return {
     name,
     isPostgres: true,

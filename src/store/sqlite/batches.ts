@@ -6,6 +6,7 @@ import { operationsOf, RELAXED } from '../operations/index.ts';
 import {
   guardFile,
   IN_MEMORY,
+  inTransaction,
   type Mode,
   openReader,
   openWriter,
@@ -53,28 +54,23 @@ export function connectionOn(path: string, mode: Mode): Connection {
   } as unknown as Readonly<Record<string, Operate>>;
   let synchronous = 'FULL';
 
-  const inTransaction = async (batch: readonly Request[]): Promise<readonly Answer[]> => {
+  const together = async (batch: readonly Request[]): Promise<readonly Answer[]> => {
     check();
     // An ack waits for the disk. What a power cut takes of the others, runs again.
     const wanted = batch.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
     if (isWriter && wanted !== synchronous) setSynchronous(database, wanted);
     synchronous = wanted;
-    db.all(isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN');
-    try {
+    return inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
       const answers: Answer[] = [];
       for (const { name, input } of batch) answers.push({ output: await operations[name]?.(db, input) });
-      db.all('COMMIT');
       return answers;
-    } catch (error) {
-      if (database.inTransaction) db.all('ROLLBACK');
-      throw error;
-    }
+    });
   };
 
   const attempt = async (batch: readonly Request[]): Promise<readonly Answer[]> => {
     try {
       if (batch[0]?.name === COMPACT) return [compact(database)];
-      return batch.length > 0 ? await inTransaction(batch) : [];
+      return batch.length > 0 ? await together(batch) : [];
     } catch (cause) {
       const error = { message: advised(messageOf(cause)), isUnavailable: isUnavailable(cause) };
       if (batch.length === 1 || error.isUnavailable) return batch.map(() => ({ error }));

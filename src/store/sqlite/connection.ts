@@ -128,7 +128,28 @@ export function statementsOn(db: Database.Database): Db {
   };
 }
 
-const bindable = (value: unknown) => (typeof value === 'boolean' ? Number(value) : (value ?? null));
+function bindable(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  return Array.isArray(value) ? JSON.stringify(value) : (value ?? null);
+}
+
+/** Does work between BEGIN and COMMIT, and undoes it if it fails. @param db the statements of that connection */
+export async function inTransaction<T>(
+  database: Database.Database,
+  db: Db,
+  begin: string,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  db.all(begin);
+  try {
+    const done = await work();
+    db.all('COMMIT');
+    return done;
+  } catch (error) {
+    if (database.inTransaction) db.all('ROLLBACK');
+    throw error;
+  }
+}
 
 /** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
 export function guardFile(path: string): () => void {

@@ -1,6 +1,6 @@
 import type { Raw } from '../engine.ts';
 import { MOVED } from '../schema.ts';
-import { openAlone, statementsOn, versionOf } from './connection.ts';
+import { inTransaction, openAlone, statementsOn, versionOf } from './connection.ts';
 
 /** @throws KitError STORE_UNUSABLE if other programs use it */
 export async function openRaw(path: string): Promise<Raw> {
@@ -9,17 +9,7 @@ export async function openRaw(path: string): Promise<Raw> {
   return {
     name: path,
     isPostgres: false,
-    async transact(work) {
-      database.exec('BEGIN EXCLUSIVE');
-      try {
-        const done = await work(db);
-        database.exec('COMMIT');
-        return done;
-      } catch (error) {
-        if (database.inTransaction) database.exec('ROLLBACK');
-        throw error;
-      }
-    },
+    transact: (work) => inTransaction(database, db, 'BEGIN EXCLUSIVE', () => work(db)),
     version: async () => versionOf(database),
     setVersion: async (version) => void database.pragma(`user_version = ${version}`),
     retire: async () => void database.pragma(`user_version = ${MOVED}`),
