@@ -56,7 +56,7 @@ onEachEngine('record', (stage) => {
     expect((await stage.store.event(one.id))?.body).toBe(body);
   });
 
-  test('takes a text with NUL and half surrogate pairs, and loses none that come with it', async () => {
+  test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
     const odd = notified('media:odd', 0, {
       body: 'nul \0 half \ud800 end',
       kind: 'ki\0nd',
@@ -67,6 +67,7 @@ onEachEngine('record', (stage) => {
     expect(answers.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted']);
     const [claim] = await claimed(stage.store, 'media:odd');
     expect(claim?.body).toMatch(/^nul . half . end$/su);
+    expect(await stage.store.count({ kind: odd.kind })).toBe(1);
   });
 
   test('refuses one request that no column takes, and records what came with it', async () => {
