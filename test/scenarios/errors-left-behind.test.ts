@@ -6,15 +6,11 @@ import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { spawnCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { atFullSize, size, some } from '../support/sizes.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
 const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
 const CRASHED = 'crashed; all acknowledged notifications are on disk';
-
-/** Each ends a process. */
-const MAX_ATTEMPTS = size({ small: 1, full: 2 });
 
 const database = databaseForEachTest();
 let store: EventStore;
@@ -31,7 +27,7 @@ beforeEach(async () => {
     ...database().env,
     HANDLERS: handlers,
     LEASE_MS: '500',
-    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+    RETRY_MAX_ATTEMPTS: '1',
     RETRY_BASE_MS: '1',
     HANDLER_TIMEOUT_MS: '200',
     SHUTDOWN_GRACE_MS: '0',
@@ -52,18 +48,12 @@ const record = async (media_id: string, at = EVENT_TIME) =>
   (await store.record(verified({ media_id, at }))).id;
 const statusOf = async (id: string) => present(await store.event(id)).status;
 /** Waits until an event without attempts left is dead: once its lease is over, the next process to recover leases ends it. */
-const isGivenUp = (id: string, ask: () => Promise<unknown> = recover) =>
+const isGivenUp = (id: string) =>
   eventually('it is given up', async () => {
-    await ask();
+    await recover();
     return (await statusOf(id)) === 'dead';
   });
 const recover = () => store.recover({ held: [], maxAttempts: 1 });
-/** The same by the next server. */
-async function isGivenUpByServer(id: string): Promise<void> {
-  await serve();
-  await isGivenUp(id, async () => {});
-}
-
 interface Line {
   readonly msg?: string;
   readonly event?: string;
@@ -106,27 +96,13 @@ describe('the server', () => {
     expect(await exited).toBe(0);
   });
 
-  atFullSize(test)('says so and exits with 0, when a handler leaves an error behind at a stop', async () => {
-    const id = await record('listener');
-    const { child, exited, output } = await serve({ HANDLER_TIMEOUT_MS: '60000' });
-    await eventually('it runs', async () => (await statusOf(id)) === 'running');
-    child.kill('SIGTERM');
-    expect(await exited).toBe(0);
-    expect(linesOf(output(), LEFT)).toMatchObject([{ event: id }]);
-    expect(linesOf(output(), 'stopped')).toHaveLength(1);
-  });
-
   test('says so, exits with 1 and has used the attempt up, when a handler calls process.exit(0)', async () => {
     const id = await record('exit');
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const { exited, output } = await serve();
-      expect(await exited).toBe(1);
-      expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt }]);
-    }
-    await size({ small: isGivenUp, full: isGivenUpByServer })(id);
-    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(
-      Array(MAX_ATTEMPTS).fill('lost'),
-    );
+    const { exited, output } = await serve();
+    expect(await exited).toBe(1);
+    expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1 }]);
+    await isGivenUp(id);
+    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost']);
   });
 
   test('exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
@@ -149,40 +125,11 @@ describe('the server', () => {
   });
 });
 
-describe('a command that runs handlers', () => {
-  const replays = async () => {
-    const id = await record('timer');
-    await isGivenUp(id);
-    await record('good', EVENT_TIME + 1);
-    const { code, stdout, stderr } = await spawnCli(['events', 'replay', '--status', 'dead', '--run'], {
-      env,
-    });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/handled +\d/)]);
-    expect(linesOf(stderr, LEFT)).toMatchObject([{ event: id }]);
-  };
-  const tries = async () => {
-    const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
-    const { code, stdout, stderr } = await spawnCli(args, { env });
-    expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
-    const [line] = linesOf(stderr, LEFT);
-    expect(line).toMatchObject({ event: JSON.parse(stdout).id });
-    expect(line?.error).toMatch(/^Error: left in a timer\n(.*\n)+caused by: Error: the cause of it/);
-  };
-
-  test.each(
-    some<[string, () => Promise<void>]>(1, [
-      ['handlers try', tries],
-      ['events replay --run', replays],
-    ]),
-  )('goes on and shows how the handler ended and what it left behind: %s', (_, check) => check());
-
-  atFullSize(test)(
-    'says so and exits with 1, when the handler that is tried calls process.exit(0)',
-    async () => {
-      const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'exit'];
-      const { code, stderr } = await spawnCli(args, { env });
-      expect(code).toBe(1);
-      expect(linesOf(stderr, EXITED)).toHaveLength(1);
-    },
-  );
+test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {
+  const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
+  const { code, stdout, stderr } = await spawnCli(args, { env });
+  expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
+  const [line] = linesOf(stderr, LEFT);
+  expect(line).toMatchObject({ event: JSON.parse(stdout).id });
+  expect(line?.error).toMatch(/^Error: left in a timer\n(.*\n)+caused by: Error: the cause of it/);
 });

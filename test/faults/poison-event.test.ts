@@ -5,7 +5,6 @@ import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { atFullSize } from '../support/sizes.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const MAX_ATTEMPTS = 5;
@@ -31,9 +30,6 @@ beforeEach(async () => {
 const unfinished = async () =>
   (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
 
-/** On PostgreSQL there is one size. */
-const testOnce = ENGINE === 'postgres' ? test : atFullSize(test);
-
 /** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
 async function supervise(): Promise<number> {
   let service: ServiceProcess = await startProcess(env, handlers);
@@ -53,20 +49,16 @@ async function supervise(): Promise<number> {
   }
 }
 
-testOnce(
-  'an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along',
-  async () => {
-    const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
-    for (let number = 0; number < NEIGHBOURS; number++) {
-      await store.record(verified({ media_id: `media-${number}` }));
-    }
-    const crashes = await supervise();
-    expect(crashes).toBe(MAX_ATTEMPTS);
-    expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
-    const dead = only(await eventsIn(store, { status: 'dead' }, 2));
-    expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
-    const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
-    expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
-  },
-  60_000,
-);
+test('an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along', async () => {
+  const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
+  for (let number = 0; number < NEIGHBOURS; number++) {
+    await store.record(verified({ media_id: `media-${number}` }));
+  }
+  const crashes = await supervise();
+  expect(crashes).toBe(MAX_ATTEMPTS);
+  expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
+  const dead = only(await eventsIn(store, { status: 'dead' }, 2));
+  expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
+  const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
+}, 60_000);
