@@ -7,7 +7,7 @@ import { repeatedLine } from '../base/repeated-line.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Observer } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import { type Claim, type EventStore, newOwner, type Settlement } from '../store/event-store.ts';
+import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import type { Handlers } from './handler.ts';
 import { type Leased, Leases } from './leases.ts';
 import { Polling } from './polling.ts';
@@ -78,7 +78,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     const { store, clock, log, leaseMs, instance, concurrency, retry } = options;
     this.#options = options;
-    this.#owner = newOwner(instance);
+    this.#owner = instance;
     this.#wanted = new Wanted(concurrency);
     const failed = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#leases = new Leases({ store, clock, leaseMs, onError: failed }, this.#running);

@@ -12,8 +12,6 @@ type Untimed<I> = I extends { readonly now: number } ? Omit<I, 'now'> : I;
 
 /** A database, and the way to it. */
 export interface Engine {
-  /** whether it is on a server: other processes may reach it while this one cannot */
-  readonly isRemote: boolean;
   /** Does an operation in a transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
   write<N extends keyof Operations>(
     name: N,

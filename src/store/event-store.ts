@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
@@ -45,11 +45,6 @@ export interface EventStoreParts {
 /** An entry with the most bytes that all of them may have. */
 type Limited = Entry & { readonly maxBytes: number };
 
-/** The owner of leases: the name of its instance, and what tells a dispatcher from every other, also from one before a crash. */
-export function newOwner(instance: string): string {
-  return `${instance}/${randomBytes(6).toString('hex')}`;
-}
-
 /** How many leases are recovered, and events woken, in one step: a large wave does not stall acks. */
 const STEP = 200;
 const WAVE = 500;
@@ -59,8 +54,6 @@ const WAVE = 500;
  * it was.
  */
 export class EventStore {
-  /** whether it is on a server: other processes may reach it while this one cannot */
-  readonly isRemote: boolean;
   readonly #engine: Engine;
   readonly #vault: Vault;
   readonly #clock: MonotonicClock;
@@ -68,13 +61,11 @@ export class EventStore {
   readonly #records: Gathered<Arrival, boolean>;
   readonly #settlements: Gathered<Settling, Settled>;
   readonly #entries: Gathered<Limited, Kept>;
-  #leases = 0;
   #closing: Promise<void> | undefined;
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
 
   constructor({ engine, vault, clock, onCommit = () => {} }: EventStoreParts) {
-    this.isRemote = engine.isRemote;
     this.#engine = engine;
     this.#vault = vault;
     this.#clock = clock;
@@ -97,9 +88,8 @@ export class EventStore {
 
   /** Calls a listener with the resource of whatever this process recorded anew. @returns a function that ends it */
   watch(listener: (resource: string) => void): () => void {
-    const own = (resource: string) => listener(resource); // the same listener may be given twice
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   #tell(resource: string): void {
@@ -107,13 +97,7 @@ export class EventStore {
   }
 
   /** Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed. */
-  claim(request: ClaimRequest): Promise<readonly Claim[]> {
-    const { owner, names, oldest, newest } = request;
-    const first = this.#leases;
-    this.#leases += names.length + oldest + newest;
-    const prefix = `${owner.slice(owner.lastIndexOf('/') + 1)}.`;
-    return this.#engine.write('claim', { ...request, prefix, first });
-  }
+  readonly claim = (request: ClaimRequest): Promise<readonly Claim[]> => this.#engine.write('claim', request);
 
   /** Renews leases. @returns those that their owner still has */
   readonly renew = (list: readonly LeaseKey[], leaseMs: number) =>

@@ -52,7 +52,6 @@ export function keyFile(named: string): KeySource {
         // Another process that needed the key has moved it.
         if (fs.existsSync(next)) throw error;
       }
-      sync(dirname(path));
     },
   };
 }
@@ -84,22 +83,14 @@ function make(path: string): Buffer {
   } finally {
     fs.rmSync(draft, { force: true });
   }
-  sync(dirname(path));
+  const folder = fs.openSync(dirname(path), 'r');
+  fs.fsyncSync(folder); // its name is on disk, too
+  fs.closeSync(folder);
   return read(path) ?? missing(path);
 }
 
 function missing(path: string): never {
   throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
-}
-
-/** Has the names in a folder on disk. */
-function sync(folder: string): void {
-  const opened = fs.openSync(folder, 'r');
-  try {
-    fs.fsyncSync(opened);
-  } finally {
-    fs.closeSync(opened);
-  }
 }
 
 function unusable(message: string, cause?: unknown): KitError {

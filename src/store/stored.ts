@@ -68,7 +68,7 @@ export interface ClaimRequest {
   readonly oldest: number;
   /** how many of those that became ready last */
   readonly newest: number;
-  /** the claiming dispatcher, as `newOwner` names it */
+  /** the name of the claiming instance */
   readonly owner: string;
   readonly leaseMs: number;
 }

@@ -37,7 +37,7 @@ export type PointListener = (point: CrashPoint) => void;
 
 /** For methods of the store, the point that a call of it is. */
 type Points = {
-  readonly [name in Exclude<keyof EventStore, 'isRemote'>]?: (
+  readonly [name in keyof EventStore]?: (
     input: Parameters<EventStore[name]>,
     output: Awaited<ReturnType<EventStore[name]>>,
   ) => CrashPoint | undefined;

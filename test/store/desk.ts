@@ -1,19 +1,18 @@
 import type { EventId } from '../../src/store/event-id.ts';
-import {
-  type Claim,
-  type ClaimRequest,
-  type EventStore,
-  newOwner,
-  type Settlement,
-  type VerifiedNotification,
+import type {
+  Claim,
+  ClaimRequest,
+  EventStore,
+  Settlement,
+  VerifiedNotification,
 } from '../../src/store/event-store.ts';
 
 export const LEASE_MS = 30_000;
 export const NOON = Date.UTC(2026, 10, 27, 12);
 
 /** The dispatcher of this process, and one of another. */
-export const OWN = newOwner('own');
-export const OTHER = newOwner('other');
+export const OWN = 'own';
+export const OTHER = 'other';
 
 let made = 0;
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { isUnavailable } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
 import type { EventId } from '../../src/store/event-id.ts';
-import { type Claim, newOwner, type Settlement } from '../../src/store/event-store.ts';
+import type { Claim, Settlement } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { LEASE_MS, type Line, RESOURCES } from './torture.ts';
 
@@ -17,7 +17,7 @@ const secretsKey = url.startsWith('postgres') ? Buffer.alloc(32, 7) : undefined;
 const store = await openStore({ url, clock: systemClock, secretsKey, connections: 5 });
 const say = (line: Line) => appendFileSync(join(folder, `log.${seed}`), `${JSON.stringify(line)}\n`);
 const end = Date.now() + Number(seconds) * 1000;
-let owner = newOwner(`process-${seed}`);
+const owner = `process-${seed}`;
 
 /** As the dispatcher does: what the store cannot do now is tried again. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
@@ -107,10 +107,7 @@ async function consume(): Promise<void> {
     const names = random() < 0.5 ? RESOURCES.filter(() => random() < 0.2) : [];
     const askedAt = Date.now();
     const request = { names, oldest: 2, newest: 1, leaseMs: LEASE_MS };
-    const claims = await store.claim({ ...request, owner }).catch(() => {
-      owner = newOwner(`process-${seed}`); // what it leased, if it did, somebody recovers
-      return [];
-    });
+    const claims = await store.claim({ ...request, owner }).catch(() => []); // what it leased, if it did, somebody recovers
     const claimedAt = Date.now();
     for (const { id, resource, seq, starts, replays } of claims)
       say({ claimed: id, resource, seq, first: starts === 1 && replays === 0, askedAt, claimedAt });

@@ -1,10 +1,4 @@
-import {
-  type Claim,
-  type ClaimRequest,
-  type EventStore,
-  newOwner,
-  type Settlement,
-} from '../../src/store/event-store.ts';
+import type { Claim, ClaimRequest, EventStore, Settlement } from '../../src/store/event-store.ts';
 import { only, present } from './only.ts';
 
 export const LEASE_MS = 30_000;
@@ -35,7 +29,7 @@ export function claims(
   store: Pick<EventStore, 'claim'>,
   given: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
-  const request = { owner: newOwner('one'), names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
+  const request = { owner: 'one', names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
   return store.claim({ ...request, ...given });
 }
 

@@ -41,8 +41,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never lost: one bad request spoils no other, it is run again alone (8)',
     file: 'src/store/gathered.ts',
-    original: 'if (batch.length > 1 && !isUnavailable(error)) return false;',
-    mutant: '',
+    original: 'if (batch.length > 1 && !isUnavailable(error)) {',
+    mutant: 'if (batch.length === 0) {',
     suite: 'test/store/record.test.ts',
     tests: 'refuses one request that no column takes, and records what came with it',
   },
@@ -352,9 +352,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never two at once: a lease is named by this start of the process (4)',
-    file: 'src/store/event-store.ts',
-    original: `\`\${instance}/\${randomBytes(6).toString('hex')}\``,
-    mutant: `\`\${instance}/0\``,
+    file: 'src/store/operations/claim.ts',
+    original: 'lease: randomUUID()',
+    mutant: 'lease: String(lanes.indexOf(lane))',
     suite: 'test/store/claim.test.ts',
     tests: 'names each lease otherwise',
   },

@@ -1,7 +1,7 @@
 import type { Db, Dialect, Value } from '../dialect.ts';
 import type { Lane } from '../operations/record.ts';
-import type { SealedRow } from '../operations/secrets.ts';
-import { instanceOf, type LeaseKey } from '../operations/settle.ts';
+import { secretReads } from '../operations/secrets.ts';
+import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
 import type { Attempt, DoneStep, RunningStart, StateValue, StoredEvent } from '../stored.ts';
 import { quarantineReads } from './quarantine.ts';
@@ -28,14 +28,12 @@ export function readsOf(d: Dialect) {
   const one = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
   const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.instance FROM attempts a
     JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
-  const running = `SELECT l.started_at, l.until AS lease_until, l.owner
+  const running = `SELECT l.started_at, l.until AS lease_until, l.owner AS instance
     FROM events e ${LANES} WHERE e.id = $id AND l.lease IS NOT NULL`;
   const steps =
     'SELECT s.name, s.result FROM steps s JOIN events e ON e.seq = s.event WHERE e.id = $id ORDER BY s.name';
   const step = 'SELECT result FROM steps WHERE event = $seq AND name = $name';
   const holds = 'SELECT 1 FROM lanes WHERE resource = $resource AND lease = $lease AND event = $seq';
-  const secrets = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
-    ORDER BY created_at, webhook_id, fingerprint`;
   const state = 'SELECT name, value FROM state WHERE resource = $resource ORDER BY name';
   const channelSums = 'SELECT state, count(*) AS n FROM channels GROUP BY state';
   const count = (from: string) => `(SELECT count(*) FROM ${from})`;
@@ -58,6 +56,7 @@ export function readsOf(d: Dialect) {
   return {
     ...searching,
     ...quarantineReads(),
+    ...secretReads,
 
     async event(db: Db, event: Id): Promise<StoredEvent | undefined> {
       const [row] = await db.all<EventRow>(one, event);
@@ -67,10 +66,7 @@ export function readsOf(d: Dialect) {
     attempts: (db: Db, event: Id) => db.all<Attempt>(attempts, event),
 
     async running(db: Db, event: Id): Promise<RunningStart | undefined> {
-      const [row] = await db.all<Omit<RunningStart, 'instance'> & { owner: string }>(running, event);
-      if (!row) return undefined;
-      const { owner, ...start } = row;
-      return { ...start, instance: instanceOf(owner) };
+      return (await db.all<RunningStart>(running, event))[0];
     },
 
     /** The events around one of its resource, newest event time first. */
@@ -133,12 +129,6 @@ export function readsOf(d: Dialect) {
         values: name === undefined ? rows : rows.filter((row) => row.name === name),
         next: last && { resource: last.resource, name: last.name },
       };
-    },
-
-    /** The sealed secrets, and the check of the key that sealed them. */
-    async secrets(db: Db, _: object) {
-      const [check] = await db.all<{ value: string }>("SELECT value FROM meta WHERE name = 'key_check'");
-      return { rows: await db.all<SealedRow>(secrets), check: check?.value };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Db, Dialect } from '../dialect.ts';
 import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
@@ -10,13 +11,6 @@ const LOST = 'its process crashed, or did not renew its lease in time';
 /** How many newer events of a resource are looked at for one that makes a replayed event late. */
 const NEWER = 100;
 
-/** Which lanes a claim takes, and how it names its leases: PREFIX.FIRST, PREFIX.FIRST+1 and so on. */
-export interface Claiming extends ClaimRequest {
-  readonly prefix: string;
-  readonly first: number;
-  readonly now: number;
-}
-
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
   const endStarts = ending(d);
@@ -27,9 +21,9 @@ export function claimOperations(d: Dialect) {
   const poll = (order: 'ASC' | 'DESC') =>
     `SELECT resource FROM lanes WHERE lease IS NULL ORDER BY ready_at ${order} LIMIT $limit ${d.skipLocked}`;
   const leaseLane =
-    d.over(`UPDATE lanes SET lease = $prefix || r.n, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
+    d.over(`UPDATE lanes SET lease = r.lease, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
     event = ${firstReady('seq')}
-    FROM r(resource text, n text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
+    FROM r(resource text, lease text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`);
   // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
@@ -57,12 +51,15 @@ export function claimOperations(d: Dialect) {
 
   return {
     /** Leases lanes, and of each its oldest ready event. */
-    async claim(db: Db, { names, oldest, newest, first, ...lease }: Claiming): Promise<Claim[]> {
+    async claim(
+      db: Db,
+      { names, oldest, newest, ...lease }: ClaimRequest & { now: number },
+    ): Promise<Claim[]> {
       const free = freeNamed ? await db.each<Lane>(freeNamed, named(names)) : named(names);
       if (oldest > 0) free.push(...(await db.all<Lane>(poll('ASC'), { limit: oldest })));
       if (newest > 0) free.push(...(await db.all<Lane>(poll('DESC'), { limit: newest })));
       const lanes = named(free.map(({ resource }) => resource));
-      const wanted = lanes.map(({ resource }, index) => ({ resource, n: String(first + index) }));
+      const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Leased>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);

@@ -1,30 +1,42 @@
 import type { Db, Dialect } from '../dialect.ts';
+import { isKeyOf, keyCheckOf, openRow, type SealedRow, sealRow } from '../seal.ts';
+import type { WebhookSecret } from '../stored.ts';
 
-/** A secret as it is stored. The seal covers the other members too, but for `createdAt`. Texts in base64. */
-export interface SealedRow {
-  readonly webhookId: string;
-  readonly fingerprint: string;
-  readonly sealed: string;
-  readonly retireAt: number | undefined;
-  readonly createdAt: number;
+export interface Keyed {
+  /** 32 bytes. Where the database has another key, nothing is done and the result is undefined */
+  readonly key: Uint8Array;
 }
 
-export interface Putting {
-  readonly row: SealedRow;
-  readonly check: string;
-  readonly mustExist: boolean;
+const KEY_CHECK = "SELECT value FROM meta WHERE name = 'key_check'";
+const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
+  ORDER BY created_at, webhook_id, fingerprint`;
+
+const isKey = async (db: Db, { key }: Keyed, sql: string) =>
+  isKeyOf(key, (await db.all<{ value: string }>(sql))[0]?.value);
+
+/** All secrets that open in their rows, oldest first. */
+async function opened(db: Db, { key }: Keyed): Promise<WebhookSecret[]> {
+  const rows = await db.all<SealedRow>(SECRETS);
+  return rows.flatMap((row) => {
+    const secret = openRow(key, row);
+    return secret === undefined ? [] : [{ ...row, secret }];
+  });
 }
 
-export interface Replacing {
-  readonly rows: readonly SealedRow[];
-  /** what was read */
-  readonly seals: readonly string[];
-  readonly check: string;
-  readonly next: string;
-}
+export const secretReads = {
+  /** By this the key of the database is recognised; undefined before the first one. */
+  async keyCheck(db: Db): Promise<string | undefined> {
+    return (await db.all<{ value: string }>(KEY_CHECK))[0]?.value;
+  },
+
+  async secrets(db: Db, keyed: Keyed): Promise<WebhookSecret[] | undefined> {
+    return (await isKey(db, keyed, KEY_CHECK)) ? opened(db, keyed) : undefined;
+  },
+};
 
 export function secretOperations(d: Dialect) {
-  const keyCheck = `SELECT value FROM meta WHERE name = 'key_check' ${d.hasLocks ? 'FOR UPDATE' : ''}`;
+  // What seals waits for another process that changes the key, and reads afterwards.
+  const lockKeyCheck = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const addKeyCheck = `INSERT INTO meta (name, value) VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING`;
   const setKeyCheck = "UPDATE meta SET value = $value WHERE name = 'key_check'";
   const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';
@@ -32,34 +44,32 @@ export function secretOperations(d: Dialect) {
     DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at`;
   const put = d.insert('secrets', columns, again);
   const isThere = 'SELECT 1 FROM secrets WHERE webhook_id = $webhook_id AND fingerprint = $fingerprint';
-  const isCurrent = async (db: Db, check: string) =>
-    (await db.all<{ value: string }>(keyCheck))[0]?.value === check;
 
   return {
-    /** The key check of the database, which is the given one if it had none. */
-    async keyCheckOr(db: Db, { check }: { readonly check: string }): Promise<string> {
-      await db.all(addKeyCheck, { value: check }); // waits for another process that adds one just now
-      const [known] = await db.all<{ value: string }>(keyCheck);
-      return known?.value ?? check;
+    /** Makes a key that of the database, unless it has one. */
+    async addKey(db: Db, { key }: Keyed): Promise<void> {
+      await db.all(addKeyCheck, { value: keyCheckOf(key) });
     },
 
-    /** Stores a secret, or ends its retirement, if the key check is the one that the caller has seen. @returns whether it is there */
-    async putSecret(db: Db, { row, check, mustExist }: Putting): Promise<boolean | 'other key'> {
-      if (!(await isCurrent(db, check))) return 'other key';
+    /** Stores a secret, or changes when it retires. @returns false if it must be there and is not */
+    async putSecret(db: Db, { key, mustExist, ...given }: WebhookSecret & Keyed & { mustExist: boolean }) {
+      if (!(await isKey(db, { key }, lockKeyCheck))) return undefined;
+      const { webhookId, secret, createdAt, retireAt } = given;
+      const row = sealRow(key, secret, { webhookId, createdAt, retireAt });
       if (mustExist && (await db.all(isThere, row)).length === 0) return false;
       await db.each(put, [row]);
       return true;
     },
 
-    /** Writes all secrets again, as they are sealed under another key. @returns false if there are others than those that were read */
-    async replaceSecrets(db: Db, { rows, seals, check, next }: Replacing): Promise<boolean | 'other key'> {
-      if (!(await isCurrent(db, check))) return 'other key';
-      const there = await db.all<{ sealed: string }>('SELECT sealed FROM secrets');
-      if (there.length !== seals.length || there.some(({ sealed }) => !seals.includes(sealed))) return false;
+    /** Seals all secrets under another key. @returns how many */
+    async rekey(db: Db, { key, next }: Keyed & { readonly next: Uint8Array }) {
+      if (!(await isKey(db, { key }, lockKeyCheck))) return undefined;
+      const secrets = await opened(db, { key });
+      const rows = secrets.map(({ secret, ...row }) => sealRow(next, secret, row));
       await db.all('DELETE FROM secrets');
       await db.each(put, rows);
-      await db.all(setKeyCheck, { value: next });
-      return true;
+      await db.all(setKeyCheck, { value: keyCheckOf(next) });
+      return rows.length;
     },
   };
 }

@@ -40,9 +40,6 @@ export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
   readonly isCrash: boolean;
 }
 
-/** The name of an owner's instance. */
-export const instanceOf = (owner: string) => owner.slice(0, owner.lastIndexOf('/'));
-
 /** Of the event of a lane that is next: the oldest ready one. */
 export const firstReady = (what: string) =>
   `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
@@ -84,7 +81,7 @@ export function ending(d: Dialect) {
     const rows = ends.map((one) => ({
       ...one,
       event: one.seq,
-      instance: instanceOf(one.owner),
+      instance: one.owner,
       endedAt: one.status === 'pending' ? undefined : one.startedAt + one.ms,
     }));
     const inSeq = inOrder(rows, 'seq');

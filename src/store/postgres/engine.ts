@@ -65,7 +65,6 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     return work as never;
   };
   return {
-    isRemote: true,
     write: (name, input) =>
       doing(attempt(WRITING, operations[name], { ...(input as object), now: clock.now() })),
     read: (name, input) => doing(attempt(READING, reads[name], input)),

@@ -62,6 +62,15 @@ export function openAlone(path: string): Database.Database {
   });
 }
 
+/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
+export function compact(path: string): void {
+  const db = opened(path, 'write', (one) => {
+    one.exec('VACUUM');
+    one.pragma('wal_checkpoint(TRUNCATE)');
+  });
+  db.close();
+}
+
 /** The version of a database; 0 of an empty one. */
 export function versionOf(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));

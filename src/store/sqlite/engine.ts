@@ -5,20 +5,24 @@ import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import type { Engine, EngineOptions } from '../engine.ts';
 import { type Answer, type Connection, connectionOn, type Request } from './batches.ts';
-import { IN_MEMORY, type Mode } from './connection.ts';
+import { compact, IN_MEMORY, type Mode } from './connection.ts';
+
+/** These have hundreds of rows: acks that came together with one are answered before it. */
+const ALONE: ReadonlySet<string> = new Set(['reset', 'release', 'prune', 'sweep', 'rekey']);
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openSqlite(path: string, { clock, threads }: EngineOptions): Promise<Engine> {
+export async function openSqlite(path: string, { clock, threads = true }: EngineOptions): Promise<Engine> {
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
   const writer = await open('write');
   const reader = isInMemory ? writer : await open('read');
   return {
-    isRemote: false,
     write: (name, input) => writer.request(name, { ...(input as object), now: clock.now() }) as never,
     read: (name, input) => reader.request(name, input as object) as never,
-    compact: () => writer.request('compact', {}) as Promise<void>,
+    async compact() {
+      if (!isInMemory) compact(path);
+    },
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();
@@ -37,15 +41,23 @@ function queueOn(connection: Connection) {
   let waiting: Waiting[] = [];
   let working: Promise<void> | undefined;
   let isClosed = false;
+  const run = async (batch: readonly Waiting[]) => {
+    if (batch.length === 0) return;
+    const answers = await connection.run(batch.map(({ request }) => request));
+    for (const [index, { done }] of batch.entries()) {
+      const { output, error } = answers[index] ?? {};
+      if (!error) done.resolve(output);
+      else done.reject(error.isUnavailable ? unavailable(error.message) : new Error(error.message));
+    }
+  };
   const work = async () => {
-    for (;;) {
+    while (waiting.length > 0 && !isClosed) {
       await setImmediate(); // what comes in one turn of the event loop goes together
-      const batch = waiting;
-      waiting = [];
-      if (batch.length === 0) break;
-      const answers = await connection.run(batch.map(({ request }) => request));
-      for (const [index, { done }] of batch.entries()) answer(done, answers[index]);
-      if (isClosed) break;
+      const shared = waiting.filter(({ request }) => !ALONE.has(request.name));
+      const alone = waiting.filter(({ request }) => ALONE.has(request.name));
+      waiting = alone.slice(1);
+      await run(shared);
+      await run(alone.slice(0, 1));
     }
     working = undefined;
   };
@@ -65,11 +77,6 @@ function queueOn(connection: Connection) {
       await connection.close();
     },
   };
-}
-
-function answer({ resolve, reject }: PromiseWithResolvers<unknown>, { output, error }: Answer = {}): void {
-  if (!error) resolve(output);
-  else reject(error.isUnavailable ? unavailable(error.message) : new Error(error.message));
 }
 
 function unavailable(message: string): KitError {

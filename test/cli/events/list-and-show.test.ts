@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { newOwner } from '../../../src/store/event-store.ts';
 import { claimOne, DEAD, SKIPPED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
@@ -83,7 +82,7 @@ test('shows which process runs an event, since when, and how long its lease last
   const { id } = await store.record(verified());
   const shown = async () => JSON.parse((await desk().events(['show', id, '--json'])).stdout).running;
   expect(await shown()).toBeNull();
-  await claimOne(store, { owner: newOwner('receiver-1') });
+  await claimOne(store, { owner: 'receiver-1' });
   const running = await shown();
   expect(running).toMatchObject({ instance: 'receiver-1' });
   const { stdout } = await desk().events(['show', id]);
@@ -96,7 +95,7 @@ test('shows which process runs an event, since when, and how long its lease last
 test('shows one event, when its id is given, with its attempts and its payload', async () => {
   const store = await desk().store();
   const { id } = await store.record(verified());
-  const owner = newOwner('receiver-1');
+  const owner = 'receiver-1';
   const claim = await claimOne(store, { owner });
   await store.settle(claim, SKIPPED);
   const { stdout } = await desk().events(['show', id]);
