@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { promisify } from 'node:util';
 import { systemClock } from './clock.ts';
 import { KitError, messageOf } from './errors.ts';
-import { pause } from './pause.ts';
-import { repeat } from './repeat.ts';
+import { repeat } from './pause.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -15,9 +13,7 @@ export interface ListenerOptions {
   readonly settings: string;
 }
 
-/** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
-const FAREWELL_MS = 500;
-/** How often it is looked whether all connections are gone. */
+/** How often connections that have become idle are closed. */
 const LOOK_MS = 20;
 
 /** A server that listens. The network is real, so its times are those of the machine's clock. */
@@ -60,26 +56,23 @@ export class Listener {
   }
 
   /**
-   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then
-   * closes idle connections. Requests that have not ended within the grace, in milliseconds, are cut off.
+   * Takes no more connections, closes those that are idle, and waits for the answers of the others. Requests that have not ended within
+   * the grace, in milliseconds, are cut off.
    */
   async close(graceMs: number): Promise<void> {
     const server = this.#server;
     const closed = once(server, 'close');
-    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
-    const forgive = systemClock.after(FAREWELL_MS + graceMs, () => server.closeAllConnections());
-    const end = systemClock.monotonic() + FAREWELL_MS;
-    const connections = promisify(server.getConnections.bind(server));
-    while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
     server.close();
     // Node closes those that are idle now; others become so with their answer.
     const leave = repeat(systemClock, LOOK_MS, async () => {
       server.closeIdleConnections();
       return LOOK_MS;
     });
+    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
+    const cutOff = systemClock.after(graceMs, () => server.closeAllConnections());
     await closed;
     leave();
-    forgive();
+    cutOff();
   }
 }
 

@@ -38,13 +38,8 @@ export function headlineOf(text: string): string {
 
 /** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
 export function shown(value: unknown, longest = 200): string {
+  const options = { customInspect: false, showProxy: true, maxStringLength: longest, breakLength: Infinity };
   try {
-    const options = {
-      customInspect: false,
-      showProxy: true,
-      maxStringLength: longest,
-      breakLength: Infinity,
-    };
     const text = isError(value) ? `[${headerOf(value)}]` : inspect(value, options);
     return cutOut(text, longest).replace(/\s*\n\s*/g, ' ');
   } catch {
@@ -54,9 +49,7 @@ export function shown(value: unknown, longest = 200): string {
 
 /** Whether a stack has a line in a file of the user's own: not of Node, of a package, or of this kit. */
 export function isFromUsersFiles(thrown: unknown): boolean {
-  return stackOf(thrown)
-    .split('\n')
-    .some((line) => FRAME.test(line) && isInUsersFiles(line));
+  return framesOf(thrown).some(isInUsersFiles);
 }
 
 /** Also of another realm, and those of old libraries, which only inherit from Error. */
@@ -71,18 +64,14 @@ function withCauses(error: unknown, label: string, told: Told[]): Told[] {
   if (told.length === MOST_ERRORS || told.some(([, one]) => one === error)) return told;
   told.push([label, error]);
   if (!isError(error)) return told;
-  const parts: readonly unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
-  for (const [index, part] of parts.slice(0, MOST_ERRORS).entries())
-    withCauses(part, `error ${index + 1}: `, told);
+  const parts = 'errors' in error && Array.isArray(error.errors) ? error.errors.slice(0, MOST_ERRORS) : [];
+  for (const [index, part] of parts.entries()) withCauses(part, `error ${index + 1}: `, told);
   return error.cause === undefined ? told : withCauses(error.cause, 'caused by: ', told);
 }
 
 function textOfOne(error: unknown): string {
   if (!isError(error)) return typeof error === 'string' ? error : shown(error, LONGEST_TEXT);
-  const frames = stackOf(error)
-    .split('\n')
-    .filter((line) => FRAME.test(line));
-  return [headerOf(error), ...frames.slice(0, MOST_FRAMES)].join('\n');
+  return [headerOf(error), ...framesOf(error).slice(0, MOST_FRAMES)].join('\n');
 }
 
 /** Custom error classes seldom set `name`. */
@@ -90,6 +79,12 @@ function headerOf(error: Error & { readonly code?: unknown }): string {
   const name = error.name === 'Error' ? error.constructor.name : error.name;
   const code = typeof error.code === 'string' ? ` [${error.code}]` : '';
   return `${name}${code}${error.message && ': '}${error.message}`;
+}
+
+function framesOf(thrown: unknown): string[] {
+  return stackOf(thrown)
+    .split('\n')
+    .filter((line) => FRAME.test(line));
 }
 
 function stackOf(thrown: unknown): string {

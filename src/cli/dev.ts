@@ -57,7 +57,7 @@ function devConfig(): Config {
 
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   const { stdin, stdout } = terminal();
-  const output = openLog(config, 1, await prettyLog(stdout));
+  const output = openLog(config, await prettyLog(stdout));
   const reader = { say };
   const guard = guardProcess(output.log);
   if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail

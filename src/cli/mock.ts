@@ -1,13 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { openDestination } from '../base/log.ts';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { visible } from '../base/visible.ts';
 import { loadConfig } from '../config.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
 import { closeAtSignal } from '../stopping.ts';
 import { wholeNumberTo } from './option-values.ts';
-import { line, say } from './print.ts';
+import { line, report, say } from './print.ts';
 
 interface Flags {
   readonly port?: number;
@@ -52,22 +50,15 @@ async function run({
   name: names = [],
   ...options
 }: Flags): Promise<void> {
-  const lines = openDestination(1, (dropped) => lines.write(`(${dropped} lines were dropped)\n`));
   const mock = await MockProvider.start({
     ...options,
     port,
     names,
     ...(virtualClock && { clock: new VirtualClock() }),
-    onAttempt: (delivery) => lines.write(visible(`${summaryOf(delivery)}\n`)),
+    onAttempt: (delivery) => report(summaryOf(delivery)),
   });
-  closeAtSignal({
-    delay: CLOSING_MS,
-    async close() {
-      await mock.close();
-      await lines.flush();
-    },
-  });
-  lines.write(visible(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true })));
+  closeAtSignal({ delay: CLOSING_MS, close: () => mock.close() });
+  report(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
   if (isLoopback(options.host)) return;
   say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
 }
@@ -101,8 +92,7 @@ Scheduled statuses API: ${url}/api/v1/scheduled_statuses
   ${tokens}
 
 Control, with JSON bodies:
-${routes.join('\n')}
-`;
+${routes.join('\n')}`;
 }
 
 /** A line for an attempt, without its token. */

@@ -1,5 +1,5 @@
 import { systemClock } from '../base/clock.ts';
-import { wholeSeconds } from '../base/time-text.ts';
+import { wholeSeconds } from '../base/duration.ts';
 import type { Kind } from '../notification/kinds.ts';
 import { SITE, type Stage } from './stage.ts';
 

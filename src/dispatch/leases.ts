@@ -1,5 +1,5 @@
 import type { MonotonicClock } from '../base/clock.ts';
-import { repeat } from '../base/repeat.ts';
+import { repeat } from '../base/pause.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import { LeaseLost } from './once.ts';
 import { giveUp } from './run-handler.ts';

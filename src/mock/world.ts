@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts';
+import { wholeSeconds } from '../base/duration.ts';
 import { Poster } from '../base/poster.ts';
-import { wholeSeconds } from '../base/time-text.ts';
 import { Courier } from './deliveries/courier.ts';
 import { DeliveryLog } from './deliveries/delivery-log.ts';
 import { Outbox, Postman } from './deliveries/postman.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import { whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { timeLimit } from '../base/pause.ts';
-import { whyUnreachable } from '../base/why-unreachable.ts';
 
 const TIMEOUT_MS = 10_000;
 /** A Date header has whole seconds. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { jsonOf, textOf } from '../base/answer-body.ts';
+import { whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { timeLimit } from '../base/pause.ts';
-import { whyUnreachable } from '../base/why-unreachable.ts';
 
 /** A webhook at the provider. */
 interface Registered {

@@ -1,5 +1,5 @@
+import { wholeSeconds } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { wholeSeconds } from '../base/time-text.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 

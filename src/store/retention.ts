@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { repeat } from '../base/repeat.ts';
+import { repeat } from '../base/pause.ts';
 import type { EventStore } from './event-store.ts';
 
 export interface RetentionOptions {

@@ -1,4 +1,4 @@
-import { wholeSeconds } from '../base/time-text.ts';
+import { wholeSeconds } from '../base/duration.ts';
 import { type IdOf, isKind, KINDS, type Kind } from '../notification/kinds.ts';
 import type { NotificationOf } from '../notification/payload.ts';
 

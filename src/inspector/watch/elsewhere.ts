@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../base/clock.ts';
-import { repeat } from '../../base/repeat.ts';
+import { repeat } from '../../base/pause.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import type { Feed } from './feed.ts';
 
