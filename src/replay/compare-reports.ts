@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../base/errors.ts';
-import { numberedLines } from './numbered-lines.ts';
-import { portable } from './portable-reason.ts';
-import { type Outcome, parseOutcome, type Reasons } from './report-file.ts';
+import { linesOf } from './recording-lines.ts';
+import { type Outcome, parseOutcome } from './report-file.ts';
 
 /** An event that did not end alike in both reports. */
 export interface Difference {
@@ -29,8 +28,8 @@ export interface ReportFile {
 }
 
 export interface Comparing {
-  /** compares reasons too: without what is of one run or machine only, or exactly as they are written */
-  readonly reasons?: Reasons | undefined;
+  /** compares the first lines of reasons too */
+  readonly reasons?: boolean | undefined;
   /** called for each line that is not one of a report */
   readonly onBroken: (report: string, line: number) => void;
 }
@@ -48,16 +47,15 @@ export interface Comparison extends Counts {
  */
 export async function compareReports<T>(
   reports: { readonly a: ReportFile; readonly b: ReportFile },
-  { reasons, onBroken }: Comparing,
+  { reasons = false, onBroken }: Comparing,
   work: (comparison: Comparison) => Promise<T>,
 ): Promise<T> {
   const pair = new ReportPair();
-  // A report that was written with exact reasons, or by an earlier version, compares with any other.
-  const textOf = reasons === 'exact' ? (reason: string) => reason : portable;
   const read = (side: Side) =>
     readReport(reports[side], onBroken, (event) => {
-      const reason = reasons && event.reason !== undefined ? ` (${textOf(event.reason)})` : '';
-      pair.add(side, event, `${event.outcome}${reason}`);
+      // The lines behind the first are stacks, whose paths differ between two checkouts.
+      const [reason] = (reasons ? event.reason : undefined)?.split('\n', 1) ?? [];
+      pair.add(side, event, reason === undefined ? event.outcome : `${event.outcome} (${reason})`);
     });
   try {
     const broken = (await read('a')) + (await read('b'));
@@ -75,7 +73,7 @@ async function readReport(
 ): Promise<number> {
   let broken = 0;
   try {
-    for await (const { number, text } of numberedLines(createReadStream(path))) {
+    for await (const { number, text } of linesOf(createReadStream(path))) {
       const outcome = text === undefined ? undefined : parseOutcome(text);
       if (outcome) {
         add(outcome);
@@ -126,16 +124,14 @@ class ReportPair {
 
   /** Finds the differences, once all outcomes are added. */
   compare(): Counts {
-    return roomFor(() => this.#compare());
-  }
-
-  #compare(): Counts {
-    this.#db.exec(`
+    roomFor(() =>
+      this.#db.exec(`
       CREATE TABLE difference AS
         SELECT a.id, a.kind, a.resource, a.outcome AS a, b.outcome AS b FROM a LEFT JOIN b USING (id)
         WHERE b.outcome IS NOT a.outcome ORDER BY a.number;
       INSERT INTO difference
-        SELECT id, kind, resource, NULL, outcome FROM b WHERE id NOT IN (SELECT id FROM a) ORDER BY number`);
+        SELECT id, kind, resource, NULL, outcome FROM b WHERE id NOT IN (SELECT id FROM a) ORDER BY number`),
+    );
     const counts = this.#db.prepare<[], Counts>(
       `SELECT (SELECT count(*) FROM a) - count(a) AS alike, count(a) FILTER (WHERE b IS NOT NULL) AS changed,
          count(*) FILTER (WHERE b IS NULL) AS onlyA, count(*) FILTER (WHERE a IS NULL) AS onlyB

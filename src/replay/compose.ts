@@ -60,12 +60,9 @@ export function refusalOf(body: Buffer, limit: number): string | undefined {
   return body.length > limit ? `413 (it has ${body.length} bytes, and BODY_LIMIT is ${limit})` : undefined;
 }
 
-/** Where a text that is no JSON still names its webhook. */
-const NAMED_WEBHOOK = /"webhook_id"\s{0,100}:\s{0,100}"([^"\\]{1,200})"/;
-
-/** The webhook that a body names, even one that a receiver refuses to read; undefined if it names none. */
+/** The webhook that a body names; undefined if it names none, or no receiver can read it. */
 export function webhookOf(body: Buffer): string | undefined {
   const read = readBody(body);
-  const named = read.problem === undefined ? read.value.webhook_id : NAMED_WEBHOOK.exec(body.toString())?.[1];
+  const named = read.problem === undefined ? read.value.webhook_id : undefined;
   return typeof named === 'string' ? named : undefined;
 }

@@ -9,7 +9,7 @@ export type Answer =
       readonly status?: undefined;
       readonly error: string;
       /** it did not answer in time */
-      readonly isLate?: true;
+      readonly isLate: boolean;
     };
 
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
@@ -23,21 +23,16 @@ export class ReceiverClient {
     this.#url = url;
   }
 
-  async post({ body, token, timeoutMs, writeBody }: NotificationRequest): Promise<Answer> {
+  async post({ token, ...request }: NotificationRequest): Promise<Answer> {
     const headers = {
       'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
+      'Content-Length': String(Buffer.byteLength(request.body)),
       Authorization: `Bearer ${token}`,
     };
-    const result = await this.#poster.post({ url: this.#url, headers, body, timeoutMs, writeBody });
-    switch (result.type) {
-      case 'answered':
-        return { status: result.status, body: result.body };
-      case 'unanswered':
-        return { error: result.error };
-      case 'timed out':
-        return { error: `no answer within ${timeoutMs / 1000} s`, isLate: true };
-    }
+    const result = await this.#poster.post({ url: this.#url, headers, ...request });
+    if (result.type === 'answered') return result;
+    if (result.type === 'unanswered') return { error: result.error, isLate: false };
+    return { error: `no answer within ${request.timeoutMs / 1000} s`, isLate: true };
   }
 
   close(): void {
@@ -49,17 +44,13 @@ export class ReceiverClient {
 export function wordOf(answer: Answer): string {
   if (answer.status === undefined) return `failed: ${answer.error}`;
   if (answer.status !== 200) return String(answer.status);
-  const { status } = membersOf(answer.body);
+  const { status } = Object(jsonOf(answer.body));
   return status === 'accepted' || status === 'duplicate' ? status : '200';
 }
 
 /** Why a receiver refused a notification, if its answer says so. */
 export function reasonOf(answer: Answer): string | undefined {
   if (answer.status === undefined || answer.status === 200) return undefined;
-  const { error } = membersOf(answer.body);
+  const { error } = Object(jsonOf(answer.body));
   return typeof error === 'string' ? visibleLine(error) : undefined;
-}
-
-function membersOf(body: string): { readonly status?: unknown; readonly error?: unknown } {
-  return Object(jsonOf(body));
 }

@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { jsonOf } from '../base/answer-body.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
-import { numberedLines } from './numbered-lines.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
@@ -20,6 +21,11 @@ export type ReadLine =
   | { readonly problem: string };
 
 const lineSchema = z.looseObject({
+  v: z
+    .literal(VERSION, {
+      error: ({ input }) => `of recording version ${Number(input)}, and this program knows ${VERSION}`,
+    })
+    .optional(),
   body: z.string({ error: '"body" must be the text of the notification' }),
   received_at: z.iso.datetime({ offset: true, error: '"received_at" must be an ISO 8601 date and time' }),
   webhook_id: z.string({ error: '"webhook_id" must be a text' }),
@@ -33,43 +39,53 @@ export function toLine({ body, receivedAt, webhookId }: Recorded): string {
 
 /** Reads a line. Its problem quotes nothing of it: recordings hold ids. */
 export function parseLine(text: string): ReadLine {
-  let line: unknown;
+  const line = jsonOf(text);
+  if (line === undefined) return { problem: 'not valid JSON' };
+  const { data, error } = lineSchema.safeParse(line);
+  if (!data) return { problem: error.issues[0]?.message ?? 'not a recorded notification' };
+  const { received_at, webhook_id: webhookId } = data;
   try {
-    line = JSON.parse(text);
-  } catch {
-    return { problem: 'not valid JSON' };
-  }
-  const version = versionOf(line);
-  if (version !== VERSION) {
-    return { problem: `of recording version ${version}, and this program knows ${VERSION}` };
-  }
-  const parsed = lineSchema.safeParse(line);
-  if (!parsed.success) return { problem: parsed.error.issues[0]?.message ?? 'not a recorded notification' };
-  const { received_at, webhook_id: webhookId } = parsed.data;
-  try {
-    const { text: body, value } = parseBody(Buffer.from(parsed.data.body));
+    const { text: body, value } = parseBody(Buffer.from(data.body));
     return { recorded: { body, receivedAt: Date.parse(received_at), webhookId }, value };
-  } catch (error) {
-    return { problem: `its body is ${error instanceof SyntaxError ? error.message : 'unreadable'}` };
+  } catch (cause) {
+    return { problem: `its body is ${cause instanceof SyntaxError ? cause.message : 'unreadable'}` };
   }
 }
 
-function versionOf(line: unknown): string | number {
-  const given = z.looseObject({ v: z.unknown() }).safeParse(line).data?.v ?? VERSION;
-  return typeof given === 'number' ? given : `of another kind`;
-}
-
-export type NumberedReadLine = ReadLine & {
+/** A line of a file. */
+export interface NumberedLine {
   /** from 1 */
   readonly number: number;
-  /** how many bytes of the file were read up to the end of this line */
-  readonly bytes: number;
-};
+  /** undefined if it is not UTF-8 */
+  readonly text: string | undefined;
+}
 
-/** Reads a recording a line at a time. A broken line comes with its problem, and the next one is read. */
-export async function* readRecording(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedReadLine> {
-  for await (const { number, bytes, text, problem } of numberedLines(chunks)) {
-    const read = text === undefined ? { problem: problem ?? 'unreadable' } : parseLine(text);
-    yield { ...read, number, bytes };
+/** Splits bytes into lines, without the empty ones. Only one line is in memory at a time. @throws Error if one is too long */
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<NumberedLine> {
+  let number = 0;
+  for await (const line of splitAtNewlines(chunks)) {
+    number++;
+    const bytes = Buffer.from(line, 'latin1');
+    const text = isUtf8(bytes) ? bytes.toString().trim() : undefined;
+    if (text !== '') yield { number, text };
   }
+}
+
+const MIB = 1024 * 1024;
+/** No recording has a longer line: a file of another sort must not fill the memory. */
+const LONGEST_LINE = 48 * MIB;
+
+/** Yields lines in which each character is a byte: a character of UTF-8 may lie in two chunks. */
+async function* splitAtNewlines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let line = '';
+  for await (const chunk of chunks) {
+    const [end, ...starts] = chunk.toString('latin1').split('\n');
+    line += end;
+    if (line.length > LONGEST_LINE) throw new Error(`a line is longer than ${LONGEST_LINE / MIB} MiB`);
+    for (const start of starts) {
+      yield line;
+      line = start;
+    }
+  }
+  yield line;
 }

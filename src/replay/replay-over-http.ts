@@ -1,14 +1,12 @@
-import { type MonotonicClock, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { visibleLine } from '../base/visible.ts';
 import { signNotification } from '../notification/token.ts';
-import { AnswerTally } from './answer-tally.ts';
-import { firstLines } from './first-lines.ts';
 import { ReceiverClient, reasonOf, wordOf } from './receiver-client.ts';
-import type { RecordedEvent, Source } from './recorded-event.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
-import { Senders } from './senders.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
 
 export interface HttpReplay extends Reshaping {
   /** the receiver */
@@ -19,73 +17,102 @@ export interface HttpReplay extends Reshaping {
   /** how long to wait for each answer */
   readonly timeoutMs?: number | undefined;
   readonly report?: Report | undefined;
-  readonly clock?: MonotonicClock;
   readonly listener?: Listener;
   /** ends the sending; notifications under way are still answered */
   readonly signal?: AbortSignal;
 }
 
+export interface Answers {
+  /** how many notifications came to each end: an answer in a word, or why the notification was not sent */
+  readonly counts: ReadonlyMap<string, number>;
+  /** how many notifications were sent */
+  readonly sent: number;
+  /** how many notifications were not answered with 200, or could not be sent */
+  readonly unwanted: number;
+}
+
 /** The result of a replay over HTTP. */
 export interface HttpReplayResult {
-  readonly answers: AnswerTally;
+  readonly answers: Answers;
   /** events that were left out, as they have no body any more */
   readonly pruned: number;
 }
 
-/** How many notifications wait for their turn at most, for each sender. */
-const BACKLOG = 16;
 const ANSWER_MS = 10_000;
+const NO_SECRET = 'no secret';
+const BROKEN = 'broken line';
+const WANTED: ReadonlySet<string> = new Set(['accepted', 'duplicate', '200']);
 
 /** Sends the events of a source to a receiver as the provider does, each signed with the key of its webhook. */
 export async function replayOverHttp(source: Source, replay: HttpReplay): Promise<HttpReplayResult> {
-  const { clock = systemClock, listener = UNWATCHED, signal = UNINTERRUPTED, concurrency = 1 } = replay;
-  const answers = new AnswerTally(listener);
-  let pruned = 0;
-  const sayBroken = firstLines((text) => listener.say(text));
-  const unreplayable = {
-    pruned() {
-      pruned++;
-    },
-    broken(line: number, problem: string) {
-      sayBroken(`line ${line}: ${problem}`);
-      answers.addUnsent('broken line');
-    },
-  };
-  const events = await reshaped(source, replay, { unreplayable, clock, signal });
-  const client = new ReceiverClient(replay.to);
-  const senders = new Senders({ concurrency, backlog: concurrency * BACKLOG });
+  const { to, keys, report, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
+  const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
+  const leftOut = new LeftOut((text) => listener.say(text));
+  const client = new ReceiverClient(to);
   const stage = listener.begin('answered');
+  const counts = new Map<string, number>();
+  let sent = 0;
+  const send = async ({ id, kind, resource, body, webhookId, share }: RecordedEvent) => {
+    const key = keys.keyFor(webhookId);
+    const answer = key && (await client.post({ body, token: signNotification(body, key), timeoutMs }));
+    const outcome = answer ? wordOf(answer) : NO_SECRET;
+    const reason = answer && reasonOf(answer);
+    if (answer && !WANTED.has(outcome) && !counts.has(outcome))
+      listener.say(`${visibleLine(outcome)}${reason === undefined ? '' : ` (${reason})`}: event ${id}`);
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    if (answer) sent++;
+    stage.show(sent, share);
+    await report?.([{ id, kind, resource, outcome, reason }]);
+  };
   try {
-    for await (const event of events) {
-      if (signal.aborted) break;
-      stage.show(answers.sent, event.share);
-      await senders.add(event.resource, () => sendOne(event, { replay, client, answers }));
-    }
-    if (signal.aborted) senders.drop();
-    await senders.idle();
+    const events = reshaped(source, replay, { leftOut, clock: systemClock, signal });
+    await sendEach(events, send, { concurrency, signal });
   } finally {
     stage.end();
     client.close();
   }
-  return { answers, pruned };
+  if (leftOut.broken > 0) counts.set(BROKEN, leftOut.broken);
+  const unwanted = [...counts].reduce((sum, [word, count]) => (WANTED.has(word) ? sum : sum + count), 0);
+  return { answers: { counts, sent, unwanted }, pruned: leftOut.pruned };
 }
 
-interface Sending {
-  readonly replay: HttpReplay;
-  readonly client: ReceiverClient;
-  readonly answers: AnswerTally;
-}
+/** How many events are read ahead for each that is sent. */
+const AHEAD = 16;
 
-async function sendOne(event: RecordedEvent, { replay, client, answers }: Sending): Promise<void> {
-  const { keys, report, timeoutMs = ANSWER_MS } = replay;
-  const { id, kind, resource, body, webhookId } = event;
-  const key = keys.keyFor(webhookId);
-  if (!key) {
-    answers.addUnsent('no secret');
-    await report?.add({ id, kind, resource, outcome: 'no secret' });
-    return;
+/**
+ * Sends several events at once, but those of one resource one after the other. Of the events whose resource is free, the
+ * one that was recorded first begins first. Only a few are read ahead, so that a long recording is never in memory as a whole.
+ */
+async function sendEach(
+  events: AsyncIterable<RecordedEvent>,
+  send: (event: RecordedEvent) => Promise<void>,
+  { concurrency, signal }: { readonly concurrency: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const waiting: RecordedEvent[] = [];
+  const underWay = new Map<string, Promise<void>>();
+  let failure: { readonly error: unknown } | undefined;
+  const run = async (event: RecordedEvent) => {
+    await send(event).catch((error) => {
+      failure ??= { error };
+    });
+    underWay.delete(event.resource);
+    if (failure || signal.aborted) waiting.length = 0;
+    begin();
+  };
+  const begin = () => {
+    while (underWay.size < concurrency) {
+      const place = waiting.findIndex(({ resource }) => !underWay.has(resource));
+      const [event] = place === -1 ? [] : waiting.splice(place, 1);
+      if (!event) return;
+      underWay.set(event.resource, run(event));
+    }
+  };
+  for await (const event of events) {
+    if (failure || signal.aborted) break;
+    waiting.push(event);
+    begin();
+    while (waiting.length >= concurrency * AHEAD) await Promise.race(underWay.values());
   }
-  const answer = await client.post({ body, token: signNotification(body, key), timeoutMs });
-  answers.add(id, answer);
-  await report?.add({ id, kind, resource, outcome: wordOf(answer), reason: reasonOf(answer) });
+  while (underWay.size > 0) await Promise.race(underWay.values());
+  if (failure) throw failure.error;
 }

@@ -1,23 +1,26 @@
-import { type Clock, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { awaitEnds, type End, type Ends, IdList } from './await-ends.ts';
+import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import { standingOf } from './dry-run.ts';
 import { pagesOf } from './event-pages.ts';
-import { eventsWere } from './events-were.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
-import { resetEvents } from './reset-events.ts';
+
+/** How an event can end. */
+export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];
+export type End = (typeof ENDS)[number];
+
+/** How many events ended with each status. */
+export type Ends = ReadonlyMap<Status, number>;
 
 export interface HandlerReplay {
   readonly filter: EventFilter;
   /** makes ctx.once run every step again */
   readonly resetSteps?: boolean | undefined;
   /** handles the events in this process, until all have ended; without it, a server handles them */
-  readonly dispatcher?:
-    | (Pick<Dispatcher, 'start' | 'stop'> & Partial<Pick<Dispatcher, 'unstored'>>)
-    | undefined;
+  readonly dispatcher?: Pick<Dispatcher, 'start' | 'stop'> | undefined;
   /** how long the dispatcher waits at its stop for handlers that still run */
   readonly graceMs?: number;
   /** waits until all events have ended, even without a dispatcher */
@@ -25,7 +28,6 @@ export interface HandlerReplay {
   /** how long to wait until all have ended; undefined: as long as it takes */
   readonly timeoutMs?: number | undefined;
   readonly report?: Report | undefined;
-  readonly clock?: Clock;
   readonly listener?: Listener;
   readonly signal?: AbortSignal;
 }
@@ -40,8 +42,6 @@ export interface HandlerReplayResult {
   readonly isCut: boolean;
   /** how the events ended; undefined if the replay did not wait for that */
   readonly ends: Ends | undefined;
-  /** how many results the stop of the dispatcher could not store; undefined: there was none */
-  readonly unstored?: number | undefined;
 }
 
 type Store = Pick<EventStore, 'replay' | 'count' | 'searchOldest' | 'overview'>;
@@ -59,40 +59,33 @@ const GRACE_MS = 10_000;
  */
 export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
   const { dispatcher, graceMs = GRACE_MS, report, timeoutMs = Infinity } = replay;
-  const { clock = systemClock, listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
+  const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const isAwaited = dispatcher !== undefined || report !== undefined || replay.isAwaited === true;
-  const ids = isAwaited ? new IdList() : undefined;
-  const reset = await resetMatching(store, { replay, ids, clock, listener, signal });
-  const { replayed, underWay, isCut } = reset;
-  if (isCut || !ids) return { ...reset, ends: undefined };
+  const { ids, ...reset } = await resetMatching(store, replay, { listener, signal });
+  if (reset.isCut || !isAwaited) return { ...reset, ends: undefined };
   if (ids.length === 0) return { ...reset, ends: new Map() };
-  if (underWay > 0)
-    listener.say(`${underWay} more were pending or running already: this replay includes them`);
-  listener.say(`${eventsWere(replayed)} reset to pending; waiting until they have ended`);
+  if (reset.underWay > 0)
+    listener.say(`${reset.underWay} more were pending or running already: this replay includes them`);
+  listener.say(`${eventsWere(reset.replayed)} reset to pending; waiting until they have ended`);
   if (dispatcher) await sayOfOthers(store, ids.length, listener);
-  dispatcher?.start();
-  let isStopped = false;
+  let stopping: Promise<unknown> | undefined;
   const stop = async () => {
-    if (!isStopped) await dispatcher?.stop(graceMs);
-    isStopped = true;
+    stopping ??= dispatcher?.stop(graceMs);
+    await stopping;
   };
+  dispatcher?.start();
   try {
-    const until = clock.now() + timeoutMs;
-    const ends = await awaitEnds({
-      store,
-      ids,
-      clock,
-      listener,
-      report,
-      signal,
-      until,
-      onTimeUp: dispatcher && stop, // what ends meanwhile counts
-    });
-    await stop();
-    return { ...reset, ends, unstored: dispatcher?.unstored || undefined };
+    const until = systemClock.now() + timeoutMs;
+    const ends = await awaitEnds(store, ids, { listener, report, signal, until, stop });
+    return { ...reset, ends };
   } finally {
     await stop();
   }
+}
+
+/** The beginning of a sentence about so many events. */
+export function eventsWere(count: number): string {
+  return count === 1 ? '1 event was' : `${count} events were`;
 }
 
 /** A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers. */
@@ -104,71 +97,122 @@ async function sayOfOthers(store: Store, matched: number, listener: Listener): P
     );
 }
 
-interface Resetting {
-  readonly replay: HandlerReplay;
-  /** takes the ids of the events to wait for */
-  readonly ids: IdList | undefined;
-  readonly clock: Clock;
+interface Watched {
   readonly listener: Listener;
   readonly signal: AbortSignal;
 }
 
+/** Resets what matches. @returns the ids of all events that are handled from now on */
 async function resetMatching(
   store: Store,
-  { replay, ids, clock, listener, signal }: Resetting,
-): Promise<Omit<HandlerReplayResult, 'ends'>> {
-  const { filter, resetSteps } = replay;
+  { filter, resetSteps }: HandlerReplay,
+  { listener, signal }: Watched,
+): Promise<Omit<HandlerReplayResult, 'ends'> & { readonly ids: readonly string[] }> {
   // Before the reset: an event may end between the look for ended events and a later look for the others.
-  const underWay = await underWayOf(store, { filter, receivedBy: clock.now(), signal });
+  const underWay = await underWayOf(store, filter);
   const total = listener.isWatched ? await store.count(filter) : undefined;
+  // Between two commits another process gets to write: acks do not wait for a replay.
+  const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
   const resetting = listener.begin('reset');
   let making: Stage | undefined;
-  let count = 0;
-  const { replayed, isCut } = await resetEvents(store, {
-    filter,
+  let isCut: boolean | undefined;
+  const ids: string[] = [];
+  const { replayed } = await store.replay(filter, {
     resetSteps,
-    clock,
-    pauseMs: PAUSE_MS,
     signal,
-    onReset(page) {
-      ids?.add(page);
-      for (const id of page) underWay.delete(id); // it ended meanwhile
-      count += page.length;
-      resetting.show(count, total && count / total);
+    onStep(step) {
+      for (const id of step) {
+        ids.push(id);
+        underWay.delete(id); // it ended meanwhile
+      }
+      resetting.show(ids.length, total && ids.length / total);
+      return rest();
     },
     onReady(events) {
+      isCut ??= signal.aborted; // all are reset by now, unless the signal kept some from it
       making ??= listener.begin('made ready');
-      making.show(events, events / count);
+      making.show(events, events / ids.length);
+      return rest();
     },
   });
   resetting.end();
   making?.end();
-  const others = [...underWay];
-  for (let at = 0; at < others.length; at += PAGE) ids?.add(others.slice(at, at + PAGE));
-  return { replayed, isCut, underWay: others.length };
-}
-
-interface UnderWay {
-  readonly filter: EventFilter;
-  /** leaves out events received later, milliseconds since the epoch */
-  readonly receivedBy: number;
-  /** ends the search */
-  readonly signal: AbortSignal;
+  ids.push(...underWay);
+  return { replayed, underWay: underWay.size, isCut: isCut ?? signal.aborted, ids };
 }
 
 /** The ids of matching events that are pending or running. */
-async function underWayOf(store: Store, { filter, receivedBy, signal }: UnderWay): Promise<Set<string>> {
+async function underWayOf(store: Store, filter: EventFilter): Promise<Set<string>> {
   const found = new Set<string>();
   for (const status of ['pending', 'running'] as const) {
     if (filter.status !== undefined && filter.status !== status) continue;
     for await (const page of pagesOf(store, { ...filter, status })) {
-      if (signal.aborted) return found;
-      for (const event of page) {
-        if (standingOf(event) === 'underWay' && event.receivedAt <= receivedBy) found.add(event.id);
-      }
+      for (const event of page) if (standingOf(event) === 'underWay') found.add(event.id);
     }
   }
   return found;
+}
+
+interface Waiting extends Watched {
+  readonly report: Report | undefined;
+  /** when to stop waiting, milliseconds since the epoch; Infinity: never */
+  readonly until: number;
+  /** ends what runs in this process */
+  readonly stop: () => Promise<void>;
+}
+
+const POLL_MS = 100;
+/** How many looks in a row find no progress until the store is asked whether anything runs at all. */
+const LOOKS = 30;
+/** After so many no process handles events: 15 seconds. */
+const MOST_LOOKS = 150;
+
+/**
+ * Waits until each of the events has ended, and reports how. At the time limit, or once the signal is aborted, it reports the
+ * others with the status that they have then.
+ */
+async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting): Promise<Ends> {
+  const { listener, report, signal, until, stop } = waiting;
+  const counts = new Map<Status, number>();
+  const stage = listener.begin('ended');
+  let quiet = 0;
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const page = ids.slice(from, from + PAGE);
+    for (let open = page.length; open > 0; ) {
+      const isOver = signal.aborted || systemClock.now() >= until;
+      if (isOver) await stop(); // what ends meanwhile counts
+      const { events } = await store.searchOldest({ ids: page }, { limit: page.length });
+      const left = isOver ? [] : events.filter(isOpen);
+      stage.show(from + page.length - left.length, (from + page.length - left.length) / ids.length);
+      if (left.length === 0) {
+        for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
+        await report?.(events.map(outcomeOf));
+      } else await pauseUntilAborted(systemClock, POLL_MS, signal);
+      const isReady = ({ status, nextAttemptAt = 0 }: StoredEvent) =>
+        status === 'pending' && nextAttemptAt < systemClock.now();
+      quiet = left.length < open || !left.some(isReady) ? 0 : quiet + 1;
+      if (quiet > 0 && quiet % LOOKS === 0 && (await store.overview()).running > 0) quiet = 0;
+      if (quiet >= MOST_LOOKS) throw nobodyHandles();
+      open = left.length;
+    }
+  }
+  stage.end();
+  return counts;
+}
+
+function isOpen({ status }: StoredEvent): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
+  return { id, kind, resource, outcome: status, reason: lastError };
+}
+
+function nobodyHandles(): KitError {
+  return new KitError(
+    'REPLAY_FAILED',
+    'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run',
+  );
 }
 
 /** The expected ends of a replay. */

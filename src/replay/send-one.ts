@@ -1,8 +1,17 @@
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import type { ClientRequest } from 'node:http';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { type Fault, faultyRequest } from './faulty-requests.ts';
-import { type Answer, ReceiverClient } from './receiver-client.ts';
+import { pauseUntilAborted } from '../base/pause.ts';
+import { signNotification } from '../notification/token.ts';
+import { readBody } from './compose.ts';
+import { type Answer, type NotificationRequest, ReceiverClient } from './receiver-client.ts';
+
+/** A way in which a notification is broken; a receiver must refuse each of them. */
+export type Fault = 'forged' | 'alg-none' | 'tampered' | 'iat' | 'oversized' | 'truncated' | 'slow';
+
+/** The faults that send another body than the given one. */
+export const CHANGES_BODY: ReadonlySet<Fault> = new Set(['tampered', 'iat', 'oversized', 'truncated']);
 
 export interface Sending {
   /** the receiver */
@@ -19,17 +28,73 @@ export interface Sending {
 const ANSWER_MS = 10_000;
 const SLOW_ANSWER_MS = 120_000;
 
-/** Signs one notification and sends it. */
+/** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
 export async function sendNotification(
   body: Buffer,
-  { to, key, fault, bodyLimit, timeoutMs = fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS }: Sending,
+  { to, timeoutMs, ...breaking }: Sending,
 ): Promise<{ readonly answer: Answer; readonly ms: number }> {
   const client = new ReceiverClient(to);
+  const limit = timeoutMs ?? (breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS);
   const began = systemClock.monotonic();
   const answer = await client
-    .post({ ...faultyRequest(body, { fault, key, bodyLimit }), timeoutMs })
+    .post({ ...requestOf(body, breaking), timeoutMs: limit })
     .finally(() => client.close());
   return { answer, ms: Math.round(systemClock.monotonic() - began) };
+}
+
+function requestOf(
+  body: Buffer,
+  { fault, key, bodyLimit }: Pick<Sending, 'fault' | 'key' | 'bodyLimit'>,
+): Omit<NotificationRequest, 'timeoutMs'> {
+  const token = signNotification(body, key);
+  switch (fault) {
+    case undefined:
+      return { body, token };
+    case 'forged':
+      return { body, token: signNotification(body, createSecretKey(randomBytes(32))) };
+    case 'alg-none': {
+      const header = Buffer.from('{"alg":"none","typ":"JWT"}');
+      return { body, token: `${header.toString('base64url')}.${body.toString('base64url')}.` };
+    }
+    case 'tampered':
+      return { body: withMember(body, 'site_id', 'tampered'), token };
+    case 'iat': {
+      const claims = withMember(body, 'iat', Math.floor(systemClock.now() / 1000));
+      return { body, token: signNotification(claims, key) };
+    }
+    case 'oversized': {
+      const missing = bodyLimit + 1 - Buffer.byteLength(withMember(body, 'padding', ''));
+      return { body: withMember(body, 'padding', 'x'.repeat(Math.max(1, missing))), token };
+    }
+    case 'truncated':
+      return { body, token, writeBody: (request) => cutOff(request, body) };
+    case 'slow':
+      return { body, token, writeBody: (request) => drip(request, body) };
+  }
+}
+
+function withMember(body: Buffer, name: string, value: unknown): string {
+  const read = readBody(body);
+  if (read.problem === undefined) return JSON.stringify({ ...read.value, [name]: value });
+  throw new KitError('INPUT_INVALID', 'this fault needs a body that is a JSON object');
+}
+
+function cutOff(request: ClientRequest, body: Buffer): void {
+  // Ends the connection in order, not with a reset, which could overtake an answer.
+  request.write(body.subarray(0, Math.floor(body.length / 2)), () => request.socket?.end());
+}
+
+/** Sends a byte a second, until the body ends or the receiver answers or closes the connection. */
+async function drip(request: ClientRequest, body: Buffer): Promise<void> {
+  const over = new AbortController();
+  request.on('close', () => over.abort());
+  request.on('response', () => over.abort());
+  for (const byte of body) {
+    await pauseUntilAborted(systemClock, 1000, over.signal);
+    if (over.signal.aborted) return;
+    request.write(Buffer.of(byte));
+  }
+  request.end();
 }
 
 /** The answers of a server that takes no notifications there. */
@@ -37,22 +102,21 @@ const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
 
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
 export function checkAnswer(answer: Answer, fault: Fault | undefined): void {
-  const mayCutOff = fault === 'truncated' || fault === 'slow';
-  if (answer.status === undefined && !(mayCutOff && !answer.isLate && answer.error !== 'ECONNREFUSED'))
-    throw new KitError('REPLAY_FAILED', 'there was no answer');
-  if (fault === undefined && answer.status !== 200)
-    throw new KitError('REPLAY_FAILED', 'the receiver did not take the notification');
-  if (fault === undefined || answer.status === undefined) return;
-  if (answer.status < 400)
-    throw new KitError(
-      'REPLAY_FAILED',
-      `the receiver took the notification although it is ${fault}: this receiver is not safe`,
-    );
-  if (NOT_THERE.has(answer.status))
-    throw new KitError('REPLAY_FAILED', 'nothing takes notifications there: correct the path of --to');
-  if (answer.status >= 500)
-    throw new KitError(
-      'REPLAY_FAILED',
-      'the receiver failed, and so has not refused the notification: send it again once it works',
-    );
+  const problem = problemOf(answer, fault);
+  if (problem !== undefined) throw new KitError('REPLAY_FAILED', problem);
+}
+
+function problemOf(answer: Answer, fault: Fault | undefined): string | undefined {
+  const { status } = answer;
+  if (status === undefined) {
+    const mayCutOff = fault === 'truncated' || fault === 'slow';
+    const isCutOff = mayCutOff && !answer.isLate && answer.error !== 'ECONNREFUSED';
+    return isCutOff ? undefined : 'there was no answer';
+  }
+  if (fault === undefined) return status === 200 ? undefined : 'the receiver did not take the notification';
+  if (status < 400)
+    return `the receiver took the notification although it is ${fault}: this receiver is not safe`;
+  if (NOT_THERE.has(status)) return 'nothing takes notifications there: correct the path of --to';
+  if (status < 500) return undefined;
+  return 'the receiver failed, and so has not refused the notification: send it again once it works';
 }

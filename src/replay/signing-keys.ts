@@ -26,17 +26,13 @@ export function storedKeys(
   { fallback, now }: { readonly fallback: string | undefined; readonly now: number },
 ): SigningKeys {
   const hadOwn = new Set(every.map(({ webhookId }) => webhookId));
-  const secrets = every.filter(({ retireAt }) => retireAt === undefined || retireAt > now);
-  // A secret that is about to retire comes first, so that one that stays live replaces it.
-  const inOrder = [...secrets].sort(
-    (a, b) => Number(a.retireAt === undefined) - Number(b.retireAt === undefined),
-  );
-  const stored = new Map(inOrder.map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
+  const live = every.filter(({ retireAt }) => retireAt === undefined);
+  const retiring = every.filter(({ retireAt = 0 }) => retireAt > now);
+  // One that stays live signs rather than one that is about to retire.
+  const stored = new Map([...retiring, ...live].map(({ webhookId, secret }) => [webhookId, keyOf(secret)]));
   const other = fallback === undefined ? undefined : keyOf(fallback);
   return {
     keyFor: (webhookId) => stored.get(webhookId) ?? (hadOwn.has(webhookId) ? undefined : other),
-    webhooks: [
-      ...new Set(secrets.filter(({ retireAt }) => retireAt === undefined).map(({ webhookId }) => webhookId)),
-    ],
+    webhooks: [...new Set(live.map(({ webhookId }) => webhookId))],
   };
 }

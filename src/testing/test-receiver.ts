@@ -16,8 +16,7 @@ import { keyOf, signNotification } from '../notification/token.ts';
 import { StatusesClient } from '../provider/index.ts';
 import { pagesOf } from '../replay/event-pages.ts';
 import { exportRecording } from '../replay/export-recording.ts';
-import { UNTOLD } from '../replay/recorded-event.ts';
-import { recordingSource } from '../replay/recording-source.ts';
+import { LeftOut, recordingSource } from '../replay/sources.ts';
 import type { Attempt, EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
@@ -381,11 +380,11 @@ export class TestReceiver {
     const source = await recordingSource(file);
     const taken: Taken[] = [];
     let last: number | undefined;
-    const broken = (line: number, problem: string): never => {
-      throw new Error(`line ${line} of ${file} is broken: ${problem}`);
-    };
+    const leftOut = new LeftOut((problem) => {
+      throw new Error(problem);
+    });
     try {
-      for await (const { body, receivedAt } of source.read({ ...UNTOLD, broken })) {
+      for await (const { body, receivedAt } of source.read(leftOut)) {
         await this.#time.pass(Math.max(0, receivedAt - (last ?? receivedAt)));
         last = receivedAt;
         taken.push(await this.deliverBody(body));

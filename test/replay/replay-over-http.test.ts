@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { recordingSource } from '../../src/replay/recording-source.ts';
 import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
 import { oneKey } from '../../src/replay/signing-keys.ts';
+import { recordingSource } from '../../src/replay/sources.ts';
 import { type ListeningReceiver, listeningReceiver } from '../support/listening-receiver.ts';
 import { mediaName, recordedLine, writeRecording } from '../support/recorded-lines.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -26,17 +26,6 @@ async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise
 
 const mediaOf = ({ taken }: ListeningReceiver) => taken.map(({ body }) => body.media_id);
 const timesOf = (taken: ListeningReceiver['taken']) => taken.map(({ body }) => String(body.event_time));
-
-test('sends a recording, when a test replays it in five lines', async () => {
-  const file = writeRecording(
-    directory,
-    [0, 1, 2].map((number) => recordedLine(number)),
-  );
-  const { url } = await listen();
-  const source = await recordingSource(file);
-  const { answers } = await replayOverHttp(source, { to: new URL(url), keys });
-  expect([...answers.counts]).toEqual([['accepted', 3]]);
-});
 
 test.each([false, true])(
   'keeps the recorded order exactly, when media take turns at random and it is sent one at a time, as new: %j',

@@ -4,13 +4,12 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import { recordingSource } from '../../src/replay/recording-source.ts';
 import { checkEnds, replayToHandlers } from '../../src/replay/replay-to-handlers.ts';
+import type { Report } from '../../src/replay/report-file.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { HANDLED, settleAll } from '../support/claiming.ts';
 import { logLines } from '../support/log-lines.ts';
-import { recordedLine, writeRecording } from '../support/recorded-lines.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -51,14 +50,6 @@ function dispatcherOf(handlers: Handlers): Dispatcher {
   });
 }
 
-test('has a recording handled here, when a test replays it in five lines', async () => {
-  const source = await recordingSource(writeRecording(directory, [recordedLine(0), recordedLine(1)]));
-  for await (const { body } of source.read()) await store.record(verified(JSON.parse(body)));
-  const dispatcher = dispatcherOf({ media_available: () => undefined });
-  const { ends } = await replayToHandlers(store, { filter: {}, dispatcher });
-  expect(ends).toEqual(new Map([['handled', 2]]));
-});
-
 test('tells each end once and in the order of receipt, when events are handled a second time', async () => {
   const { id } = await store.record(verified({ media_id: 'm1', at: Date.UTC(2026, 1, 2) }));
   await store.record(verified({ media_id: 'm2', at: Date.UTC(2026, 1, 1) }));
@@ -73,10 +64,8 @@ test('tells each end once and in the order of receipt, when events are handled a
   const first = await replayToHandlers(store, { filter: {}, dispatcher: dispatcher() });
   expect(first).toMatchObject({ replayed: 0, underWay: 2, isCut: false });
   const outcomes: string[] = [];
-  const report = {
-    async add({ resource, outcome }: { resource: string; outcome: string }) {
-      outcomes.push(`${resource} ${outcome}`);
-    },
+  const report: Report = async (ended) => {
+    outcomes.push(...ended.map(({ resource, outcome }) => `${resource} ${outcome}`));
   };
   const second = await replayToHandlers(store, { filter: {}, dispatcher: dispatcher(), report });
   expect(second).toMatchObject({ replayed: 2, underWay: 0, isCut: false });
@@ -112,31 +101,13 @@ test('resets an event that is pending at first, when a server handles it before 
   expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
-test('says how many results of other events the dispatcher could not store, when it has stopped', async () => {
-  await store.record(verified());
-  await settleAll(store, HANDLED);
-  let isStopped = false;
-  const dispatcher = {
-    start: () => void settleAll(store, HANDLED),
-    async stop() {
-      isStopped = true;
-      return 0;
-    },
-    get unstored() {
-      return isStopped ? 2 : 0;
-    },
-  };
-  const result = await replayToHandlers(store, { filter: {}, dispatcher });
-  expect(result).toMatchObject({ replayed: 1, ends: new Map([['handled', 1]]), unstored: 2 });
-});
-
 test('counts and reports what ends while the dispatcher stops, when the time is over', async () => {
   await store.record(verified());
   const dispatcher = dispatcherOf({
     media_available: () => new Promise<void>((resolve) => setTimeout(resolve, 700)),
   });
   const outcomes: string[] = [];
-  const report = { add: async ({ outcome }: { outcome: string }) => void outcomes.push(outcome) };
+  const report: Report = async (ended) => void outcomes.push(...ended.map(({ outcome }) => outcome));
   const { ends } = await replayToHandlers(store, { filter: {}, dispatcher, timeoutMs: 200, report });
   expect(ends).toEqual(new Map([['handled', 1]]));
   expect(outcomes).toEqual(['handled']);

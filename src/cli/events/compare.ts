@@ -1,14 +1,13 @@
 import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { type Comparison, compareReports } from '../../replay/compare-reports.ts';
-import { firstLines } from '../../replay/first-lines.ts';
+import { firstLines } from '../../replay/replay-listener.ts';
 import { line, say, write } from '../print.ts';
 import { tableLines } from '../table.ts';
 import { pathOf, setExitCode } from '../terminal.ts';
 
 interface Flags {
   readonly reasons?: true;
-  readonly exact?: true;
   readonly allowEmpty?: true;
   readonly json?: true;
 }
@@ -28,11 +27,7 @@ export function compareCommand(): Command {
     )
     .argument('<A>', 'a report')
     .argument('<B>', 'the report to compare it with')
-    .option('--reasons', 'count the same outcome with another reason as different too')
-    .option(
-      '--exact',
-      'with --reasons: compare reasons as they are written, with their paths, addresses, times and ids',
-    )
+    .option('--reasons', 'count the same outcome with another first line of its reason as different too')
     .option('--allow-empty', 'exit with 0 if both reports are empty; without it that is an error')
     .option('--json', 'print a JSON object a line for each event that ended differently')
     .addHelpText('after', EXAMPLES)
@@ -43,11 +38,10 @@ const NONE = '-';
 /** How much is written at a time, in characters. */
 const CHUNK = 65_536;
 
-async function compare(a: string, b: string, { reasons, exact, allowEmpty, json }: Flags): Promise<void> {
-  if (exact && !reasons) throw new KitError('INPUT_INVALID', '--exact is for --reasons: give both');
+async function compare(a: string, b: string, { reasons, allowEmpty, json }: Flags): Promise<void> {
   const sayBroken = firstLines(say);
   const comparing = {
-    reasons: reasons && (exact ? ('exact' as const) : ('portable' as const)),
+    reasons,
     onBroken: (report: string, number: number) =>
       sayBroken(`${report}, line ${number}: not a line of a report`),
   };

@@ -4,16 +4,20 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { notStored } from '../../dispatch/dispatcher.ts';
-import type { AnswerTally } from '../../replay/answer-tally.ts';
-import { ENDS } from '../../replay/await-ends.ts';
-import { databaseSource } from '../../replay/database-source.ts';
 import { previewReset, previewSending } from '../../replay/dry-run.ts';
-import { eventsWere } from '../../replay/events-were.ts';
-import type { RecordedEvent, Source } from '../../replay/recorded-event.ts';
 import type { Listener } from '../../replay/replay-listener.ts';
-import type { Expectation, HandlerReplayResult } from '../../replay/replay-to-handlers.ts';
+import type { Answers } from '../../replay/replay-over-http.ts';
+import {
+  checkEnds,
+  ENDS,
+  type Expectation,
+  eventsWere,
+  type HandlerReplayResult,
+  replayToHandlers,
+} from '../../replay/replay-to-handlers.ts';
 import { withReport } from '../../replay/report-file.ts';
 import { RESHAPING, type Reshaping } from '../../replay/reshape.ts';
+import { databaseSource, type RecordedEvent, recordingSource, type Source } from '../../replay/sources.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { eventJson, iso } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/with-store.ts';
@@ -32,7 +36,6 @@ interface Flags extends FilterFlags, Reshaping, Expectation {
   readonly all?: true;
   readonly dryRun?: true;
   readonly report?: string;
-  readonly exact?: true;
   readonly json?: true;
   readonly resetSteps?: true;
   readonly run?: true;
@@ -77,10 +80,6 @@ export function replayCommand(): Command {
     .option('--all', 'replay every event; needed to replay the database without a filter')
     .option('--dry-run', 'only count the events and show the first few')
     .option('--report <file>', 'write how each event ended (NDJSON, for `hookkit events compare`)')
-    .option(
-      '--exact',
-      'with --report: write reasons as they were recorded, with absolute paths, frames of Node, addresses, times and ids',
-    )
     .option('--json', 'print the result as JSON')
     .option('--reset-steps', 'handlers: forget the results of ctx.once, so that every step runs again')
     .option(
@@ -169,8 +168,6 @@ function refuseContradictions(flags: Flags, filter: EventFilter): void {
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   if (flags.dryRun && flags.report !== undefined)
     throw new KitError('INPUT_INVALID', '--dry-run replays nothing to report on: leave --report out');
-  if (flags.exact && flags.report === undefined)
-    throw new KitError('INPUT_INVALID', '--exact is for --report: give both');
   if (flags.seed !== undefined && !flags.shuffle && flags.duplicate === undefined)
     throw new KitError('INPUT_INVALID', '--seed is for what is drawn: give --shuffle or --duplicate with it');
   if (flags.wait !== undefined && flags.timeout !== undefined)
@@ -194,9 +191,8 @@ function refuseGiven(flags: Flags, names: readonly (keyof Flags)[], why: string)
 }
 
 /** The report that the options ask for. */
-function reportOf({ report, exact }: Flags) {
-  const path = report === undefined ? undefined : pathOf(report);
-  return { path, reasons: exact ? ('exact' as const) : ('portable' as const) };
+function reportOf({ report }: Flags): string | undefined {
+  return report === undefined ? undefined : pathOf(report);
 }
 
 /** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
@@ -228,7 +224,6 @@ interface Matching {
 }
 
 async function toHandlers(config: Config, store: EventStore, { flags, filter }: Matching): Promise<void> {
-  const { checkEnds, replayToHandlers } = await import('../../replay/replay-to-handlers.ts');
   const { resetSteps, run, expect, failOn, timeout: timeoutMs = flags.wait } = flags;
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   const graceMs = config.SHUTDOWN_GRACE_MS;
@@ -237,7 +232,7 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
   const opened = run ? await openHere(config, store) : undefined;
   await interruptible('run it again to replay the rest', async (signal) => {
     await using here = opened;
-    const { ends, unstored } = await withReport(reportOf(flags), async (report) => {
+    const { ends } = await withReport(reportOf(flags), async (report) => {
       const waiting = { dispatcher: here?.dispatcher, graceMs, isAwaited, timeoutMs, report };
       const result = await replayToHandlers(store, { filter, resetSteps, ...waiting, listener, signal });
       tellInterruption(result, signal);
@@ -247,7 +242,8 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
     });
     // The report is written by now: it says which events ended in another way than expected.
     if (ends) checkEnds(ends, { expect, failOn });
-    if (unstored) throw notStored(unstored);
+    const unstored = here?.dispatcher.unstored ?? 0;
+    if (unstored > 0) throw notStored(unstored);
   });
 }
 
@@ -321,7 +317,6 @@ async function overHttp(config: Config, sending: Sending): Promise<void> {
       const source = databaseSource(store, { filter, receivedBy: systemClock.now(), withShare });
       return flags.dryRun ? showSending(source, sending) : sendAll(config, source, sending);
     });
-  const { recordingSource } = await import('../../replay/recording-source.ts');
   const times = asNew && !flags.dryRun ? 2 : 1;
   const recording = from === '-' ? terminal().stdin : pathOf(from);
   const source = await recordingSource(recording, { name: from, filter, times, signal });
@@ -376,7 +371,7 @@ async function sendAll(
   refuseUnwanted(answers.unwanted);
 }
 
-function answerTable({ counts }: AnswerTally): string {
+function answerTable({ counts }: Answers): string {
   return countTable(
     ['answer', 'notifications'],
     [...counts].sort(([, a], [, b]) => b - a),

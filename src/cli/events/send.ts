@@ -4,8 +4,8 @@ import { KitError } from '../../base/errors.ts';
 import { urlOf } from '../../base/listener.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
-import type { Fault } from '../../replay/faulty-requests.ts';
 import { type Answer, wordOf } from '../../replay/receiver-client.ts';
+import { CHANGES_BODY, checkAnswer, type Fault, sendNotification } from '../../replay/send-one.ts';
 import type { SigningKeys } from '../../replay/signing-keys.ts';
 import { duration, receiverUrl } from '../option-values.ts';
 import { line, write } from '../print.ts';
@@ -81,9 +81,7 @@ export function sendCommand(): Command {
 
 /** `hookkit events send`. */
 export async function send(flags: Flags): Promise<void> {
-  const { CHANGES_BODY } = await import('../../replay/faulty-requests.ts');
-  refuseContradictions(flags, CHANGES_BODY);
-  const { checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
+  refuseContradictions(flags);
   const config = loadConfig();
   const { fault, json, timeout: timeoutMs, to = ownUrl(config) } = flags;
   const keys = await keysFor(config, flags.secretFile);
@@ -113,15 +111,12 @@ function whyNoKey(webhook: string, isNamed: boolean, { webhooks }: SigningKeys, 
 }
 
 /** @throws KitError INPUT_INVALID */
-function refuseContradictions(
-  { body, secretFile, asIs, fault }: Flags,
-  changesBody: ReadonlySet<Fault>,
-): void {
+function refuseContradictions({ body, secretFile, asIs, fault }: Flags): void {
   if (body === '-' && secretFile === '-')
     throw new KitError('INPUT_INVALID', 'stdin cannot be both the body and the secret');
   if (asIs && body === undefined)
     throw new KitError('INPUT_INVALID', '--as-is is for --body: a composed body is always valid');
-  if (asIs && fault !== undefined && changesBody.has(fault))
+  if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError(
       'INPUT_INVALID',
       `--fault ${fault} changes the body, and --as-is sends it unchanged: give one of them`,

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
-import { within } from '../../base/pause.ts';
+import { pauseUntilAborted, within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { isReplayable } from '../../replay/dry-run.ts';
-import { resetEvents } from '../../replay/reset-events.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
@@ -145,21 +144,24 @@ export class BulkReplays {
       const { id, events } = running.progress;
       log.info({ replay: id, events, problem }, 'bulk replay ended');
     };
+    const { signal } = this.#stop;
+    const rest = () => pauseUntilAborted(clock, PAUSE_MS, signal);
     try {
-      const { isCut } = await resetEvents(store, {
-        filter,
+      await store.replay(filter, {
         resetSteps,
         after: before,
-        clock,
-        pauseMs: PAUSE_MS,
-        signal: this.#stop.signal,
-        onReset(ids) {
+        signal,
+        onStep(ids) {
           last = ids.at(-1) ?? last;
           running.progress = { ...running.progress, events: running.progress.events + ids.length };
+          return rest();
         },
-        onReady: wake,
+        onReady() {
+          wake();
+          return rest();
+        },
       });
-      end(isCut ? 'the service was stopped' : undefined);
+      end(signal.aborted ? 'the service was stopped' : undefined);
     } catch (error) {
       end(messageOf(error));
     }

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, ReadStream } from 'node:fs';
+import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { KitError, messageOf } from '../base/errors.ts';
+import { type JsonObject, parseBody } from '../notification/json.ts';
+import type { EventFilter, EventStore, VerifiedNotification } from '../store/event-store.ts';
+import { isWithin } from '../store/filters.ts';
+import { toVerified } from '../store/verified.ts';
+import { linesOf, parseLine, type Recorded } from './recording-lines.ts';
+import { firstLines, UNINTERRUPTED } from './replay-listener.ts';
+
+/** A recorded event for a replay. Its id stays that of the recorded event, even if its body is changed for the replay. */
+export interface RecordedEvent extends VerifiedNotification {
+  readonly receivedAt: number;
+  /** how much of the source was read up to this event, in [0, 1]; undefined if unknown */
+  readonly share: number | undefined;
+}
+
+export function recordedEvent(
+  { body, ...recorded }: Recorded,
+  value: JsonObject,
+  share?: number,
+): RecordedEvent {
+  return { ...toVerified(value, body), ...recorded, share };
+}
+
+/** Recorded events, which can be read from the first one as often as needed. */
+export interface Source {
+  /** @param leftOut told of what cannot be replayed */
+  read(leftOut?: LeftOut): AsyncIterable<RecordedEvent>;
+  close(): Promise<void>;
+}
+
+/** Counts what a source has and nobody can replay, and names the first broken lines. */
+export class LeftOut {
+  /** events without a body */
+  pruned = 0;
+  /** lines that are no recorded notifications */
+  broken = 0;
+  readonly #say: (text: string) => void;
+
+  constructor(say: (text: string) => void) {
+    this.#say = firstLines(say);
+  }
+
+  addBroken(line: number, problem: string): void {
+    this.broken++;
+    this.#say(`line ${line}: ${problem}`);
+  }
+}
+
+const untold = () => new LeftOut(() => {});
+
+export interface DatabaseOptions {
+  readonly filter: EventFilter;
+  /** leaves out events received later, which may be what this replay sent; milliseconds since the epoch */
+  readonly receivedBy: number;
+  /** whether events tell how much of the source was read, which takes a count */
+  readonly withShare?: boolean;
+}
+
+/** The events of a database that a filter takes, in the order in which they were received. The store belongs to the caller. */
+export function databaseSource(
+  store: Pick<EventStore, 'received' | 'count'>,
+  { filter, receivedBy, withShare = false }: DatabaseOptions,
+): Source {
+  return {
+    async *read(leftOut = untold()) {
+      const total = withShare ? await store.count(filter) : undefined;
+      let read = 0;
+      for await (const page of store.received(filter)) {
+        for (const { body, receivedAt, webhookId } of page) {
+          if (receivedAt > receivedBy) return;
+          read++;
+          if (body === undefined) {
+            leftOut.pruned++;
+            continue;
+          }
+          const { value } = parseBody(Buffer.from(body));
+          yield recordedEvent({ body, receivedAt, webhookId }, value, total && read / total);
+        }
+      }
+    },
+    async close() {},
+  };
+}
+
+export interface RecordingOptions {
+  readonly filter?: EventFilter;
+  /** how often it is read; a recording that can be read only once is copied if that is more than once */
+  readonly times?: 1 | 2;
+  /** how errors name the recording; without it, its path, or `-` for a stream */
+  readonly name?: string;
+  /** ends the reading, even if a pipe keeps it waiting */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The events of a recording that a filter takes, read a line at a time.
+ * @param from a file, or a stream such as stdin
+ * @throws KitError INPUT_INVALID if the recording cannot be read, OUTPUT_FAILED if there is no room for its copy
+ */
+export async function recordingSource(
+  from: string | Readable,
+  { filter = {}, times = 1, signal = UNINTERRUPTED, ...options }: RecordingOptions = {},
+): Promise<Source> {
+  const { name = typeof from === 'string' ? from : '-' } = options;
+  const cannotRead = (cause: unknown): never => {
+    throw new KitError('INPUT_INVALID', `cannot read the recording ${name}: ${messageOf(cause)}`, { cause });
+  };
+  const found = typeof from === 'string' ? await stat(from).catch(cannotRead) : undefined;
+  const original = () => (typeof from === 'string' ? createReadStream(from) : from);
+  const copy = times > 1 && !found?.isFile() ? await copyOf(original(), signal) : undefined;
+  const { size = 0 } = (await copy?.stat()) ?? found ?? {};
+  return {
+    async *read(leftOut = untold()) {
+      const stream = copy?.createReadStream({ start: 0, autoClose: false }) ?? original();
+      try {
+        for await (const { number, text } of linesOf(addAbortSignal(signal, stream))) {
+          const line = text === undefined ? { problem: 'not valid UTF-8' } : parseLine(text);
+          if (line.problem !== undefined) {
+            leftOut.addBroken(number, line.problem);
+            continue;
+          }
+          const share = size > 0 && stream instanceof ReadStream ? stream.bytesRead / size : undefined;
+          const event = recordedEvent(line.recorded, line.value, share);
+          if (matches(event, filter)) yield event;
+        }
+      } catch (cause) {
+        if (!signal.aborted) cannotRead(cause);
+      }
+    },
+    close: async () => copy?.close(),
+  };
+}
+
+/** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */
+function matches(event: RecordedEvent, filter: EventFilter): boolean {
+  const { ids, kind, site, resource, webhook, q } = filter;
+  return (
+    (ids === undefined || ids.includes(event.id)) &&
+    (kind === undefined || [kind].flat().includes(event.kind)) &&
+    (site === undefined || site === event.siteId) &&
+    (resource === undefined || resource === event.resource) &&
+    (webhook === undefined || webhook === event.webhookId) &&
+    isWithin(event, filter) &&
+    (q === undefined || event.body.includes(q))
+  );
+}
+
+/** Copies a stream into a file without a name: nothing is left of it, however the process ends. */
+async function copyOf(stream: Readable, signal: AbortSignal): Promise<FileHandle> {
+  try {
+    const path = join(tmpdir(), `hookkit-${randomUUID()}`);
+    const file = await open(path, 'wx+', 0o600);
+    await unlink(path);
+    await file.writeFile(addAbortSignal(signal, stream));
+    return file;
+  } catch (cause) {
+    signal.throwIfAborted();
+    const message = `cannot keep the recording in the temporary directory (TMPDIR): ${messageOf(cause)}`;
+    throw new KitError('OUTPUT_FAILED', message, { cause });
+  }
+}
