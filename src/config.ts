@@ -12,41 +12,34 @@ import { CREDENTIAL, isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 
-declare module 'zod' {
-  interface GlobalMeta {
-    /** the valid values of a variable, in words */
-    valid?: string;
-    /** its value is never shown */
-    secret?: boolean;
-  }
-}
+/** The error of a variable: its value, and what it takes. */
+const mistake =
+  (valid: string) =>
+  ({ input }: { readonly input?: unknown }) =>
+    `${JSON.stringify(input)} is not valid; it takes ${valid}`;
 
-/** A whole number between two bounds, both included; `valid` says so in an error. */
+/** The same of a value that is never shown. */
+const hidden = (valid: string) => `the given value (not shown) is not valid; it takes ${valid}`;
+
+/** A whole number between two bounds, both included. */
 function whole(min: number, max: number, what: string) {
-  const valid = `${what}, a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max))
-    .meta({ valid });
+  const isWithin = (value: string) =>
+    /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max;
+  const error = mistake(`${what}, a whole number from ${min} to ${max}`);
+  return z.string().refine(isWithin, { error }).transform(Number);
 }
 
 const ms = (min: number, max: number, what: string) => whole(min, max, `${what} in milliseconds`);
-const text = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid });
-const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern).meta({ valid, secret: true });
+const text = (pattern: RegExp, valid: string) => z.string().regex(pattern, { error: mistake(valid) });
+const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern, { error: hidden(valid) });
+
 /** The base URL of an API. It is not shown, as it may have a password. @param api where the paths of the API begin */
-const baseUrl = (api: string) =>
-  z
-    .string()
-    .check(({ value, issues }) => {
-      if (isBaseUrl(value) && !value.replace(/\/+$/, '').endsWith(api)) return;
-      issues.push({ code: 'invalid_format', format: 'url', input: value });
-    })
-    .meta({
-      valid: `an http or https URL without a user name, password or query, and without ${api}`,
-      secret: true,
-    });
+function baseUrl(api: string) {
+  const isBase = (value: string) => isBaseUrl(value) && !value.replace(/\/+$/, '').endsWith(api);
+  const error = hidden(`an http or https URL without a user name, password or query, and without ${api}`);
+  return z.string().refine(isBase, { error });
+}
+
 const SQLITE_FILE = 'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data';
 const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
 const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
@@ -109,8 +102,9 @@ const variables = {
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
   DEV_DATABASE_URL: file.default('sqlite:./data/dev.db'),
   LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .meta({ valid: 'trace, debug, info, warn, error, fatal or silent' })
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: mistake('trace, debug, info, warn, error, fatal or silent'),
+    })
     .default('info'),
 } as const;
 
@@ -133,8 +127,9 @@ const environment = z
 export type Config = z.output<typeof environment>;
 
 /** Drawn once, so that a process has one name in all places. */
-const HOST_NAME = hostname().replaceAll(/[^\w.-]/g, '-');
-const DRAWN_NAME = `${HOST_NAME.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
+const DRAWN_NAME = `${hostname()
+  .replaceAll(/[^\w.-]/g, '-')
+  .slice(0, 80)}-${randomBytes(4).toString('hex')}`;
 
 /** The name of this process among all that run handlers. */
 export function instanceNameOf({ INSTANCE_NAME = DRAWN_NAME }: Pick<Config, 'INSTANCE_NAME'>): string {
@@ -152,14 +147,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
-  const given = valuesOf(variableNames, env);
-  const parsed = environment.safeParse(given);
+  const parsed = environment.safeParse(valuesOf(variableNames, env));
   if (parsed.success) return parsed.data;
-  const mistakes = parsed.error.issues.map((issue) => {
-    const name = issue.path[0] as Variable;
-    return `  ${name}: ${issue.code === 'custom' ? issue.message : describe(name, given[name] ?? '')}`;
-  });
-  throw mistaken(told, mistakes);
+  throw mistaken(
+    told,
+    parsed.error.issues.map(({ path: [name], message }) => `  ${String(name)}: ${message}`),
+  );
 }
 
 /** The values of variables. One that is empty counts as not set. */
@@ -173,20 +166,6 @@ function mistaken(told: string, mistakes: readonly string[]): KitError {
   return new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
 }
 
-function describe(name: Variable, given: string): string {
-  const { valid, secret } = metaOf(variables[name]);
-  return `${secret ? 'the given value (not shown)' : JSON.stringify(given)} is not valid; it takes ${valid}`;
-}
-
-/** The description of a schema, under any default, transformation or `optional` around it. */
-function metaOf(schema: z.core.$ZodType): z.GlobalMeta {
-  const meta = z.globalRegistry.get(schema);
-  if (meta) return meta;
-  const { innerType, in: input } = schema._zod.def as { innerType?: z.ZodType; in?: z.ZodType };
-  const inner = innerType ?? input;
-  return inner ? metaOf(inner) : {};
-}
-
 /** Where the settings of a command come from. */
 export interface Settings {
   /** a file of settings adds the variables that it does not set */
@@ -195,29 +174,30 @@ export interface Settings {
   readonly cwd: string;
 }
 
-interface Sources extends Settings {
-  /** the file that counts beside the environment: that of `--env-file`, else a `.env` that may be missing */
-  file: { readonly path: string; readonly isNamed: boolean };
-}
-
-const DOT_ENV = { path: '.env', isNamed: false };
-
-/** The settings of the running command. Several may run in one process, so each has its own. */
-const scope = new AsyncLocalStorage<Sources>();
-
-/** Does work that reads these settings instead of the process's. */
-export function withSettings<T>({ env, cwd }: Settings, work: () => T): T {
-  return scope.run({ env, cwd, file: DOT_ENV }, work);
-}
+/** The file that `--env-file` names; without it a `.env` counts, which may be missing. */
+let namedFile: string | undefined;
 
 /** Makes the running command read another file of settings than `.env`. */
 export function useEnvFile(path: string): void {
-  const sources = scope.getStore();
-  if (sources) sources.file = { path, isNamed: true };
+  namedFile = path;
 }
 
-function sources(): Sources {
-  return scope.getStore() ?? { env: process.env, cwd: process.cwd(), file: DOT_ENV };
+/** The settings of the running command. Several may run in one process, so each has its own. */
+const scope = new AsyncLocalStorage<Settings>();
+
+/** Does work that reads these settings instead of the process's. */
+export function withSettings<T>(settings: Settings, work: () => T): T {
+  namedFile = undefined;
+  return scope.run(settings, work);
+}
+
+function sources(): Settings {
+  return scope.getStore() ?? { env: process.env, cwd: process.cwd() };
+}
+
+/** The file of settings that counts beside the environment. */
+function envFile(): string {
+  return resolve(sources().cwd, namedFile ?? '.env');
 }
 
 /**
@@ -235,8 +215,7 @@ export function isWatched(): boolean {
 
 /** Where settings come from, for errors: the environment, and which file was read. */
 export function settingsSource(): string {
-  const { cwd, file } = sources();
-  const path = resolve(cwd, file.path);
+  const path = envFile();
   return existsSync(path) ? `the environment with ${path}` : `the environment (there is no ${path})`;
 }
 
@@ -248,21 +227,17 @@ function environmentWithFile(): Environment {
   return env;
 }
 
-/** Some editors write it, and it would count as a part of the first name. */
-const BYTE_ORDER_MARK = /^\uFEFF/;
-
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
 function variablesOfFile(): Environment {
-  const { cwd, file } = sources();
-  const path = resolve(cwd, file.path);
+  const path = envFile();
   if (!existsSync(path)) {
-    if (file.isNamed) throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
-    return {};
+    if (namedFile === undefined) return {};
+    throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
   }
   try {
     const text = readFileSync(path, 'utf8');
     if (text.includes('\0')) throw new Error('it has bytes of 0, as in UTF-16: save it as UTF-8');
-    return parseEnv(text.replace(BYTE_ORDER_MARK, ''));
+    return parseEnv(text.replace(/^\uFEFF/, '')); // a byte order mark would count as a part of the first name
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -298,10 +273,7 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
     parsed.error.issues.map(({ path: [name], message }) => {
       const variable = String(name ?? 'the settings together');
       const isMissing = name !== undefined && given[variable] === undefined;
-      const strange = Object.keys(env).filter((one) => env[one] && !(one in variables));
-      const other = isMissing ? similarTo(variable, strange) : undefined;
-      const missing = other === undefined ? 'is not set' : `is not set, but ${other} is: is it misspelt?`;
-      return `  ${variable}: ${isMissing ? missing : `the given value (not shown) is not valid: ${message}`}`;
+      return `  ${variable}: ${isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`}`;
     }),
   );
 }
@@ -343,7 +315,10 @@ export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<
 
 /** Has relative paths of databases start from the command's directory, where that is not the process's. */
 function located(config: Config): Config {
-  const fromHere = (url: string) => databaseUrlFrom(sources().cwd, url);
-  const { DATABASE_URL: url, DEV_DATABASE_URL: ofDev } = config;
-  return { ...config, DATABASE_URL: fromHere(url), DEV_DATABASE_URL: fromHere(ofDev) };
+  const { cwd } = sources();
+  return {
+    ...config,
+    DATABASE_URL: databaseUrlFrom(cwd, config.DATABASE_URL),
+    DEV_DATABASE_URL: databaseUrlFrom(cwd, config.DEV_DATABASE_URL),
+  };
 }

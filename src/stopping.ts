@@ -1,8 +1,8 @@
-import closeWithGrace from 'close-with-grace';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
-import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
+import { within } from './base/pause.ts';
+import type { ProcessGuard } from './dispatch/process-guard.ts';
 
 /**
  * For so long after a signal to stop, another one is taken for the same, in milliseconds. A terminal sends Ctrl-C to all processes of a
@@ -11,14 +11,12 @@ import { type ProcessGuard, UNCAUGHT } from './dispatch/process-guard.ts';
 export const SAME_SIGNAL_MS = 1000;
 /** From terminals, supervisors, and programs that start a process again. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
-/** Those of a fault of the program: the system ends it at once, as without us. */
-const FAULTS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
 
 export interface CloseOptions {
   /** how long `close` may take, in milliseconds */
   readonly delay: number;
   /** ends all that runs; the process then ends with 0, or with 1 if it throws */
-  close(signal: string | undefined): Promise<void>;
+  close(signal: string): Promise<void>;
   /** told of a `close` that took longer, just before the process ends with 1 */
   readonly onTimeout?: () => void;
   /** told of a signal by which the user asks once more, just before the process ends with 1 */
@@ -27,19 +25,22 @@ export interface CloseOptions {
 
 /**
  * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. Another signal ends it at once, unless it
- * comes within a second, as one that npm passes on does. Uncaught errors go another way: an orderly stop would answer them, perhaps with 0.
+ * comes within a second, as one that npm passes on does.
  */
 export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: CloseOptions): void {
-  let first: { readonly signal: string; readonly at: number } | undefined;
-  const skip = [...UNCAUGHT, ...SIGNALS, ...FAULTS];
-  const options = { delay, logger: false, skip, ...(onTimeout && { onTimeout }) } as const;
-  const closing = closeWithGrace(options, () => close(first?.signal));
+  let firstAt: number | undefined;
+  const closeFirst = async (signal: string): Promise<void> => {
+    const closed = close(signal).then(() => true);
+    const isClosed = await within(systemClock, delay, closed).catch(() => false);
+    if (isClosed === undefined) onTimeout?.();
+    process.exit(isClosed ? 0 : 1);
+  };
   const take = (signal: string) => {
-    const at = systemClock.monotonic();
-    if (first === undefined) {
-      first = { signal, at };
-      closing.close();
-    } else if (at - first.at >= SAME_SIGNAL_MS) {
+    const now = systemClock.monotonic();
+    if (firstAt === undefined) {
+      firstAt = now;
+      closeFirst(signal);
+    } else if (now - firstAt >= SAME_SIGNAL_MS) {
       onSecondSignal?.(signal);
       process.exit(1);
     }

@@ -28,9 +28,6 @@ export interface ProcessGuard {
   expectExit(): void;
 }
 
-/** The events that closeWithGrace must skip: it would answer an uncaught error with an orderly stop, even with 0. */
-export const UNCAUGHT: NodeJS.UncaughtExceptionOrigin[] = ['uncaughtException', 'unhandledRejection'];
-
 /**
  * Handles every uncaught error, as long as the process lives. An error that a handler left behind, in a timer or in a
  * promise without await, is logged with its event, and the process goes on: the other events have nothing to do with it.
@@ -53,7 +50,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard
     expectExit();
     process.exit(1);
   };
-  for (const event of UNCAUGHT) process.on(event, take);
+  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, take);
   process.once('beforeExit', expectExit); // which process.exit() does not bring about
   process.on('exit', (code) => {
     if (isExpected) return;

@@ -21,10 +21,8 @@ interface QuarantineOptions {
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
 const LONGEST_TOKEN = 2 * LONGEST_BODY;
-/** Those that wait to be kept take some 24 MB at most. */
+/** Those that wait for their commit take some 24 MB at most. */
 const MOST_WAITING = 1000;
-/** So many share a commit, and acks take turns with these commits. */
-const MOST_TOGETHER = 32;
 /** How long losses gather before they are told and counted, and how long a stop waits for that. */
 const COUNT_MS = 1000;
 const FULL =
@@ -37,8 +35,7 @@ const NONE: Losses = { lost: 0, uncounted: 0 };
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export class Quarantine {
   readonly #options: QuarantineOptions;
-  readonly #waiting: ToQuarantine[] = [];
-  #working: Promise<void> | undefined;
+  readonly #waiting = new Set<Promise<void>>();
   #losses: Losses = NONE;
 
   constructor(options: QuarantineOptions) {
@@ -50,23 +47,19 @@ export class Quarantine {
     if (this.#options.maxBytes === 0) return;
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
     if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
-    if (this.#waiting.length < MOST_WAITING)
-      this.#waiting.push({ ...toVerified(value, text), token, source });
-    else this.#lose(1, 1);
-    this.#working ??= this.#work().finally(() => {
-      this.#working = undefined;
-    });
+    if (this.#waiting.size >= MOST_WAITING) {
+      this.#lose(1, 1);
+      return;
+    }
+    const kept = this.#keep({ ...toVerified(value, text), token, source });
+    this.#waiting.add(kept);
+    kept.finally(() => this.#waiting.delete(kept));
   }
 
   /** Keeps what waits, and tells and counts what was lost. A store that does not answer holds no stop up. */
   async stop(): Promise<void> {
-    const ended = Promise.resolve(this.#working).then(() => this.#count());
+    const ended = Promise.all(this.#waiting).then(() => this.#count());
     await within(this.#options.clock, COUNT_MS, ended);
-  }
-
-  async #work(): Promise<void> {
-    while (this.#waiting.length > 0)
-      await Promise.all(this.#waiting.splice(0, MOST_TOGETHER).map((entry) => this.#keep(entry)));
   }
 
   async #keep(entry: ToQuarantine): Promise<void> {

@@ -1,9 +1,9 @@
-import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/config.ts';
-import { guardProcess, UNCAUGHT } from '../../src/dispatch/process-guard.ts';
+import { guardProcess } from '../../src/dispatch/process-guard.ts';
 import { startService } from '../../src/service.ts';
+import { closeAtSignal } from '../../src/stopping.ts';
 
 // A service in a process of its own, with the handlers of the module named in its first argument.
 const app = await import(process.argv[2] ?? '');
@@ -12,7 +12,10 @@ const log = pino({ level: config.LOG_LEVEL });
 const guard = guardProcess(log);
 const service = await startService({ config, app, clock: systemClock, log, random: Math.random });
 process.stdout.write(`${JSON.stringify({ port: service.port })}\n`);
-closeWithGrace({ delay: 20_000, logger: false, skip: UNCAUGHT }, async () => {
-  await service.stop();
-  guard.expectExit();
+closeAtSignal({
+  delay: 20_000,
+  async close() {
+    await service.stop();
+    guard.expectExit();
+  },
 });
