@@ -3,7 +3,7 @@ import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
-import { checkApp } from './dispatch/check-app.ts';
+import { checkApp } from './dispatch/load-handlers.ts';
 import { checkClock } from './provider/check-clock.ts';
 import { checkProvider } from './provider/check-provider.ts';
 import { checkUrls } from './provider/check-urls.ts';

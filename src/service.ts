@@ -4,8 +4,7 @@ import type { MonotonicClock } from './base/clock.ts';
 import { Listener } from './base/listener.ts';
 import { pause } from './base/pause.ts';
 import type { Config } from './config.ts';
-import { configuredDispatcher, statusesClientOf } from './dispatch/configured.ts';
-import { type Dispatcher, notStored } from './dispatch/dispatcher.ts';
+import { Dispatcher, notStored } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import { type Admin, harmless } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
@@ -66,11 +65,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const quarantine = new Quarantine({ store, keyring, clock, log, maxBytes: config.QUARANTINE_MAX_BYTES });
     ends.defer(() => quarantine.stop());
 
-    const opened = await openApp(app, { log });
+    const opened = await openApp(app, { config, log });
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, { opened, store, log });
-    const forHandlers = { handlers: app.handlers, app: opened.value, statuses: statusesClientOf(config) };
-    const dispatcher = configuredDispatcher(config, { ...forHandlers, store, clock, log, random, observer });
+    const dispatcher = new Dispatcher({ config, app: opened, store, clock, log, random, observer });
 
     let phase: Phase = 'open';
     const parts = { store, keyring, quarantine, clock, log, observer, phase: () => phase };

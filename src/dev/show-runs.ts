@@ -1,8 +1,7 @@
 import { relative } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/visible.ts';
-import { around } from '../dispatch/around.ts';
-import type { Handlers } from '../dispatch/handler.ts';
+import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 
 /** Where a developer reads. */
 export interface Reader {
@@ -12,9 +11,9 @@ export interface Reader {
 
 /** The same handlers. What each of them did is told in a line; the log has a line for what fails. */
 export function tellingEnds(handlers: Handlers, { say }: Reader): Handlers {
-  return around(handlers, async ({ kind, event, run }) => {
+  return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
     const began = systemClock.monotonic();
-    const outcome = await run();
+    const outcome = await handler(event, ctx);
     const ms = Math.round(systemClock.monotonic() - began);
     const own = Object.entries(event).filter(([name]) => name.endsWith('_id') && !OTHER_IDS.includes(name));
     const ids = own.map(([, id]) => String(id)).join(' ');

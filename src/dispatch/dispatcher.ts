@@ -4,44 +4,25 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { pauseUntilAborted, within } from '../base/pause.ts';
 import { repeatedLine } from '../base/repeated-line.ts';
-import { textOf } from '../base/thrown.ts';
+import { type Config, instanceNameOf } from '../config.ts';
 import type { Observer } from '../observer.ts';
-import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
-import type { Handlers } from './handler.ts';
-import { type Leased, Leases } from './leases.ts';
+import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { Polling } from './polling.ts';
 import { lineOf } from './process-guard.ts';
-import { giveUp, type Run, runHandler } from './run-handler.ts';
-import { endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
+import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
+import { type Ending, endingOf, RELEASE } from './settlement.ts';
 import { Wanted } from './wanted.ts';
 
 export interface DispatcherOptions {
+  readonly config: Config;
   readonly store: EventStore;
-  readonly handlers: Handlers;
+  readonly app: RunningApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
-  /** the name of this process; each attempt has it in its record */
-  readonly instance: string;
-  /** handlers at once */
-  readonly concurrency: number;
-  readonly handlerTimeoutMs: number;
-  readonly leaseMs: number;
-  readonly retry: RetryPolicy;
-  /** the value of `ctx.statuses` in handlers */
-  readonly statuses?: StatusesClient | undefined;
-  /** the value of `ctx.app` in handlers */
-  readonly app?: unknown;
+  /** a number in [0, 1), for the jitter of retries */
+  readonly random: () => number;
   readonly observer?: Observer | undefined;
-  /** called at the end of a stop if handlers still run: the process should end, as nothing renews their leases any more */
-  readonly onLeft?: (() => void) | undefined;
-}
-
-interface Running extends Leased {
-  /** whether its handler still runs; if not, only its result is to be stored */
-  isAtWork: boolean;
-  /** resolves when it has ended and its result is stored, or never will be */
-  done: Promise<void>;
 }
 
 /** How long new events gather, so that claims share the database with acks. */
@@ -57,18 +38,20 @@ const LAST_MS = 2000;
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
+  /** how many results the stop could not store */
+  unstored = 0;
   readonly #options: DispatcherOptions;
-  readonly #owner: string;
-  readonly #running = new Set<Running>();
-  readonly #leases: Leases;
+  /** what is leased, each with its end: its result is stored then, or never will be */
+  readonly #leased = new Map<Leased, Promise<void>>();
+  /** those of them whose handlers run */
+  readonly #atWork = new Set<Leased>();
   readonly #wanted: Wanted;
   readonly #polling: Polling;
-  /** how many handlers run */
-  #atWork = 0;
+  /** resources of events that this process has just recorded */
+  readonly #coming = new Set<string>();
   #claiming: Promise<void> | undefined;
   #isClaimWanted = false;
   #isStopped = true;
-  #unstored = 0;
   /** aborted when a stop is over: from then on no result is tried again */
   readonly #over = new AbortController();
   readonly #noAnswer: (fields: object) => void;
@@ -76,142 +59,111 @@ export class Dispatcher {
   #endLeases = () => {};
 
   constructor(options: DispatcherOptions) {
-    const { store, clock, log, leaseMs, instance, concurrency, retry } = options;
-    this.#options = options;
-    this.#owner = instance;
-    this.#wanted = new Wanted(concurrency);
-    const failed = (error: unknown) => this.#storeFailed('renew leases', error);
-    this.#leases = new Leases({ store, clock, leaseMs, onError: failed }, this.#running);
+    const { config, store, clock } = options;
+    const log = options.log.child({ instance: instanceNameOf(config) });
+    this.#options = { ...options, log };
+    this.#wanted = new Wanted(config.DISPATCH_CONCURRENCY);
     this.#polling = new Polling({
       store,
       clock,
-      maxAttempts: retry.maxAttempts,
-      spareMs: this.#leases.renewalMs,
-      held: () => [...this.#running].map(({ claim }) => claim.lease),
-      onPoll: (resources) => this.#found(resources),
+      maxAttempts: config.RETRY_MAX_ATTEMPTS,
+      spareMs: renewalMs(config.LEASE_MS),
+      held: () => [...this.#leased.keys()].map(({ claim }) => claim.lease),
+      onPoll: () => this.wake(),
       onError: (error) => this.#storeFailed('look for events', error),
     });
     const noAnswer = 'the store does not answer; trying again';
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
 
-  /** How many results the stop could not store. Their events run again once the leases have run out. */
-  get unstored(): number {
-    return this.#unstored;
-  }
-
   start(): void {
+    const { store, clock, config } = this.#options;
+    const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = this.#leases.start();
+    this.#endLeases = keepLeases({ store, clock, leaseMs: config.LEASE_MS, all: this.#leased, onError });
     this.#polling.start();
   }
 
   /** An event of a resource that this process has just recorded is ready. */
   came(resource: string): void {
     if (this.#isStopped) return;
-    this.#wanted.came(resource);
+    this.#coming.add(resource);
     this.#polling.often();
-    this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => this.#gathered());
-  }
-
-  #gathered(): void {
-    this.#cancelGathering?.();
-    this.#cancelGathering = undefined;
-    this.#wanted.gathered();
-    this.#claim();
+    this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
+      this.#cancelGathering = undefined;
+      this.#wanted.add(this.#coming);
+      this.#coming.clear();
+      this.#claim();
+    });
   }
 
   /** Something may be ready, such as events that were replayed. */
   wake(): void {
-    this.#polling.often();
-    this.#found([]);
-  }
-
-  #found(resources: readonly string[]): void {
-    if (this.#isStopped) return;
-    if (resources.length === 0) this.#wanted.backlog();
-    else this.#wanted.more(resources);
+    this.#wanted.backlog();
     this.#claim();
   }
 
-  /** Resolves when nothing runs or is claimed, and what is ready now has ended. */
-  async idle(): Promise<void> {
-    this.#wanted.backlog();
-    this.#gathered();
-    await this.#ended();
-  }
-
-  /** Claims as many events as handlers are free, as long as something is ready: none is leased ahead. One claim is under way at a time. */
+  /** One claim is under way at a time; another one follows as long as something may be ready. */
   #claim(): void {
+    if (this.#isStopped) return;
     this.#isClaimWanted = true;
-    // Once for all handlers that end in this turn of the event loop.
-    this.#claiming ??= setImmediate()
-      .then(() => this.#claimFree())
-      .finally(() => {
-        this.#claiming = undefined;
-        if (this.#isClaimWanted && !this.#isStopped) this.#claim();
-      });
+    this.#claiming ??= this.#claimWhileWanted();
   }
 
+  async #claimWhileWanted(): Promise<void> {
+    while (this.#isClaimWanted && !this.#isStopped) {
+      await setImmediate(); // once for all handlers that end in this turn of the event loop
+      this.#isClaimWanted = false;
+      if (!this.#isStopped) await this.#claimFree();
+    }
+    this.#claiming = undefined;
+  }
+
+  /** Claims as many events as handlers are free: none is leased ahead. */
   async #claimFree(): Promise<void> {
-    const { store, clock, leaseMs, concurrency } = this.#options;
-    this.#isClaimWanted = false;
-    const running = new Set([...this.#running].map(({ claim }) => claim.resource));
-    const asked = this.#isStopped ? undefined : this.#wanted.take(concurrency - this.#atWork, running);
+    const { store, clock, config } = this.#options;
+    const running = new Set([...this.#leased.keys()].map(({ claim }) => claim.resource));
+    const asked = this.#wanted.take(config.DISPATCH_CONCURRENCY - this.#atWork.size, running);
     if (!asked) return;
-    const askedAt = clock.monotonic();
+    const leasedAt = clock.monotonic();
     try {
-      const claims = await store.claim({ ...asked, owner: this.#owner, leaseMs });
-      const resources = claims.map(({ resource }) => resource);
-      this.#wanted.got(asked, resources);
-      for (const claim of claims) this.#take(claim, askedAt);
-      this.#isClaimWanted = true; // there may be more
+      const owner = instanceNameOf(config);
+      const claims = await store.claim({ ...asked, owner, leaseMs: config.LEASE_MS });
+      for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
+      const isPoll = asked.names.length === 0;
+      if (isPoll && claims.length > 0) this.wake(); // there may be more
     } catch (error) {
       this.#wanted.backlog(); // and the next poll tries again
       this.#storeFailed('claim events', error);
     }
   }
 
-  #take(claim: Claim, leasedAt: number): void {
-    const { clock } = this.#options;
-    const running: Running = {
-      claim,
-      leasedAt,
-      isLost: false,
-      isAtWork: false,
-      abort: new AbortController(),
-      done: Promise.resolve(),
-    };
-    this.#running.add(running);
-    const end = this.#isStopped
-      ? this.#store(claim, { ...RELEASE, startedAt: clock.now(), ms: 0 })
-      : this.#handle(running);
-    running.done = end.then(() => {
-      this.#running.delete(running);
+  #take(leased: Leased): void {
+    const released = { ...RELEASE, startedAt: this.#options.clock.now(), ms: 0 };
+    const end = this.#isStopped ? this.#store(leased.claim, released) : this.#handle(leased);
+    const ended = end.then(() => {
+      this.#leased.delete(leased);
       this.#claim(); // more of the resource may be ready
     });
+    this.#leased.set(leased, ended);
   }
 
-  async #handle(running: Running): Promise<void> {
-    const { claim, abort } = running;
-    const { clock, log, handlerTimeoutMs: timeoutMs, retry, observer } = this.#options;
+  async #handle(leased: Leased): Promise<void> {
+    const { claim, abort } = leased;
+    const { clock, log, observer } = this.#options;
     const [startedAt, began] = [clock.now(), clock.monotonic()];
     const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
-    running.isAtWork = true;
-    this.#atWork++;
-    const run = await runHandler(claim, abort, { ...this.#options, timeoutMs, onStoreError }).catch(
-      (error): Run => ({ type: 'error', reason: textOf(error) }),
-    );
-    running.isAtWork = false;
-    this.#atWork--;
+    this.#atWork.add(leased);
+    const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
+    this.#atWork.delete(leased);
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
-    const ending = isCutShort ? RELEASE : endingOf(run, claim, retry, clock.now());
+    const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
     const ms = Math.max(0, Math.round(clock.monotonic() - began));
     report(log, claim, ending);
-    if (!(await this.#store(claim, { ...ending, startedAt, ms })) || isCutShort) return;
+    const isStored = await this.#store(claim, { ...ending, startedAt, ms });
     const { status, outcome } = ending;
-    observer?.ran({ id: claim.id, kind: claim.kind, outcome, status, ms });
+    if (isStored && !isCutShort) observer?.ran({ id: claim.id, kind: claim.kind, outcome, status, ms });
   }
 
   /** Keeps a result until the store takes it, or a stop is over. @returns whether the store has it */
@@ -220,7 +172,7 @@ export class Dispatcher {
     for (;;) {
       try {
         const { isHeld, hasMore } = await store.settle(claim, settlement);
-        if (hasMore) this.#wanted.more([claim.resource]);
+        if (hasMore) this.#wanted.add([claim.resource]);
         if (settlement.status === 'pending') this.#polling.often();
         if (!isHeld) log.error(lineOf(claim), LOST);
         return isHeld;
@@ -241,51 +193,33 @@ export class Dispatcher {
    * Stops claiming, lets handlers end for so many milliseconds, and aborts the others. The event of a handler that ends at
    * the abort is released. A handler that ignores the abort keeps its lease: if it were released, another process would
    * run the event beside it.
-   * @returns how many handlers still run
    */
-  async stop(graceMs: number): Promise<number> {
+  async stop(graceMs: number): Promise<void> {
+    const { clock, log } = this.#options;
     this.#isStopped = true;
     this.#cancelGathering?.();
     this.#polling.stop();
-    await this.#endWithin(graceMs);
-    for (const { claim, abort, isAtWork } of this.#running)
-      if (isAtWork) giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
-    await this.#endWithin(LAST_MS);
+    await within(clock, graceMs, this.#ended());
+    for (const { claim, abort } of this.#atWork)
+      giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
+    await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();
-    const { log, onLeft } = this.#options;
-    let left = 0;
-    for (const { claim, isAtWork } of this.#running) {
-      if (isAtWork) {
-        left++;
-        log.warn(lineOf(claim), IGNORES_SIGNAL);
-      } else {
-        this.#unstored++;
-        log.error(lineOf(claim), NOT_STORED);
-      }
+    for (const leased of this.#leased.keys()) {
+      if (this.#atWork.has(leased)) log.warn(lineOf(leased.claim), IGNORES_SIGNAL);
+      else log.error(lineOf(leased.claim), NOT_STORED);
     }
-    if (left > 0) onLeft?.();
-    return left;
+    this.unstored = this.#leased.size - this.#atWork.size;
   }
 
-  /** Waits so long at most until nothing is claimed and nothing runs. */
-  async #endWithin(ms: number): Promise<void> {
-    if (this.#isBusy) await within(this.#options.clock, ms, this.#ended());
-  }
-
-  get #isBusy(): boolean {
-    return this.#claiming !== undefined || this.#polling.underWay !== undefined || this.#running.size > 0;
-  }
-
+  /** Resolves when nothing is claimed and nothing runs. */
   async #ended(): Promise<void> {
-    while (this.#isBusy) {
-      await Promise.all([this.#polling.underWay, this.#claiming]);
-      await Promise.all([...this.#running].map(({ done }) => done));
-    }
+    while (this.#claiming || this.#leased.size > 0)
+      await Promise.all([this.#claiming, ...this.#leased.values()]);
   }
 }
 
-function report(log: Logger, claim: Claim, { status, outcome, error }: Settlement | typeof RELEASE): void {
+function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): void {
   const line = { ...lineOf(claim), status, ...(error !== undefined && { reason: error }) };
   if (outcome === 'handled') log.debug(line, 'event handled');
   else if (outcome === 'interrupted') log.info(line, 'the stop interrupted a handler; its event runs again');

@@ -125,6 +125,15 @@ export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[
   return combined;
 }
 
+/** The same handlers, each of them wrapped in another one. */
+export function wrapHandlers(
+  handlers: Handlers,
+  wrap: (handler: Handler<object>, kind: string) => Handler<object>,
+): Handlers {
+  const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
+  return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
+}
+
 /** Whether somebody has not awaited it. A promise has no members, and would pass for handlers of no kind. */
 export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';

@@ -10,84 +10,62 @@ export interface Leased {
   readonly abort: AbortController;
   /** when its lease was asked for, or last renewed, by the monotonic clock: it lasts from then on at least */
   leasedAt: number;
-  isLost: boolean;
 }
 
 interface LeasesOptions {
   readonly store: Pick<EventStore, 'renew'>;
   readonly clock: MonotonicClock;
   readonly leaseMs: number;
+  /** all that is leased now */
+  readonly all: ReadonlyMap<Leased, unknown>;
   /** told why leases could not be renewed; that is tried again soon */
   readonly onError: (error: unknown) => void;
 }
 
-/** How often leases are renewed while they last. */
-const RENEWALS = 3;
-/** How often they are looked at between two renewals, at least. */
+/** How often leases are looked at between two renewals, at least. */
 const LOOKS = 10;
 const LONGEST_LOOK_MS = 1000;
+
+/** How old a lease may become before it is renewed. */
+export function renewalMs(leaseMs: number): number {
+  return leaseMs / 3;
+}
 
 /**
  * Renews the leases of all that runs here or waits to be stored. A handler is aborted when its lease is lost, and just before it runs out
  * unrenewed: from then on another process may run its event.
+ * @returns a function that ends it
  */
-export class Leases {
-  readonly #options: LeasesOptions;
-  readonly #all: ReadonlySet<Leased>;
-  readonly #lookMs: number;
-  /** how long after one renewal the next is due, milliseconds */
-  readonly renewalMs: number;
-  #renewAt = 0;
-  #isRenewing = false;
+export function keepLeases({ store, clock, leaseMs, all, onError }: LeasesOptions): () => void {
+  const lookMs = Math.min(renewalMs(leaseMs) / LOOKS, LONGEST_LOOK_MS);
+  let isRenewing = false;
 
-  /** @param all what is leased now */
-  constructor(options: LeasesOptions, all: ReadonlySet<Leased>) {
-    this.#options = options;
-    this.#all = all;
-    this.renewalMs = options.leaseMs / RENEWALS;
-    this.#lookMs = Math.min(this.renewalMs / LOOKS, LONGEST_LOOK_MS);
-  }
-
-  /** @returns a function that ends it */
-  start(): () => void {
-    const { clock } = this.#options;
-    this.#renewAt = clock.monotonic() + this.renewalMs;
-    return repeat(clock, this.#lookMs, async () => {
-      this.#look();
-      return this.#lookMs;
-    });
-  }
-
-  #look(): void {
-    const { clock, leaseMs } = this.#options;
-    const now = clock.monotonic();
-    const before = now - leaseMs + 2 * this.#lookMs; // the next look may come late
-    for (const leased of this.#all)
-      if (leased.leasedAt <= before) lose(leased, 'the lease was not renewed in time');
-    if (now >= this.#renewAt && !this.#isRenewing) void this.#renew();
-  }
-
-  async #renew(): Promise<void> {
-    const { store, clock, leaseMs, onError } = this.#options;
-    const list = [...this.#all].filter(({ isLost }) => !isLost);
+  const renew = async (due: readonly Leased[]): Promise<void> => {
     const askedAt = clock.monotonic();
-    this.#isRenewing = true;
+    isRenewing = true;
     try {
-      const names = list.map(({ claim }) => claim);
-      const held = new Set(list.length > 0 ? await store.renew(names, leaseMs) : []);
-      for (const leased of list) {
+      const claims = due.map(({ claim }) => claim);
+      const held = new Set(await store.renew(claims, leaseMs));
+      for (const leased of due) {
         if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
-        else if (this.#all.has(leased)) {
-          leased.isLost = true;
-          lose(leased, 'the lease is lost');
-        }
+        else if (all.has(leased)) lose(leased, 'the lease is lost');
       }
-      this.#renewAt = askedAt + this.renewalMs;
     } catch (error) {
       onError(error); // and the next look tries again
     }
-    this.#isRenewing = false;
-  }
+    isRenewing = false;
+  };
+  return repeat(clock, lookMs, async () => {
+    const now = clock.monotonic();
+    const before = now - leaseMs + 2 * lookMs; // the next look may come late
+    const due: Leased[] = [];
+    for (const leased of all.keys()) {
+      if (leased.leasedAt <= before) lose(leased, 'the lease was not renewed in time');
+      if (leased.leasedAt <= now - renewalMs(leaseMs)) due.push(leased);
+    }
+    if (due.length > 0 && !isRenewing) void renew(due);
+    return lookMs;
+  });
 }
 
 function lose({ claim, abort }: Leased, why: string): void {

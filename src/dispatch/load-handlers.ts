@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { KitError } from '../base/errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import { type Finding, findingsOf } from '../base/finding.ts';
 import { isPackage } from '../base/program.ts';
 import { stackTextOf } from '../base/thrown.ts';
-import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
+import { type Config, loadSettingsOf, projectFolder, settingsSet } from '../config.ts';
+import { kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
 import { type Handlers, isPromise, mistakeInHandlers } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
@@ -49,9 +51,30 @@ export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyAp
   return readApp(await loadDefinition(config));
 }
 
-/** Reads the settings of an app. @throws KitError CONFIG_INVALID naming every mistake in them */
-export function readApp({ settings, ...app }: LoadedApp): ReadyApp {
-  return settings ? { ...app, settings: loadSettingsOf(settings) } : app;
+function readApp({ settings, ...app }: LoadedApp): ReadyApp {
+  return { ...app, settings: settings && loadSettingsOf(settings) };
+}
+
+/** Loads the handlers, and reads the settings of their app: names, never values. */
+export async function checkApp(
+  config: Pick<Config, 'HANDLERS'>,
+): Promise<{ readonly findings: readonly Finding[]; readonly loaded?: LoadedApp }> {
+  let check = findingsOf('handlers');
+  const findings: Finding[] = [];
+  let loaded: LoadedApp | undefined;
+  try {
+    loaded = await loadDefinition(config);
+    const { handlers, settings } = loaded;
+    const kinds = kindNames.filter((kind) => handlers[kind]);
+    findings.push(check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`));
+    if (!settings) return { findings, loaded };
+    check = findingsOf('settings');
+    readApp(loaded);
+    findings.push(check.ok(`no mistakes in ${settingsSet(settings).join(', ') || 'them'}`));
+  } catch (error) {
+    findings.push(check.fail(messageOf(error)));
+  }
+  return { findings, ...(loaded && { loaded }) };
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
@@ -61,7 +84,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   });
   const { app = { handlers: module.handlers } } = module;
-  const wrong = mistakeIn(module) ?? mistakeInApp(app);
+  const wrong = mistakeIn(module);
   if (wrong === undefined) return app as LoadedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
@@ -71,26 +94,24 @@ interface Exported {
   readonly handlers?: unknown;
 }
 
-/** What is wrong with the names that a module exports: one of two would silently not count. */
+const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
+
+/** What is wrong with a module; undefined if nothing is. Of two names one would silently not count. */
 function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'exports both `app` and `handlers`: put the handlers into the app';
   for (const [name, value] of Object.entries({ app, handlers }))
     if (isPromise(value)) return `exports a promise as \`${name}\`: write export const ${name} = await ...`;
-  if (isObject(app ?? handlers)) return undefined;
-  return 'exports no object `handlers`, and no `app` as defineApp makes it';
-}
-
-const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
-
-function mistakeInApp(app: unknown): string | undefined {
-  const { settings, handlers, ...others } = app as Readonly<Record<string, unknown>>;
-  const odd = Object.keys(others).find((name) => !MEMBERS.includes(name));
+  const definition = app ?? { handlers };
+  if (!isObject(definition) || (app === undefined && !isObject(handlers)))
+    return 'exports no object `handlers`, and no `app` as defineApp makes it';
+  const odd = Object.keys(definition).find((name) => !MEMBERS.includes(name));
   if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
+  const { settings, handlers: given } = definition;
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
-  if (!isObject(handlers) || isPromise(handlers)) return 'has an app without an object `handlers`';
-  const mistake = mistakeInHandlers(handlers);
+  if (!isObject(given) || isPromise(given)) return 'has an app without an object `handlers`';
+  const mistake = mistakeInHandlers(given);
   return mistake && `has ${mistake}`;
 }
 

@@ -20,33 +20,24 @@ export class LeaseLost extends DOMException {
   }
 }
 
-/** What a run of a handler needs of the store. */
-export type StepStore = Pick<EventStore, 'step' | 'holds' | 'saveStep'>;
-type StepResult = Pick<DoneStep, 'result'>;
-
 export interface OnceOptions {
-  readonly store: StepStore;
-  readonly claim: Pick<Claim, 'lease' | 'resource' | 'seq'>;
+  readonly store: Pick<EventStore, 'step' | 'holds' | 'saveStep'>;
   readonly clock: Clock;
-  /** that of the run */
-  readonly signal: AbortSignal;
   /** told when the store does not answer a step, which asks again */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
-/** `ctx.once` for one run of a handler. */
-export interface Once {
-  once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
-  /** The steps that have begun and not ended. */
-  open(): readonly string[];
-  /** From now on no step begins: the handler has returned. Resolves when no step is open, however they ended. */
-  end(): Promise<void>;
-  /** Why the result of a step that ran cannot be stored: no retry may run that step again. */
-  unstorable(): string | undefined;
-}
+type StepResult = Pick<DoneStep, 'result'>;
 
-/** Makes `ctx.once`: the store remembers the steps that are done, as long as the run has its lease. */
-export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOptions): Once {
+/**
+ * Makes `ctx.once` for one run of a handler: the store remembers the steps that are done, as long as the run has its lease.
+ * @param signal that of the run
+ */
+export function onceOf(
+  claim: Pick<Claim, 'lease' | 'resource' | 'seq'>,
+  signal: AbortSignal,
+  { store, clock, onStoreError }: OnceOptions,
+) {
   const underWay = new Map<string, Promise<StepResult>>();
   let isClosed = false;
   let unstorable: string | undefined;
@@ -56,27 +47,21 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
   signal.addEventListener('abort', () => {
     if (signal.reason instanceof LeaseLost) lost.reject(signal.reason);
   });
-  /** What comes after the lease was lost comes too late for the handler. */
-  const unlessLost = <T>(step: string, work: Promise<T>): Promise<T> =>
-    Promise.race([work, lost.promise]).catch((error) => {
-      if (!(error instanceof LeaseLost)) throw error;
-      throw new Error(`${overFor(step)}: ${error.message}`, { cause: error });
-    });
-  /** Asks the store until it answers: a step whose result is not stored would run again. */
-  const patiently = async <T>(step: string, request: () => Promise<T>): Promise<T> => {
+  /** Asks the store until it answers, or the lease is lost: a step whose result is not stored would run again. */
+  const patiently = async <T>(request: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await unlessLost(step, request());
+        return await Promise.race([request(), lost.promise]);
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         onStoreError?.(error);
-        await unlessLost(step, pause(clock, STORE_RETRY_MS));
+        await Promise.race([pause(clock, STORE_RETRY_MS), lost.promise]);
       }
     }
   };
   const run = async (step: string, fn: () => unknown): Promise<StepResult> => {
     const asked = () => Promise.all([store.step(claim, step), store.holds(claim)]);
-    const [done, holds] = await patiently(step, asked);
+    const [done, holds] = await patiently(asked);
     if (done) return done;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
@@ -88,7 +73,7 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
-    const stored = await patiently(step, () => store.saveStep(claim, { name: step, result }));
+    const stored = await patiently(() => store.saveStep(claim, { name: step, result }));
     if (stored) return stored;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };
@@ -96,10 +81,9 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
   return {
     async once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>> {
       checkName('a step of ctx.once', step);
-      const name = JSON.stringify(step);
       if (typeof fn !== 'function')
         throw new TypeError(
-          `the step ${name} of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
+          `the step "${step}" of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
         );
       if (isClosed) throw new Error(`${overFor(step)}: it does not run`);
       // A handler that asks twice at the same moment gets one result.
@@ -108,11 +92,14 @@ export function onceOf({ store, claim, clock, signal, onStoreError }: OnceOption
       const { result } = await asked;
       return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
     },
+    /** The steps that have begun and not ended. */
     open: () => [...underWay.keys()],
-    async end() {
+    /** From now on no step begins: the handler has returned. Resolves when no step is open, however they ended. */
+    async end(): Promise<void> {
       isClosed = true;
       while (underWay.size > 0) await Promise.allSettled(underWay.values());
     },
+    /** Why the result of a step that ran cannot be stored: no retry may run that step again. */
     unstorable: () => unstorable,
   };
 }

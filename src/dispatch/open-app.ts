@@ -2,13 +2,16 @@ import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { KitError } from '../base/errors.ts';
 import { shown, textOf } from '../base/thrown.ts';
+import type { Config } from '../config.ts';
 import type { AppPages } from '../observer.ts';
+import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { isResource } from '../store/filters.ts';
 import { stateJson } from '../store/lists/event-json.ts';
 import type { DefinedApp, RoutesContext, StartContext, Started, StateOf } from './app.ts';
 import type { Handlers } from './handler.ts';
 import { loading } from './process-guard.ts';
+import type { RunningApp } from './run-handler.ts';
 
 /** An app whose settings are read. What it shares goes from its `start` to its handlers as it is, whatever its type. */
 export interface ReadyApp extends Pick<DefinedApp, 'start' | 'routes'> {
@@ -17,11 +20,9 @@ export interface ReadyApp extends Pick<DefinedApp, 'start' | 'routes'> {
   readonly settings?: unknown;
 }
 
-/** What the `start` of an app has opened. */
-export interface OpenApp {
-  /** the value of `ctx.app` */
-  readonly value: unknown;
-  /** Closes it, once no handler runs any more. What its `close` throws is logged. */
+/** An app whose `start` has run. */
+export interface OpenApp extends RunningApp {
+  /** Closes what `start` has opened, once no handler runs any more. What its `close` throws is logged. */
   close(): Promise<void>;
 }
 
@@ -30,13 +31,12 @@ export interface OpenApp {
  * @throws KitError APP_FAILED with what it threw, and where
  */
 export async function openApp(
-  { start, settings = {} }: ReadyApp,
-  { log }: { readonly log: Logger },
+  { handlers, start, settings = {} }: ReadyApp,
+  { config, log }: { readonly config: Config; readonly log: Logger },
 ): Promise<OpenApp> {
-  if (!start) return { value: undefined, async close() {} };
   const stop = new AbortController();
   const ctx: StartContext = { settings, log, signal: stop.signal };
-  const started: unknown = await failing('start', async () => start(ctx as StartContext<never>));
+  const started: unknown = start ? await failing('start', () => start(ctx as StartContext<never>)) : NOTHING;
   if (!isStarted(started)) {
     const must = 'must return { app, close }: what handlers share, and a function that closes it';
     throw new KitError(
@@ -46,12 +46,13 @@ export async function openApp(
   }
   const { app: value, close } = started;
   return {
+    handlers,
     value,
+    statuses: statusesClientOf(config),
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
-      if (!close) return;
       try {
-        await loading(close);
+        await loading(async () => close?.());
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');
       }
@@ -59,10 +60,21 @@ export async function openApp(
   };
 }
 
+const NOTHING: Started<undefined> = { app: undefined };
+
 function isStarted(value: unknown): value is Started<unknown> {
   if (typeof value !== 'object' || value === null || !('app' in value)) return false;
   return !('close' in value) || value.close === undefined || typeof value.close === 'function';
 }
+
+/** `ctx.statuses` of handlers: the provider's scheduled statuses API, if it is configured. */
+function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
+  if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
+  // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
+  return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
+}
+
+const BODY_LIMIT = '16kb';
 
 /**
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
@@ -80,13 +92,22 @@ export async function appPages(
     settings,
     log,
     states: (of, name) => statesOf(store, of, name),
-    state: async (resource) => stateJson(await store.state(resourceOf(resource))),
+    async state(resource) {
+      // A name without what it is of would seem to have no state.
+      if (isResource(resource)) return stateJson(await store.state(resource));
+      throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
+    },
   };
-  await failing('routes', async () => routes(router, ctx as RoutesContext<never, never>));
-  const known = router.stack.flatMap(({ route }) => (route && answersGet(route) ? route.path : []));
-  const paths = known.filter((path) => typeof path === 'string');
+  await failing('routes', () => routes(router, ctx as RoutesContext<never, never>));
+  const paths = router.stack.flatMap(({ route }) => {
+    const answersGet = route?.stack.some(({ method }) => method === 'get');
+    return answersGet && typeof route?.path === 'string' ? route.path : [];
+  });
   const handler = express.Router();
-  handler.use(express.urlencoded({ extended: false, limit: BODY }), express.json({ limit: BODY }));
+  handler.use(
+    express.urlencoded({ extended: false, limit: BODY_LIMIT }),
+    express.json({ limit: BODY_LIMIT }),
+  );
   handler.use(router, refuseFailed(log));
   handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
   return { handler, paths };
@@ -96,12 +117,6 @@ export async function appPages(
 function listOf(paths: readonly string[]): string {
   const links = paths.map((path) => `<li><a href="/app${path}">/app${path}</a></li>`);
   return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
-}
-
-const BODY = '16kb';
-
-function answersGet({ stack }: { readonly stack: readonly { readonly method: string }[] }): boolean {
-  return stack.some(({ method }) => method === 'get');
 }
 
 /** Logs what a page threw, with its place in the app's files. What was wrong with a request is left to the listener. */
@@ -114,20 +129,12 @@ function refuseFailed(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** @throws TypeError: a name without what it is of would seem to have no state */
-function resourceOf(given: unknown): string {
-  if (typeof given === 'string' && isResource(given)) return given;
-  throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(given)}`);
-}
-
 /** Goes through the states of all media or channels, a stretch at a time: memory does not grow with their number. */
 async function* statesOf<T>(
   store: Pick<EventStore, 'states'>,
   of: 'channel' | 'media',
   name: string,
 ): AsyncGenerator<StateOf<T>> {
-  if (of !== 'media' && of !== 'channel')
-    throw new TypeError(`states('media', name) or states('channel', name), not ${shown(of)}`);
   let after: StatePlace | undefined;
   do {
     const { values, next } = await store.states({ of, name, after });
@@ -137,7 +144,7 @@ async function* statesOf<T>(
 }
 
 /** Errors that it leaves behind, in timers and promises, are then known to be of the app. */
-async function failing<T>(what: 'start' | 'routes', work: () => Promise<T>): Promise<T> {
+async function failing<T>(what: 'start' | 'routes', work: () => T): Promise<Awaited<T>> {
   try {
     return await loading(work);
   } catch (cause) {

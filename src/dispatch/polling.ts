@@ -10,25 +10,23 @@ interface PollingOptions {
   readonly spareMs: number;
   /** the leases that this process holds */
   readonly held: () => readonly string[];
-  /** told that something may be ready, and in which resources something is */
-  readonly onPoll: (resources: readonly string[]) => void;
+  /** told that something may be ready */
+  readonly onPoll: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /** How often it looks: the longer nothing comes, the seldomer. */
 const OFTEN_MS = 500;
 const SELDOM_MS = 2000;
-const SLOWER = 1.5;
 /** How often ready events without a lane are looked for. There should be none. */
 const SWEEP_MS = 30_000;
 
 /** Looks for what nobody has told this process of: what waited until now, what others recorded, and what a crash left behind. */
 export class Polling {
   readonly #options: PollingOptions;
-  #underWay: Promise<void> | undefined;
-  #isStopped = true;
   #everyMs = OFTEN_MS;
   #cancel = () => {};
+  #isStopped = false;
   /** when the next look and the next sweep are due, and until when leases of others are spared; by the monotonic clock */
   #dueAt = 0;
   #sweepAt = 0;
@@ -38,16 +36,10 @@ export class Polling {
     this.#options = options;
   }
 
-  /** The look that is under way. */
-  get underWay(): Promise<void> | undefined {
-    return this.#underWay;
-  }
-
   start(): void {
-    this.#isStopped = false;
     this.#dueAt = this.#options.clock.monotonic();
     this.spare();
-    this.#now();
+    void this.#look();
   }
 
   stop(): void {
@@ -58,7 +50,7 @@ export class Polling {
   /** Something came: from now on it looks often again. */
   often(): void {
     this.#everyMs = OFTEN_MS;
-    if (!this.#underWay && this.#dueAt - this.#options.clock.monotonic() > OFTEN_MS) this.#in(OFTEN_MS);
+    if (this.#dueAt - this.#options.clock.monotonic() > OFTEN_MS) this.#lookIn(OFTEN_MS);
   }
 
   /** The store failed, or this process stood still: leases of others may have run out that could not be renewed either. */
@@ -66,41 +58,40 @@ export class Polling {
     this.#sparedUntil = this.#options.clock.monotonic() + this.#options.spareMs;
   }
 
-  #in(ms: number): void {
+  #lookIn(ms: number): void {
     this.#cancel();
     if (this.#isStopped) return;
     const { clock } = this.#options;
     this.#dueAt = clock.monotonic() + ms;
-    this.#cancel = clock.after(ms, () => this.#now());
-  }
-
-  #now(): void {
-    this.#underWay ??= this.#look().finally(() => {
-      this.#underWay = undefined;
-      this.#in(this.#everyMs);
-    });
+    this.#cancel = clock.after(ms, () => void this.#look());
   }
 
   async #look(): Promise<void> {
-    const { store, clock, maxAttempts, spareMs, held, onPoll, onError } = this.#options;
-    const now = clock.monotonic();
-    if (now - this.#dueAt > spareMs) this.spare(); // as after SIGSTOP
-    this.#everyMs = Math.min(this.#everyMs * SLOWER, SELDOM_MS);
-    const found = (resources: readonly string[]) => {
-      if (resources.length === 0) return false;
-      this.#everyMs = OFTEN_MS;
-      onPoll(resources);
-      return !this.#isStopped;
-    };
-    onPoll([]);
+    const { clock, spareMs, onError } = this.#options;
+    if (clock.monotonic() - this.#dueAt > spareMs) this.spare(); // as after SIGSTOP
+    this.#everyMs = Math.min(2 * this.#everyMs, SELDOM_MS);
+    let found = 0;
     try {
-      while (found(await store.wake()));
-      if (now >= this.#sparedUntil) found(await store.recover({ held: held(), maxAttempts }));
-      if (now < this.#sweepAt) return;
-      if ((await store.sweep()) > 0) onPoll([]);
-      this.#sweepAt = now + SWEEP_MS;
+      found = await this.#find();
     } catch (error) {
       onError(error);
     }
+    if (found > 0) this.#everyMs = OFTEN_MS;
+    this.#lookIn(found > 0 ? 0 : this.#everyMs); // the store wakes and recovers some hundred at a time
+  }
+
+  /** @returns how many resources have something ready that had nothing before */
+  async #find(): Promise<number> {
+    const { store, clock, maxAttempts, held, onPoll } = this.#options;
+    const now = clock.monotonic();
+    const woken = await store.wake();
+    const mayRecover = !this.#isStopped && now >= this.#sparedUntil;
+    const recovered = mayRecover ? await store.recover({ held: held(), maxAttempts }) : [];
+    onPoll();
+    if (!this.#isStopped && now >= this.#sweepAt) {
+      await store.sweep();
+      this.#sweepAt = now + SWEEP_MS;
+    }
+    return woken.length + recovered.length;
   }
 }

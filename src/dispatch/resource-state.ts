@@ -35,21 +35,15 @@ export interface ResourceState {
 export function runStateOf(resource: string, before: readonly StateValue[]) {
   const stored = new Map(before.map(({ name, value }) => [name, value]));
   const values = new Map(stored);
-  let bytes = before.reduce((sum, { name, value }) => sum + sizeOf(name, value), 0);
   let isOver = false;
 
-  const change = (name: string, json: string | undefined): void => {
+  const check = (name: string): void => {
+    checkName('a value of ctx.state', name);
+  };
+  const checkChange = (name: string): void => {
+    check(name);
     if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
-    const sum = bytes - sizeOf(name, values.get(name)) + sizeOf(name, json);
-    if (json !== undefined && sum > MOST_BYTES)
-      throw new RangeError(
-        `the state of ${resource} would take ${sum} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
-          'names that are no longer needed, or store less',
-      );
-    bytes = sum;
-    if (json === undefined) values.delete(name);
-    else values.set(name, json);
   };
   const state: ResourceState = {
     get<T>(name: string) {
@@ -59,18 +53,24 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
     },
     set(name, value) {
       let json: string;
-      check(name);
+      checkChange(name);
       try {
         json = exactJsonTextOf(value);
       } catch (cause) {
         const why = `the value "${name}" of ctx.state cannot be stored`;
         throw new TypeError(`${why}: ${shown(cause)}`, { cause });
       }
-      change(name, json);
+      const bytes = bytesOf(new Map(values).set(name, json));
+      if (bytes > MOST_BYTES)
+        throw new RangeError(
+          `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
+            'names that are no longer needed, or store less',
+        );
+      values.set(name, json);
     },
     delete(name) {
-      check(name);
-      change(name, undefined);
+      checkChange(name);
+      values.delete(name);
     },
   };
   return {
@@ -85,10 +85,8 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
   };
 }
 
-function check(name: unknown): void {
-  checkName('a value of ctx.state', name);
-}
-
-function sizeOf(name: string, json: string | undefined): number {
-  return json === undefined ? 0 : Buffer.byteLength(name) + Buffer.byteLength(json);
+function bytesOf(values: ReadonlyMap<string, string>): number {
+  let bytes = 0;
+  for (const [name, json] of values) bytes += Buffer.byteLength(name) + Buffer.byteLength(json);
+  return bytes;
 }

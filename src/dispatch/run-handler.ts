@@ -1,27 +1,28 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
 import { textOf } from '../base/thrown.ts';
+import type { Config } from '../config.ts';
 import { parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, StateChange } from '../store/event-store.ts';
 import type { Handler, HandlerContext, Handlers } from './handler.ts';
-import { type Once, onceOf, type StepStore } from './once.ts';
+import { type OnceOptions, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
-import { type ResourceState, runStateOf } from './resource-state.ts';
+import { runStateOf } from './resource-state.ts';
 
-export interface RunOptions {
+/** Handlers, and what they share. */
+export interface RunningApp {
   readonly handlers: Handlers;
-  readonly store: StepStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly timeoutMs: number;
-  /** the value of `ctx.statuses` in handlers */
+  /** the value of `ctx.app` */
+  readonly value?: unknown;
+  /** the value of `ctx.statuses` */
   readonly statuses?: StatusesClient | undefined;
-  /** the value of `ctx.app` in handlers */
-  readonly app?: unknown;
-  /** told when the store does not answer a step of `ctx.once`, which asks again */
-  readonly onStoreError?: ((error: unknown) => void) | undefined;
+}
+
+export interface RunOptions extends OnceOptions {
+  readonly app: RunningApp;
+  readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
+  readonly log: Logger;
 }
 
 /** The event of a run, and the number of its start. */
@@ -48,27 +49,40 @@ export async function runHandler(
   abort: AbortController,
   options: RunOptions,
 ): Promise<Run> {
+  const { app, clock, log } = options;
   if (event.body === '') return { type: 'dead', reason: 'invalid payload: its body was removed' };
   const payload = parsePayload(JSON.parse(event.body));
   if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
   const name = payload.type === 'known' ? payload.notification.event : 'unknown';
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
-  const handler = options.handlers[name] as Handler<unknown> | undefined;
+  const handler = app.handlers[name] as Handler<unknown> | undefined;
   if (!handler) {
     const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
     return { type: 'skip', reason };
   }
-  const steps = onceOf({ ...options, claim: event, signal: abort.signal });
+  const steps = onceOf(event, abort.signal, options);
   const { state, end: endState } = runStateOf(event.resource, event.state);
-  const ctx = contextOf(event, abort.signal, options, { once: steps.once, state });
-  const { clock, log, timeoutMs } = options;
+  const ctx: HandlerContext = {
+    id: event.id,
+    attempt: event.starts,
+    replay: event.replays > 0,
+    late: event.late,
+    receivedAt: new Date(event.receivedAt),
+    signal: abort.signal,
+    log: log.child(lineOf(event)),
+    once: steps.once,
+    state,
+    statuses: app.statuses,
+    app: app.value,
+  };
+  const timeoutMs = options.config.HANDLER_TIMEOUT_MS;
   let late: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
     late = `the handler took longer than ${timeoutMs} ms`;
     giveUp(event, abort, new DOMException(late, 'TimeoutError'));
     cancel = clock.after(DEAF_MS, () => log.warn({ ...lineOf(event), steps: steps.open() }, DEAF));
   });
-  const ended = await atWorkOn(event, async (): Promise<Run> => {
+  const ended = await atWorkOn(event, async (): Promise<Returned> => {
     try {
       return parseReturned(await handler(payload.notification, ctx));
     } catch (error) {
@@ -85,36 +99,10 @@ export async function runHandler(
   if (ended.type === 'error') return ended;
   const unawaited = `the handler returned while ${open.join(', ')} of ctx.once still ran: await each ctx.once`;
   if (open.length > 0) return { type: 'error', reason: unawaited };
-  return changes.length > 0 ? { ...ended, state: changes } : ended;
+  return { ...ended, state: changes };
 }
 
 /** Aborts a handler's signal. Its listeners are the handler's, and so are the errors that they throw. */
 export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
   atWorkOn(event, () => abort.abort(reason));
-}
-
-function contextOf(
-  event: Assignment,
-  signal: AbortSignal,
-  { log, statuses, app }: RunOptions,
-  memory: Pick<Once, 'once'> & { readonly state: ResourceState },
-): HandlerContext {
-  const { id, starts, replays, late, receivedAt } = event;
-  let ofEvent: Logger | undefined;
-  return {
-    id,
-    attempt: starts,
-    replay: replays > 0,
-    late,
-    receivedAt: new Date(receivedAt),
-    signal,
-    // Made when it is first used: most handlers do not log, and a logger of its own costs as much as all else here.
-    get log() {
-      ofEvent ??= log.child(lineOf(event));
-      return ofEvent;
-    },
-    ...memory,
-    statuses,
-    app,
-  };
 }

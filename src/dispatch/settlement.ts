@@ -1,14 +1,11 @@
+import type { Config } from '../config.ts';
 import type { Claim, Settlement } from '../store/event-store.ts';
 import { LONGEST_AFTER_MS } from './outcome.ts';
 import type { Run } from './run-handler.ts';
 
 export interface RetryPolicy {
-  readonly maxAttempts: number;
-  /** the longest pause after the first failed attempt, in milliseconds; it doubles with each */
-  readonly baseMs: number;
-  /** no pause is longer, in milliseconds */
-  readonly capMs: number;
-  /** a number in [0, 1) */
+  readonly config: Pick<Config, 'RETRY_MAX_ATTEMPTS' | 'RETRY_BASE_MS' | 'RETRY_CAP_MS'>;
+  /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
 }
 
@@ -44,7 +41,7 @@ export function endingOf(
     default: {
       const failed = { outcome: run.type, error: run.reason, counts: true } as const;
       const attempt = attempts + 1;
-      if (attempt >= policy.maxAttempts) return { ...failed, status: 'dead' };
+      if (attempt >= policy.config.RETRY_MAX_ATTEMPTS) return { ...failed, status: 'dead' };
       return { ...failed, status: 'pending', afterMs: pauseMs(attempt, policy) };
     }
   }
@@ -58,10 +55,7 @@ export const RELEASE: Ending = { status: 'pending', outcome: 'interrupted', coun
  * retried together.
  * @param attempt the one that failed, from 1
  */
-export function pauseMs(
-  attempt: number,
-  { baseMs, capMs, random }: Omit<RetryPolicy, 'maxAttempts'>,
-): number {
-  const longest = Math.min(capMs, baseMs * 2 ** (attempt - 1));
+export function pauseMs(attempt: number, { config, random }: RetryPolicy): number {
+  const longest = Math.min(config.RETRY_CAP_MS, config.RETRY_BASE_MS * 2 ** (attempt - 1));
   return Math.ceil(longest * (0.5 + random() / 2));
 }

@@ -4,10 +4,8 @@ import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
-import { around } from '../dispatch/around.ts';
-import { configuredDispatcher } from '../dispatch/configured.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { HandlerContext, Handlers } from '../dispatch/handler.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { type HandlerContext, type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 import { appPages, type OpenApp, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
@@ -107,17 +105,17 @@ export class Life {
     const keyring = new Keyring({ store, clock, log, config: alone });
     this.#keyring = keyring;
     await keyring.start();
-    this.#app = await openApp(app, { log });
+    this.#app = await openApp(app, { config, log });
     const pages = await appPages(app, { opened: this.#app, store, log });
     if (pages) this.#pages = new LocalServer(adminLike(pages.handler));
-    const dispatcher = configuredDispatcher(config, {
+    const statuses = this.#options.statuses(this);
+    const dispatcher = new Dispatcher({
+      config,
+      app: { ...this.#app, handlers: this.#handlers(), statuses },
       store,
-      handlers: this.#handlers(),
-      app: this.#app.value,
       clock,
       log,
       random: () => 0.5,
-      statuses: this.#options.statuses(this),
     });
     this.#dispatcher = dispatcher;
     const quarantine = new Quarantine({ store, keyring, clock, log, maxBytes: config.QUARANTINE_MAX_BYTES });
@@ -240,8 +238,9 @@ export class Life {
   }
 
   #handlers(): Handlers {
-    return around(this.#options.app.handlers, ({ ctx, run }) =>
-      this.#working(() => run(this.#withCountedSteps(ctx))),
+    return wrapHandlers(
+      this.#options.app.handlers,
+      (handler) => (event, ctx) => this.#working(() => handler(event, this.#withCountedSteps(ctx))),
     );
   }
 
@@ -249,9 +248,7 @@ export class Life {
   #withCountedSteps(ctx: HandlerContext): HandlerContext {
     const once: HandlerContext['once'] = (step, fn) =>
       ctx.once(step, typeof fn === 'function' ? () => this.#working(fn) : fn);
-    // Not a copy: a logger is made when a handler first asks for it.
-    const members = { ...Object.getOwnPropertyDescriptors(ctx), once: { value: once, enumerable: true } };
-    return Object.defineProperties({}, members) as HandlerContext;
+    return { ...ctx, once };
   }
 
   async #working<T>(work: () => T | Promise<T>): Promise<T> {

@@ -7,9 +7,8 @@ import { durationOf, LONGEST_MS } from '../base/duration.ts';
 import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/visible.ts';
 import type { Config } from '../config.ts';
-import { around } from '../dispatch/around.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
-import type { Handlers } from '../dispatch/handler.ts';
+import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
@@ -494,8 +493,8 @@ export class TestReceiver {
   }
 
   #failing(handlers: Handlers): Handlers {
-    return around(handlers, async ({ run }) => {
-      const returned = await run();
+    return wrapHandlers(handlers, (handler) => async (event, ctx) => {
+      const returned = await handler(event, ctx);
       if (this.#failures === 0) return returned;
       this.#failures--;
       throw new Error('failNext: the handler has done its work, and fails');

@@ -88,7 +88,7 @@ test('nothing is leased ahead: a process leases as many events as it has handler
   const ids = [];
   for (let media = 0; media < 10; media++) ids.push(await record({ media_id: `media-${media}` }));
   const held = new HeldHandler();
-  const { kill } = await start({ media_available: held.handle }, { concurrency: 3 });
+  const { kill } = await start({ media_available: held.handle }, { DISPATCH_CONCURRENCY: '3' });
   await pass(2000);
   expect((await store.overview()).running).toBe(3);
   held.last.end();
@@ -125,15 +125,6 @@ test('a store that does not answer a claim is asked again, and told of once', as
   await pass(2000);
   expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
   expect(logged('the store does not answer; trying again')).toMatchObject([{ cannot: 'claim events' }]);
-});
-
-test('idle resolves once all that is ready has ended, also what comes meanwhile', async () => {
-  const { record, start, event } = stage();
-  const { dispatcher } = await start({ media_available() {} });
-  const ids = [];
-  for (let count = 0; count < 40; count++) ids.push(await record({ at: EVENT_TIME + count * 1000 }));
-  await dispatcher.idle();
-  for (const id of ids) expect(await event(id)).toMatchObject({ status: 'handled' });
 });
 
 test.each([

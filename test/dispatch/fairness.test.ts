@@ -14,7 +14,7 @@ test('a new event is handled within about a second behind a backlog, and the bac
     await new Promise((resolve) => clock.after(200, () => resolve(undefined)));
     ended.push(media_id);
   };
-  const { dispatcher } = await start({ media_available }, { concurrency: 4 });
+  const { dispatcher } = await start({ media_available }, { DISPATCH_CONCURRENCY: '4' });
   await pass(1000);
   for (let media = 0; media < 5; media++) {
     const media_id = `new-${media}`;
@@ -50,32 +50,10 @@ describe('a claim', () => {
     ]);
   });
 
-  test('takes what just came before other new events, when there is a backlog', () => {
-    const wanted = new Wanted(16);
-    for (const name of ['a', 'b', 'c', 'd', 'e']) wanted.came(name);
-    wanted.backlog();
-    expect(wanted.take(16, NOBODY)).toEqual({ names: ['b', 'c', 'd', 'e'], oldest: 12, newest: 0 });
-    wanted.backlog();
-    expect(wanted.take(16, NOBODY)).toEqual({ names: ['a'], oldest: 12, newest: 3 });
-  });
-
-  test('asks for names alone, a quarter of them the newest, when a poll found nothing else', () => {
-    const wanted = new Wanted(2);
-    const first = wanted.take(2, NOBODY);
-    if (first) wanted.got(first, []);
-    wanted.more(['old-1', 'old-2', 'old-3']);
-    wanted.came('new');
-    wanted.gathered();
-    expect(wanted.take(2, NOBODY)).toEqual({ names: ['new', 'old-1'], oldest: 0, newest: 0 });
-    expect(wanted.take(2, NOBODY)).toEqual({ names: ['old-2', 'old-3'], oldest: 0, newest: 0 });
-    expect(wanted.take(2, NOBODY)).toBeUndefined();
-  });
-
   test('leaves what runs here until it has ended', () => {
     const wanted = new Wanted(2);
     wanted.take(2, NOBODY);
-    wanted.came('hot');
-    wanted.gathered();
+    wanted.add(['hot']);
     expect(wanted.take(2, new Set(['hot']))).toBeUndefined();
     expect(wanted.take(1, NOBODY)?.names).toEqual(['hot']);
   });
@@ -83,7 +61,7 @@ describe('a claim', () => {
   test('polls, when more names came than are kept', () => {
     const wanted = new Wanted(2);
     wanted.take(2, NOBODY);
-    for (let name = 0; name < 9; name++) wanted.came(String(name));
+    wanted.add(Array.from({ length: 9 }, (_, name) => String(name)));
     expect(wanted.take(2, NOBODY)).toEqual({ names: [], oldest: 1, newest: 1 });
   });
 });

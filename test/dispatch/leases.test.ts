@@ -4,7 +4,7 @@ import { HeldHandler } from '../support/held-handler.ts';
 import { away, eachWithStage, LEASE_MS, TIMEOUT_MS } from './stage.ts';
 
 const stage = eachWithStage();
-const PATIENT = { handlerTimeoutMs: 100 * LEASE_MS };
+const PATIENT = { HANDLER_TIMEOUT_MS: String(100 * LEASE_MS) };
 
 describe('a lease', () => {
   test('is renewed as long as the handler runs, so that no other process begins its event', async () => {
@@ -28,7 +28,7 @@ describe('a lease', () => {
     const { intercept } = await start({ media_available: held.handle }, PATIENT);
     const other = new HeldHandler();
     await start({ media_available: other.handle }, PATIENT);
-    intercept('renew', away);
+    for (const method of ['renew', 'claim'] as const) intercept(method, away);
     await pass(LEASE_MS - 3000);
     expect(held.last.ctx.signal.aborted).toBe(false);
     await pass(2000);
@@ -59,8 +59,9 @@ describe('a lease', () => {
     const { record, start, pass, event, outcomes, logged } = stage();
     const id = await record();
     const held = new HeldHandler();
-    const { hold } = await start({ media_available: held.handle }, PATIENT);
+    const { hold, intercept } = await start({ media_available: held.handle }, PATIENT);
     const release = hold('renew'); // as a statement that is on its way for long
+    intercept('claim', away);
     await start({ media_available() {} });
     await pass(2 * LEASE_MS);
     release();
@@ -196,7 +197,7 @@ describe('a handler that takes too long', () => {
       'the handler still runs after its time, and the other events of its media or channel wait for it';
     expect(logged(deaf)).toMatchObject([{ event: id, steps: [] }]);
     held.last.end();
-    await pass(1000);
+    await pass(400);
     expect(await outcomes(id)).toEqual(['timeout']);
     expect(await event(next)).toMatchObject({ status: 'handled' });
   });

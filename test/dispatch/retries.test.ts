@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
+import { parseConfig } from '../../src/config.ts';
 import { defineHandlers, fail, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
 import { endingOf, pauseMs } from '../../src/dispatch/settlement.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 import { eachWithStage } from './stage.ts';
 
 const stage = eachWithStage();
-const DEFAULTS = { maxAttempts: 40, baseMs: 1000, capMs: 3_600_000 };
+const DEFAULTS = { RETRY_MAX_ATTEMPTS: '40', RETRY_CAP_MS: '3600000' };
+const POLICY = { config: parseConfig({}), random: () => 0.5 };
 const HOUR_MS = 3_600_000;
 const DAYS_30 = 30 * 24 * HOUR_MS;
 const NOW = Date.UTC(2026, 0, 31);
@@ -26,8 +28,8 @@ const failing = defineHandlers({ media_available: () => Promise.reject(new Error
 describe('the pauses between attempts', () => {
   test('are about 21 hours together, as senders of webhooks allow', () => {
     let sum = 0;
-    for (let attempt = 1; attempt < DEFAULTS.maxAttempts; attempt++)
-      sum += pauseMs(attempt, { ...DEFAULTS, random: () => 0.5 });
+    for (let attempt = 1; attempt < POLICY.config.RETRY_MAX_ATTEMPTS; attempt++)
+      sum += pauseMs(attempt, POLICY);
     expect(sum / HOUR_MS).toBeGreaterThan(20.5);
     expect(sum / HOUR_MS).toBeLessThan(21.5);
   });
@@ -37,7 +39,7 @@ test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS atte
   const { clock, store, record, start, event } = stage();
   const id = await record();
   const began = clock.now();
-  await start(failing, { retry: { ...DEFAULTS, random: () => 0.5 } });
+  await start(failing, DEFAULTS);
   await untilEnd(id, 20 * HOUR_MS);
   expect(await event(id)).toMatchObject({ status: 'pending' });
   await untilEnd(id, 3 * HOUR_MS);
@@ -99,7 +101,7 @@ describe('retry', () => {
       endingOf(
         { type: 'retry', reason: 'later', after: undefined },
         { starts, attempts: 0, askedAt: NOW },
-        { ...DEFAULTS, random: () => 0.5 },
+        POLICY,
         NOW,
       );
     expect([1, 2, 3, 100].map((starts) => asked(starts).afterMs)).toEqual([750, 1500, 3000, 2_700_000]);
@@ -136,7 +138,7 @@ describe('what a handler sets in ctx.state', () => {
   ])('is stored with its end, when it %s', async (_, then, isStored) => {
     const { store, record, start } = stage();
     await record();
-    await start(setting(then), { retry: { ...DEFAULTS, baseMs: HOUR_MS, random: () => 0.5 } });
+    await start(setting(then), { ...DEFAULTS, RETRY_BASE_MS: String(HOUR_MS) });
     expect(await store.state('media:media-1')).toEqual(isStored ? [{ name: 'runs', value: '1' }] : []);
   });
 
@@ -144,7 +146,7 @@ describe('what a handler sets in ctx.state', () => {
     const { store, record, start, pass } = stage();
     await record();
     const seen: unknown[] = [];
-    const { dispatcher } = await start({
+    await start({
       ...setting((ctx) => (ctx.attempt < 3 ? retry({ after: 1000, reason: 'again' }) : undefined)),
       media_deleted(_event, ctx) {
         seen.push(ctx.state.get('runs'));
@@ -154,7 +156,7 @@ describe('what a handler sets in ctx.state', () => {
     await pass(5000);
     await record({ event: 'media_deleted', media_id: 'other', at: EVENT_TIME + 1000 });
     await record({ event: 'media_deleted', at: EVENT_TIME + 1000 });
-    await dispatcher.idle();
+    await pass(2000);
     expect(seen.toSorted()).toEqual([3, undefined]);
     expect(await store.state('media:media-1')).toEqual([]);
   });

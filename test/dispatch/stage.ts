@@ -4,7 +4,8 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
+import { parseConfig } from '../../src/config.ts';
+import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventId } from '../../src/store/event-id.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
@@ -16,6 +17,13 @@ import { verified } from '../support/verified-notification.ts';
 
 export const LEASE_MS = 30_000;
 export const TIMEOUT_MS = 20_000;
+const SETTINGS = {
+  DISPATCH_CONCURRENCY: '16',
+  HANDLER_TIMEOUT_MS: String(TIMEOUT_MS),
+  LEASE_MS: String(LEASE_MS),
+  RETRY_MAX_ATTEMPTS: '5',
+  RETRY_CAP_MS: '10000',
+};
 
 type Method = 'claim' | 'settle' | 'renew' | 'wake' | 'recover' | 'sweep' | 'step' | 'saveStep';
 
@@ -92,7 +100,7 @@ export interface DispatchStage {
   readonly store: EventStore;
   readonly logged: LogLines['withMessage'];
   /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
-  start(handlers: Handlers, given?: Partial<DispatcherOptions>): Promise<Started>;
+  start(handlers: Handlers, settings?: Readonly<Record<string, string>>): Promise<Started>;
   /** Records an event of kind media_available, unless the members say otherwise; every process but this one must find it. */
   record(members?: Parameters<typeof verified>[0]): Promise<EventId>;
   event(id: string): Promise<StoredEvent>;
@@ -101,8 +109,8 @@ export interface DispatchStage {
   pass(ms: number): Promise<void>;
   /** Resolves when no dispatcher waits for its store. */
   quiet(): Promise<void>;
-  /** Stops a dispatcher in virtual time. @returns how many handlers still run */
-  stop(dispatcher: Dispatcher, graceMs?: number): Promise<number>;
+  /** Stops a dispatcher in virtual time. */
+  stop(dispatcher: Dispatcher, graceMs?: number): Promise<void>;
 }
 
 const NEVER = new Promise<never>(() => {});
@@ -132,26 +140,22 @@ async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void>
     }
     await clock.advance(end - clock.now());
   };
-  const start: DispatchStage['start'] = async (handlers, given = {}) => {
+  const start: DispatchStage['start'] = async (handlers, settings = {}) => {
     const own = await open();
     stores.push(own);
     const mine = watch(own);
     let isDead = false;
     const dispatcher = new Dispatcher({
+      config: parseConfig({ ...SETTINGS, ...settings }),
+      app: { handlers },
       store: mine.store,
-      handlers,
       clock: {
         now: () => clock.now(),
         monotonic: () => clock.monotonic(),
         after: (ms, fn) => clock.after(ms, () => (isDead ? undefined : fn())),
       },
       log,
-      instance: 'test',
-      concurrency: 16,
-      handlerTimeoutMs: TIMEOUT_MS,
-      leaseMs: LEASE_MS,
-      retry: { maxAttempts: 5, baseMs: 1000, capMs: 10_000, random: seededRandom(7) },
-      ...given,
+      random: seededRandom(7),
     });
     watched.push(mine);
     dispatchers.push(dispatcher);

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { checkEnds, replayToHandlers } from '../../src/replay/replay-to-handlers.ts';
@@ -38,15 +39,12 @@ const pick = (of: EventStore) => ({
 /** A dispatcher of these handlers, not started yet. */
 function dispatcherOf(handlers: Handlers): Dispatcher {
   return new Dispatcher({
+    config: parseConfig({ HANDLER_TIMEOUT_MS: '1000', RETRY_MAX_ATTEMPTS: '1' }),
+    app: { handlers },
     store,
-    handlers,
     clock: systemClock,
     log: logLines().log,
-    instance: 'test',
-    concurrency: 4,
-    handlerTimeoutMs: 1000,
-    leaseMs: 30_000,
-    retry: { maxAttempts: 1, baseMs: 1, capMs: 1, random: () => 0 },
+    random: () => 0,
   });
 }
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/index.ts';
 import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
@@ -52,22 +53,25 @@ async function build() {
     async runAll(handlers: Handlers) {
       if (!dispatcher) {
         dispatcher = new Dispatcher({
+          config: parseConfig({
+            HANDLER_TIMEOUT_MS: '1000',
+            RETRY_MAX_ATTEMPTS: '5',
+            RETRY_BASE_MS: '100',
+            RETRY_CAP_MS: '1000',
+          }),
+          app: { handlers },
           store,
-          handlers,
           clock,
           log: log.log,
-          instance: 'test',
-          concurrency: 4,
-          handlerTimeoutMs: 1000,
-          leaseMs: 30_000,
-          retry: { maxAttempts: 5, baseMs: 100, capMs: 1000, random: () => 0.5 },
+          random: () => 0.5,
         });
         dispatcher.start();
       }
       for (;;) {
-        await dispatcher.idle();
-        if ((await store.count({ status: 'pending' })) === 0) return;
-        await clock.advance(500);
+        const { pending, running } = await store.overview();
+        if (pending + running === 0) return;
+        if (running === 0) await clock.advance(500); // none waits for the network
+        await new Promise((resolve) => setImmediate(resolve));
       }
     },
     event: async (id: string) => present(await store.event(id)),

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { eventTable } from '../../src/cli/events/event-rows.ts';
+import { parseConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import { guardProcess } from '../../src/dispatch/process-guard.ts';
 import type { HandlerContext, Handlers, Outcome } from '../../src/index.ts';
@@ -162,16 +163,20 @@ const directory = await temporaryDirectory();
 const clock = new VirtualClock();
 const store = await openStore({ url: `sqlite:${join(directory, 'receiver.db')}`, clock });
 const scripts = new Map<string, Script>();
+const handlers: Handlers = {
+  media_available: (event, ctx) => play(scripts.get(event.media_id), ctx),
+};
 const dispatcher = new Dispatcher({
+  config: parseConfig({
+    HANDLER_TIMEOUT_MS: '1000',
+    RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
+    RETRY_BASE_MS: '1',
+  }),
+  app: { handlers },
   store,
-  handlers: { media_available: (event, ctx) => play(scripts.get(event.media_id), ctx) } satisfies Handlers,
   clock,
   log,
-  instance: 'test',
-  concurrency: 16,
-  handlerTimeoutMs: 1000,
-  leaseMs: 30_000,
-  retry: { maxAttempts: MAX_ATTEMPTS, baseMs: 1, capMs: 1, random: () => 0 },
+  random: () => 0,
 });
 
 /** Does what a handler must not do. What it returns is whatever it was given, which the compiler is told to believe. */

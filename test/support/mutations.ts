@@ -325,7 +325,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two at once: leases of others are spared after a stall (5)',
     file: 'src/dispatch/polling.ts',
-    original: 'if (now - this.#dueAt > spareMs) this.spare();',
+    original: 'if (clock.monotonic() - this.#dueAt > spareMs) this.spare();',
     mutant: '',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'for a renewal interval after a stall',
@@ -361,8 +361,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two at once: a lease is renewed as long as its handler runs, also one that ignores its abort (4)',
     file: 'src/dispatch/leases.ts',
-    original: '.filter(({ isLost }) => !isLost)',
-    mutant: '.filter(({ isLost, abort }) => !isLost && !abort.signal.aborted)',
+    original: 'if (leased.leasedAt <= now - renewalMs(leaseMs)) due.push',
+    mutant: 'if (leased.leasedAt <= now - renewalMs(leaseMs) && !leased.abort.signal.aborted) due.push',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'keeps its media until it has ended, when it ignores its signal',
   },
@@ -441,8 +441,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)',
     file: 'src/dispatch/dispatcher.ts',
-    original: 'take(concurrency - this.#atWork, running)',
-    mutant: 'take(2 * concurrency - this.#atWork, running)',
+    original: 'take(config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
+    mutant: 'take(2 * config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
     suite: 'test/dispatch/claims.test.ts',
     tests: 'nothing is leased ahead',
   },
@@ -457,8 +457,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'retries: they go on for about 21 hours',
     file: 'src/dispatch/settlement.ts',
-    original: 'baseMs * 2 ** (attempt - 1)',
-    mutant: 'baseMs * attempt',
+    original: 'config.RETRY_BASE_MS * 2 ** (attempt - 1)',
+    mutant: 'config.RETRY_BASE_MS * attempt',
     suite: 'test/dispatch/retries.test.ts',
     tests: 'are about 21 hours together',
   },
@@ -503,7 +503,7 @@ export const mutations: readonly Mutation[] = [
     mutant: `const parts = {
       store: {
         ping: () => store.ping(),
-        record: (given) => store.record(given).finally(() => dispatcher.idle()),
+        record: (given) => store.record(given).finally(() => dispatcher.stop(600_000)),
       },`,
     suite: 'test/scenarios/acks-never-wait.test.ts',
     tests: 'when no handler ever ends',

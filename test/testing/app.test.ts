@@ -109,23 +109,16 @@ test('pages are as on the admin listener: its answer where nothing is, and what 
   await expect(kit.page('board')).rejects.toThrow('pages of the app begin with /app, not as board');
 });
 
-test('states are those of media or of channels, and a state is of one of them', async () => {
+test('a state is that of a media or of a channel', async () => {
   const wrong = defineApp({
     handlers: {},
-    routes(router, { state, states }) {
-      router.get(
-        '/states',
-        async (_req, res) => void res.json(await Array.fromAsync(states('channels' as 'channel', 'x'))),
-      );
+    routes(router, { state }) {
       router.get('/state', async (_req, res) => void res.json(await state('UUhbHm6C')));
     },
   });
   await using kit = await testReceiver({ app: wrong });
-  expect((await kit.page('/app/states')).status).toBe(500);
   expect((await kit.page('/app/state')).status).toBe(500);
-  const log = JSON.stringify(kit.log());
-  expect(log).toContain("states('media', name) or states('channel', name), not 'channels'");
-  expect(log).toContain("state('media:ID') or state('channel:ID'), not 'UUhbHm6C'");
+  expect(JSON.stringify(kit.log())).toContain("state('media:ID') or state('channel:ID'), not 'UUhbHm6C'");
 });
 
 test('an app without routes has no pages, and says so', async () => {

@@ -249,27 +249,24 @@ async function toHandlers(config: Config, store: EventStore, { flags, filter }: 
 
 /** What runs the handlers in this process, and guards it from them. */
 async function openHere(config: Config, store: EventStore) {
-  const { configuredDispatcher, statusesClientOf } = await import('../../dispatch/configured.ts');
+  const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
   const { handlersFile, loadApp } = await import('../../dispatch/load-handlers.ts');
   const { openApp } = await import('../../dispatch/open-app.ts');
   const { handlersHere } = await import('../handlers-here.ts');
   const log = stderrLog(config);
   await using ends = new AsyncDisposableStack();
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
-  const { endNow } = ends.use(handlersHere(log));
+  ends.use(handlersHere(log));
   const app = await loadApp(config);
-  const opened = await openApp(app, { log });
+  const opened = await openApp(app, { config, log });
   ends.defer(() => opened.close());
-  const dispatcher = configuredDispatcher(config, {
+  const dispatcher = new Dispatcher({
+    config,
+    app: opened,
     store,
-    handlers: app.handlers,
-    app: opened.value,
-    statuses: statusesClientOf(config),
     clock: systemClock,
     random: Math.random,
     log,
-    // A handler that ignores its stop would go on beside a run of the same event in another process, once its lease has run out.
-    onLeft: endNow,
   });
   const kept = ends.move();
   return { dispatcher, [Symbol.asyncDispose]: () => kept.disposeAsync() };

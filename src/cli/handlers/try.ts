@@ -4,12 +4,10 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { keptAlive } from '../../base/pause.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import { statusesClientOf } from '../../dispatch/configured.ts';
-import type { Handlers } from '../../dispatch/handler.ts';
 import { loadApp } from '../../dispatch/load-handlers.ts';
-import type { StepStore } from '../../dispatch/once.ts';
+import type { OnceOptions } from '../../dispatch/once.ts';
 import { openApp } from '../../dispatch/open-app.ts';
-import { type Assignment, type Run, runHandler } from '../../dispatch/run-handler.ts';
+import { type Assignment, type Run, type RunningApp, runHandler } from '../../dispatch/run-handler.ts';
 import { readBody } from '../../replay/compose.ts';
 import type { EventStore, StateChange } from '../../store/event-store.ts';
 import { stateJson } from '../../store/lists/event-json.ts';
@@ -100,9 +98,9 @@ async function tryEvent(
   const log = stderrLog(config);
   using _ = handlersHere(log);
   const app = await loadApp(config);
-  const opened = await openApp(app, { log });
+  const opened = await openApp(app, { config, log });
   const trial = await interruptible('nothing was recorded', async (signal) => {
-    const ended = await tried(event, { signal, config, store, log, app: { ...app, value: opened.value } });
+    const ended = await tried(event, { signal, config, store, log, app: opened });
     signal.throwIfAborted();
     return ended;
   }).finally(() => opened.close());
@@ -121,7 +119,7 @@ interface Trial {
 }
 
 interface Trying {
-  readonly app: { readonly handlers: Handlers; readonly value: unknown };
+  readonly app: RunningApp;
   readonly config: Config;
   readonly log: Logger;
   readonly store: Pick<EventStore, 'step'> | undefined;
@@ -132,7 +130,7 @@ interface Trying {
 async function tried(event: Assignment, { app, config, log, store, signal }: Trying): Promise<Trial> {
   const results = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
   const asked: string[] = [];
-  const steps: StepStore = {
+  const steps: OnceOptions['store'] = {
     async step(key, name) {
       asked.push(name);
       const before = results.has(name) ? undefined : await store?.step(key, name);
@@ -150,13 +148,11 @@ async function tried(event: Assignment, { app, config, log, store, signal }: Try
   const began = systemClock.monotonic();
   const running = () =>
     runHandler(event, abort, {
-      handlers: app.handlers,
-      app: app.value,
+      config,
+      app,
       store: steps,
       clock: systemClock,
       log,
-      timeoutMs: config.HANDLER_TIMEOUT_MS,
-      statuses: statusesClientOf(config),
     });
   const { state = [], ...run } = await keptAlive(running);
   const ms = Math.round(systemClock.monotonic() - began);
