@@ -4,9 +4,7 @@ import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
 import { checkApp } from './dispatch/load-handlers.ts';
-import { checkClock } from './provider/check-clock.ts';
-import { checkProvider } from './provider/check-provider.ts';
-import { checkUrls } from './provider/check-urls.ts';
+import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { checkStore, type Verifiable } from './store/check-store.ts';
 import type { WebhookSecret } from './store/event-store.ts';
 import { checkDatabase, openStore } from './store/open.ts';
@@ -88,9 +86,6 @@ async function* examineNetwork(
     return;
   }
   yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
-  const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;
-  const { finding, webhooks } = await checkProvider({ baseUrl, apiSecret });
-  yield finding;
-  const registered = webhooks?.map(({ id, metadata }) => ({ id, url: metadata.webhook_url }));
-  yield* checkUrls({ webhooks: registered, verifiable, urls });
+  const webhooks = yield* checkProvider(config.PROVIDER_BASE_URL, config.PROVIDER_API_SECRET);
+  yield* checkUrls({ webhooks, verifiable, urls });
 }

@@ -1,158 +1,261 @@
-import type { z } from 'zod';
-import { AnswerTooLong, jsonOf } from '../base/answer-body.ts';
+import { z } from 'zod';
+import { AnswerTooLong, jsonOf, textOf } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { whyUnreachable } from '../base/errors.ts';
 import { CREDENTIAL, isBaseUrl } from '../base/http-url.ts';
-import { pause } from '../base/pause.ts';
+import { pause, timeLimit } from '../base/pause.ts';
 import { visibleLine } from '../base/visible.ts';
-import { type Api, type ApiRequest, codeOfStatus, operationOf } from './api-request.ts';
-import type { ClientOptions } from './client-options.ts';
-import { adviceFor, ProviderError, type ProviderFailure } from './provider-error.ts';
-import { askedToWait, backoff, mayRepeat, type RetryPolicy } from './retry.ts';
-import { type Answer, type Outcome, sendOnce } from './send-once.ts';
+import {
+  type Advice,
+  adviceFor,
+  codeOfStatus,
+  ProviderError,
+  type ProviderFailure,
+} from './provider-error.ts';
 
-/** An answer, and whether the provider may have carried out an earlier attempt that got no answer. */
-interface Reply extends Answer {
-  readonly maybeDoneBefore: boolean;
+/** The options of both clients. Everything has a default. */
+export interface ClientOptions {
+  readonly fetch?: typeof fetch;
+  /** For waits; the machine's clock. */
+  readonly clock?: Clock;
+  /** A number in [0, 1), for the jitter of backoffs; Math.random. */
+  readonly random?: () => number;
+  /** How long an attempt may take, in milliseconds: 10000. */
+  readonly timeoutMs?: number;
+  /** Attempts in all: 4. */
+  readonly maxAttempts?: number;
+  /** Longest wait that the provider may ask for, in milliseconds: 60000; asked for more, the call fails at once. */
+  readonly maxWaitMs?: number;
+  /** Told before each wait for another attempt, for logs and progress. */
+  readonly onRetry?: (retry: Retry) => void;
 }
+
+/** An attempt that failed and is to be followed by another. */
+export interface Retry {
+  /** Method and path, such as `GET /v2/webhooks`. */
+  readonly operation: string;
+  /** How many attempts there were. */
+  readonly attempt: number;
+  readonly waitMs: number;
+  /** The status of the answer, or why there was none. */
+  readonly reason: string;
+}
+
+/** The options of each call. */
+export interface CallOptions {
+  /** Aborts the call, also while it waits; it then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a client addresses its API. */
+export interface Api {
+  readonly baseUrl: string;
+  /** The secret of the API: it must never be shown. */
+  readonly credential: string;
+  /** The value of the Authorization header. */
+  readonly authorization: string;
+  readonly advice: Advice;
+  /** How long to wait over the limit of requests, if the answer does not say for how long. */
+  readonly limitRenewalMs: number;
+}
+
+/** A request to an API. */
+export interface ApiRequest extends CallOptions {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Of the resource below the path. */
+  readonly id?: string;
+  /** Of a list, and only of a list. */
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where it does harm to carry it out twice: what to do if it failed, but the provider may have carried it out. */
+  readonly adviceIfDone?: string;
+}
+
+/** An answer that says that the request was carried out, read to its end. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+const BASE_MS = 500;
+const CAP_MS = 10_000;
 
 /** Sends requests to one API: with its credential, within a time, and again if that can help and does no harm. */
 export class HttpClient {
   readonly #api: Api;
   readonly #options: ClientOptions;
-  readonly #policy: RetryPolicy;
   readonly #clock: Clock;
 
   /** @throws TypeError on a base URL or credential that cannot be used; it shows neither */
   constructor(api: Api, options: ClientOptions) {
-    if (!isBaseUrl(api.baseUrl)) {
-      throw new TypeError(
-        'the base URL of a provider must be an http or https URL without a user name, password or query',
-      );
-    }
-    if (!CREDENTIAL.test(api.credential)) {
+    if (!isBaseUrl(api.baseUrl))
+      throw new TypeError('the base URL of a provider must be an http(s) URL without credentials and query');
+    if (!CREDENTIAL.test(api.credential))
       throw new TypeError('a credential of a provider must be printable ASCII without spaces');
-    }
-    const { maxAttempts = 4, baseMs = 500, capMs = 10_000, maxWaitMs = 60_000 } = options;
     this.#api = api;
     this.#options = options;
-    this.#policy = { maxAttempts, baseMs, capMs, maxWaitMs };
     this.#clock = options.clock ?? systemClock;
   }
 
   /**
-   * Sends a request and returns the API's answer.
-   * @throws ProviderError if the API refuses, does not answer, or its answer does not match `schema`; the reason of the
-   * request's signal, once that is aborted
+   * Sends a request and returns what the API answers.
+   * @throws as `send`; ProviderError too if the answer does not match `schema`
    */
-  async json<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<{ value: T; headers: Headers }> {
-    const reply = await this.#send(request);
-    this.#expectSuccess(reply, request);
-    const { status, headers, text } = reply;
-    if (text === undefined) {
-      const failure = {
-        code: 'unexpected_answer',
-        operation: operationOf(request),
-        reason: TOO_LONG,
-        status,
-      };
-      throw this.error(failure, undefined, request.adviceIfDone);
-    }
+  async json<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T> {
+    const { status, text } = await this.send(request);
     const parsed = schema.safeParse(jsonOf(text));
-    if (parsed.success) return { value: parsed.data, headers };
+    if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     const reason = `the answer does not match the API's schema (${issue?.path.join('.') || 'body'}: ${issue?.message})`;
-    const failure = { code: 'unexpected_answer', operation: operationOf(request), reason, status };
-    throw this.error(failure, parsed.error, request.adviceIfDone);
+    throw this.failure(request, { code: 'unexpected_answer', status, reason, cause: parsed.error });
   }
 
   /**
-   * Removes a resource. If an earlier attempt may have removed it, a 404 is a success.
-   * @throws as `json`
+   * Sends a request until the API has carried it out. A removal has succeeded, too, if an earlier attempt got no answer and
+   * the resource is not found any more.
+   * @throws ProviderError if the API refuses or does not answer; the reason of the request's signal, once that is aborted
    */
-  async remove(request: ApiRequest): Promise<void> {
-    const reply = await this.#send(request);
-    if (reply.status === 404 && reply.maybeDoneBefore) return;
-    this.#expectSuccess(reply, request);
-  }
-
-  /** A failure as an error that may be shown: it never contains the credential, even if the provider repeats it. */
-  error(failure: ProviderFailure, cause?: unknown, ownAdvice?: string): ProviderError {
-    const clean = (text: string) =>
-      visibleLine(text.replaceAll(this.#api.credential, '[credential]').slice(0, 1000));
-    const shown = { ...failure, code: clean(failure.code), reason: clean(failure.reason) };
-    const advice = ownAdvice ?? adviceFor(failure.code, this.#api.advice);
-    return new ProviderError(shown, advice, cause === undefined ? {} : { cause });
-  }
-
-  async #send(request: ApiRequest): Promise<Reply> {
-    const operation = operationOf(request);
-    let maybeDoneBefore = false;
-    for (let attempts = 1; ; attempts++) {
-      const outcome = await this.#attempt(request);
-      const waitMs = this.#waitBeforeRetry(outcome, request, attempts);
-      if (waitMs === undefined) {
-        if (outcome.kind === 'answer') return { ...outcome, maybeDoneBefore };
-        const { code, reason, cause } = outcome;
-        throw this.error({ code, operation, reason }, cause, adviceIfDone(outcome, request));
-      }
-      maybeDoneBefore ||= !mayRepeat(outcome, false);
-      const reason = outcome.kind === 'answer' ? String(outcome.status) : outcome.reason;
-      this.#options.onRetry?.({ operation, attempt: attempts, waitMs, reason });
+  async send(request: ApiRequest): Promise<Answer> {
+    const { maxAttempts = 4, maxWaitMs = 60_000, random = Math.random, onRetry } = this.#options;
+    let mayBeDone = false;
+    for (let attempt = 1; ; attempt++) {
+      const result = await this.#attempt(request);
+      if (!(result instanceof ProviderError)) return result;
+      const { status, operation, reason, retryAfterMs } = result;
+      if (status === 404 && request.method === 'DELETE' && mayBeDone) return { status, text: '' };
+      const isPassing = status === undefined || status === 429 || (status >= 500 && status !== 501);
+      const isHarmless = request.adviceIfDone === undefined || !isMaybeDone(result);
+      const asked = retryAfterMs ?? (status === 429 ? this.#api.limitRenewalMs : 0);
+      if (!isPassing || !isHarmless || attempt >= maxAttempts || asked > maxWaitMs) throw result;
+      mayBeDone ||= isMaybeDone(result);
+      const backoff = random() * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+      const waitMs = Math.max(asked, backoff);
+      onRetry?.({ operation, attempt, waitMs, reason: String(status ?? reason) });
       await pause(this.#clock, waitMs, request.signal);
     }
   }
 
-  #attempt({ method, path, query = {}, body, headers, signal }: ApiRequest): Promise<Outcome> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value));
-    const { baseUrl, authorization } = this.#api;
-    return sendOnce({
-      url: `${baseUrl.replace(/\/+$/, '')}${path}${search.size === 0 ? '' : `?${search}`}`,
-      init: {
-        method,
-        headers: {
-          Accept: 'application/json',
-          Authorization: authorization,
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      },
-      fetch: this.#options.fetch ?? fetch,
-      onTimeout: (fn) => this.#clock.after(this.#options.timeoutMs ?? 10_000, fn),
-      signal,
+  /** A failure as an error that may be shown: it never contains the credential, even if the provider repeats it. */
+  failure(request: ApiRequest, { code, reason, cause, ...more }: Failure): ProviderError {
+    const clean = (text: string) =>
+      visibleLine(text.replaceAll(this.#api.credential, '[credential]').slice(0, 1000));
+    const advice = isMaybeDone({ ...more, reason }) ? request.adviceIfDone : undefined;
+    return new ProviderError(
+      { ...more, code: clean(code), operation: operationOf(request), reason: clean(reason) },
+      advice ?? adviceFor(code, this.#api.advice),
+      cause === undefined ? {} : { cause },
+    );
+  }
+
+  async #attempt(request: ApiRequest): Promise<Answer | ProviderError> {
+    const { method, body, signal } = request;
+    signal?.throwIfAborted();
+    const url = this.#urlOf(request);
+    // Not within the try, so that a header that cannot be sent is not taken for a connection that was lost.
+    const headers = new Headers({
+      Accept: 'application/json',
+      Authorization: this.#api.authorization,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...request.headers,
     });
+    const limit = timeLimit(this.#options.timeoutMs ?? 10_000);
+    let response: Response | undefined;
+    let text: string;
+    try {
+      response = await (this.#options.fetch ?? fetch)(url, {
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+        redirect: 'manual',
+        signal: AbortSignal.any(signal ? [limit, signal] : [limit]),
+      });
+      text = await textOf(response);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof AnswerTooLong)
+        return this.failure(request, {
+          code: 'unexpected_answer',
+          reason: cause.message,
+          status: response?.status,
+        });
+      if (limit.aborted)
+        return this.failure(request, { code: 'timed_out', reason: 'no answer in time', cause });
+      const reason = `the connection failed (${whyUnreachable(cause)})`;
+      return this.failure(request, { code: 'unreachable', reason, cause });
+    }
+    const { status } = response;
+    if (response.ok) return { status, text };
+    const { code = codeOfStatus(status), reason = 'it gave no reason' } = refusalIn(jsonOf(text));
+    // A list is always there, however short: another service answers.
+    const isElsewhere = status === 404 && request.query !== undefined;
+    const retryAfterMs = askedToWait(response, this.#clock.now());
+    const failure = { code: isElsewhere ? 'unexpected_answer' : code, reason, status, retryAfterMs };
+    return this.failure(request, failure);
   }
 
-  /** Undefined if there is no further attempt. */
-  #waitBeforeRetry(outcome: Outcome, { isRepeatable }: ApiRequest, attempts: number): number | undefined {
-    if (attempts >= this.#policy.maxAttempts || !mayRepeat(outcome, isRepeatable)) return undefined;
-    const isLimited = outcome.kind === 'answer' && outcome.status === 429;
-    const asked = askedToWait(outcome, this.#clock.now()) ?? (isLimited ? this.#api.limitRenewalMs : 0);
-    if (asked > this.#policy.maxWaitMs) return undefined;
-    return Math.max(asked, backoff(this.#policy, attempts - 1, this.#options.random ?? Math.random));
-  }
-
-  #expectSuccess(reply: Reply, request: ApiRequest): void {
-    const { status, text } = reply;
-    if (status >= 200 && status < 300) return;
-    const noReason = text === undefined ? TOO_LONG : 'it gave no reason';
-    const refusal = this.#api.readRefusal(jsonOf(text ?? ''));
-    const { reason = noReason } = refusal;
-    // A list is always there, however short: another service answers. What is created may name something that is missing.
-    const isList = request.method === 'GET' && this.#api.collections.includes(request.path);
-    const isElsewhere = status === 404 && isList;
-    const code = isElsewhere ? 'unexpected_answer' : (refusal.code ?? codeOfStatus(status));
-    const retryAfterMs = askedToWait(reply, this.#clock.now());
-    const failure = { code, operation: operationOf(request), reason, status, retryAfterMs };
-    throw this.error(failure, undefined, adviceIfDone(reply, request));
+  /** @throws ProviderError not_found on an id that none can be: `..` or the empty string would address another resource */
+  #urlOf(request: ApiRequest): string {
+    if (!/^[\w-]{1,200}$/.test(request.id ?? 'none'))
+      throw this.failure(request, { code: 'not_found', reason: 'ids consist of letters, digits, - and _' });
+    const url = new URL(`${this.#api.baseUrl.replace(/\/+$/, '')}${pathOf(request)}`);
+    for (const [name, value] of Object.entries(request.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    return url.href;
   }
 }
 
-const TOO_LONG = new AnswerTooLong().message;
+type Failure = Omit<ProviderFailure, 'operation'> & { readonly cause?: unknown };
 
-function adviceIfDone(outcome: Outcome, request: ApiRequest): string | undefined {
-  const isCertain = outcome.kind === 'answer' ? outcome.status < 500 : outcome.unseen;
-  return isCertain ? undefined : request.adviceIfDone;
+const pathOf = ({ path, id }: ApiRequest) => (id === undefined ? path : `${path}/${id}`);
+
+const operationOf = (request: ApiRequest) => `${request.method} ${pathOf(request)}`;
+
+/** With these, no connection came about, so that nothing can have been sent. */
+const UNCONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|Connect Timeout Error/;
+
+/** Whether the provider may have carried out a request that failed. */
+function isMaybeDone({ status, reason }: Pick<ProviderFailure, 'status' | 'reason'>): boolean {
+  return status === undefined ? !UNCONNECTED.test(reason) : status < 300 || status >= 500;
+}
+
+const refusal = z.object({
+  error: z.string().optional(),
+  errors: z.array(z.object({ code: z.string().optional(), description: z.string().optional() })).optional(),
+});
+
+/** The provider's code and words: `{"error": "..."}` of the statuses API, `{"errors": [{"code", "description"}]}` of the other. */
+function refusalIn(body: unknown) {
+  const { error, errors } = refusal.safeParse(body).data ?? {};
+  return { code: errors?.[0]?.code, reason: error ?? errors?.[0]?.description };
+}
+
+/**
+ * How long the provider asks to wait, in milliseconds: `Retry-After` or, once the limit is exceeded, `X-RateLimit-Reset`.
+ * Times count from the answer's own date, so that a clock that is off does no harm.
+ * @param now milliseconds since the epoch, for an answer without a date
+ */
+function askedToWait({ status, headers }: Response, now: number): number | undefined {
+  const sent = Date.parse(headers.get('date') ?? '') || now;
+  const asked = retryAfterOf(headers.get('retry-after'), sent);
+  if (asked !== undefined || status !== 429) return asked;
+  const reset = Date.parse(headers.get('x-ratelimit-reset') ?? '');
+  return Number.isNaN(reset) ? undefined : Math.max(0, reset - sent);
+}
+
+/** All three forms of a date (RFC 9110, 5.6.7) begin with the day. Date.parse makes a date of `1.5` and of `-1`, too. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
+/**
+ * How long a `Retry-After` asks to wait, in milliseconds: seconds or a date (RFC 9110, 10.2.3).
+ * @param from what a date counts from, milliseconds since the epoch
+ * @returns undefined without the header, and if it is neither
+ */
+export function retryAfterOf(header: string | null, from: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const until = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(until) ? undefined : Math.max(0, until - from);
 }

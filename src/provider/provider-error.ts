@@ -39,6 +39,7 @@ export class ProviderError extends Error {
   readonly code: ProviderErrorCode;
   readonly status: number | undefined;
   readonly operation: string;
+  readonly reason: string;
   readonly retryAfterMs: number | undefined;
 
   /** @param advice what the user can do about it */
@@ -52,6 +53,7 @@ export class ProviderError extends Error {
     this.code = code;
     this.status = status;
     this.operation = operation;
+    this.reason = reason;
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -70,4 +72,19 @@ const common: Advice = {
 /** The advice for a failure: that of the client if it has one, else the common one. */
 export function adviceFor(code: ProviderErrorCode, own: Advice): string {
   return own[code] ?? common[code] ?? 'Correct the request; the same request will fail again';
+}
+
+/** The codes of the provider's documented statuses, for answers that do not give one. */
+const codes: Readonly<Record<number, string>> = {
+  400: 'invalid_body',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  422: 'unprocessable',
+  429: 'rate_limit_exceeded',
+};
+
+/** The code of a status that is not a success. */
+export function codeOfStatus(status: number): string {
+  return codes[status] ?? (status >= 500 ? 'unavailable' : 'unexpected_answer');
 }

@@ -1,17 +1,62 @@
-import { resourcePath } from './api-request.ts';
-import type { CallOptions, ClientOptions } from './client-options.ts';
-import { HttpClient } from './http-client.ts';
-import type { Advice } from './provider-error.ts';
-import {
-  type CreatedWebhook,
-  createdWebhookSchema,
-  type NewWebhook,
-  readWebhooksRefusal,
-  type Webhook,
-  type WebhookPage,
-  webhookPageSchema,
-  webhookSchema,
-} from './webhook-schemas.ts';
+import { z } from 'zod';
+import type { Kind } from '../notification/kinds.ts';
+import { type CallOptions, type ClientOptions, HttpClient } from './http-client.ts';
+import { type Advice, ProviderError } from './provider-error.ts';
+
+const metadata = z.object({
+  name: z.string(),
+  description: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? ''),
+  webhook_url: z.string(),
+  /** Kinds of notification; more than this version knows, perhaps. */
+  events: z.array(z.string()),
+  site_ids: z.array(z.string()),
+});
+
+const webhook = z.object({
+  id: z.string().min(1),
+  type: z.string(),
+  /** ISO 8601 with fractional seconds and a UTC offset. */
+  created: z.string(),
+  last_modified: z.string(),
+  metadata,
+  schema: z.unknown(),
+});
+
+const createdWebhook = webhook.extend({ secret: z.string().min(1) });
+
+const webhookPage = z.object({
+  /** Counted from 1. */
+  page: z.number(),
+  page_length: z.number(),
+  /** How many there are on all pages. */
+  total: z.number(),
+  webhooks: z.array(webhook),
+});
+
+/** Which kinds and sites a webhook is for, and where it sends their notifications. */
+export type WebhookMetadata = z.infer<typeof metadata>;
+
+/** A webhook as the provider shows it. */
+export type Webhook = z.infer<typeof webhook>;
+
+/** A webhook as its creation shows it: the only time that the provider gives the secret away. */
+export type CreatedWebhook = z.infer<typeof createdWebhook>;
+
+/** A page of webhooks. */
+export type WebhookPage = z.infer<typeof webhookPage>;
+
+/** The metadata of a new webhook. */
+export interface NewWebhook {
+  readonly name: string;
+  readonly description?: string;
+  /** HTTPS. */
+  readonly webhook_url: string;
+  readonly events: readonly Kind[];
+  readonly site_ids: readonly string[];
+}
 
 /** How to reach the webhooks API. */
 export interface WebhooksClientOptions extends ClientOptions {
@@ -32,7 +77,6 @@ export interface WebhookQuery {
 }
 
 const PATH = '/v2/webhooks';
-const MOST_LISTED = 10_000;
 const LONGEST_PAGE = 100;
 /** The provider counts requests by the minute and does not say when the next one begins. */
 const LIMIT_RENEWAL_MS = 20_000;
@@ -57,16 +101,8 @@ export class WebhooksClient {
 
   /** @throws TypeError on a base URL or secret that cannot be used */
   constructor({ baseUrl, apiSecret, ...options }: WebhooksClientOptions) {
-    const api = {
-      baseUrl,
-      credential: apiSecret,
-      authorization: apiSecret,
-      advice,
-      collections: [PATH],
-      limitRenewalMs: LIMIT_RENEWAL_MS,
-      readRefusal: readWebhooksRefusal,
-    };
-    this.#http = new HttpClient(api, options);
+    const access = { baseUrl, credential: apiSecret, authorization: apiSecret };
+    this.#http = new HttpClient({ ...access, advice, limitRenewalMs: LIMIT_RENEWAL_MS }, options);
   }
 
   /**
@@ -75,72 +111,72 @@ export class WebhooksClient {
    * @returns it with its secret, which is never shown again
    * @throws ProviderError
    */
-  async create(webhook: NewWebhook, { signal }: CallOptions = {}): Promise<CreatedWebhook> {
-    const request = {
-      method: 'POST',
-      path: PATH,
-      body: { metadata: webhook },
-      signal,
-      isRepeatable: false,
-      adviceIfDone:
-        'The webhook may be registered in spite of this: look at the list before you register it again',
-    } as const;
-    return (await this.#http.json(request, createdWebhookSchema)).value;
+  async create(metadata: NewWebhook, { signal }: CallOptions = {}): Promise<CreatedWebhook> {
+    const adviceIfDone =
+      'The webhook may be registered in spite of this: look at the list before you register it again';
+    const request = { method: 'POST', path: PATH, body: { metadata }, signal, adviceIfDone } as const;
+    return this.#http.json(request, createdWebhook);
   }
 
   /** @throws ProviderError not_found if there is none */
   async get(id: string, { signal }: CallOptions = {}): Promise<Webhook> {
-    const request = { method: 'GET', path: resourcePath(PATH, id), signal, isRepeatable: true } as const;
-    return (await this.#http.json(request, webhookSchema)).value;
+    return this.#http.json({ signal, method: 'GET', path: PATH, id }, webhook);
   }
 
   /** Changes the given members and leaves the others. @throws ProviderError not_found if there is none */
   async update(id: string, change: Partial<NewWebhook>, { signal }: CallOptions = {}): Promise<Webhook> {
-    const path = resourcePath(PATH, id);
-    const request = {
-      method: 'PATCH',
-      path,
-      body: { metadata: change },
-      signal,
-      isRepeatable: true,
-    } as const;
-    return (await this.#http.json(request, webhookSchema)).value;
+    const body = { metadata: change };
+    return this.#http.json({ signal, method: 'PATCH', path: PATH, id, body }, webhook);
   }
 
   /** @throws ProviderError not_found if there is none */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.#http.remove({ method: 'DELETE', path: resourcePath(PATH, id), signal, isRepeatable: true });
+    await this.#http.send({ signal, method: 'DELETE', path: PATH, id });
   }
 
   /** One page, counted from 1. @throws ProviderError */
   async page(page: number, query: WebhookQuery = {}, { signal }: CallOptions = {}): Promise<WebhookPage> {
-    const request = {
-      method: 'GET',
-      path: PATH,
-      query: { page, ...query },
-      signal,
-      isRepeatable: true,
-    } as const;
-    return (await this.#http.json(request, webhookPageSchema)).value;
+    const request = { signal, method: 'GET', path: PATH, query: { page, ...query } } as const;
+    return this.#http.json(request, webhookPage);
   }
 
   /**
    * All webhooks, one page at a time, by default in order of creation, so that new ones come last. A webhook that is
    * deleted meanwhile moves others to an earlier page, where they are missed: collect all before you delete.
-   * @throws ProviderError; unexpected_answer after 10,000, as a list that never ends would fill memory
+   * @throws ProviderError
    */
   async *list(query: WebhookQuery = {}, options: CallOptions = {}): AsyncGenerator<Webhook, void, undefined> {
     const full = { sort: 'created:asc', page_length: LONGEST_PAGE, ...query } as const;
-    let listed = 0;
     for (let number = 1; ; number++) {
       const { webhooks, page_length, total } = await this.page(number, full, options);
       yield* webhooks;
       if (webhooks.length === 0 || number * page_length >= total) return;
-      listed += webhooks.length;
-      if (listed >= MOST_LISTED) {
-        const reason = `the list goes on after ${MOST_LISTED} webhooks`;
-        throw this.#http.error({ code: 'unexpected_answer', operation: `GET ${PATH}`, reason });
-      }
     }
   }
+}
+
+/** The webhook with this id; undefined if the provider has none. @throws ProviderError */
+export function findWebhook(client: WebhooksClient, id: string): Promise<Webhook | undefined> {
+  return client.get(id).catch((error) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+}
+
+/** Whether the provider says that there is no such webhook. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ProviderError && error.code === 'not_found';
+}
+
+/** All webhooks of the account, read to the end before the caller changes any. @throws ProviderError */
+export function allWebhooks(client: WebhooksClient, signal?: AbortSignal): Promise<Webhook[]> {
+  return Array.fromAsync(client.list({}, { signal }));
+}
+
+/**
+ * The metadata of a webhook as an update sends it: with every member, as all known clients do, in case the provider resets
+ * members that are not sent. Kinds that this version does not know are kept.
+ */
+export function sentBack({ name, description, webhook_url, events, site_ids }: WebhookMetadata): NewWebhook {
+  return { name, description, webhook_url, events: events as Kind[], site_ids };
 }

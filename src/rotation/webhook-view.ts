@@ -1,29 +1,59 @@
-import { allWebhooks, type Webhook, type WebhooksClient } from '../provider/index.ts';
-import type { Standings } from './secret-standings.ts';
+import type { Webhook } from '../provider/index.ts';
+import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 import { replacedBy } from './successor-mark.ts';
 
-/** A webhook as it is shown: its settings at the provider, and the state of its secrets. Never a secret. */
-export interface WebhookView {
-  readonly id: string;
-  /** null where it is gone at the provider; undefined where the provider was not asked */
-  readonly provider: ReturnType<typeof providerView> | null | undefined;
-  readonly secret: ReturnType<Standings['stateOf']>;
-  readonly live_secrets: number;
-  /** until when further secrets verify */
-  readonly retiring: readonly string[];
-  /** the webhook that an unfinished rotation replaces by this one */
-  readonly replaces: string | undefined;
+/** `environment`: WEBHOOK_SECRET verifies, as no secret was ever stored. `missing`: nothing verifies. */
+type SecretState = 'live' | 'retiring' | 'missing' | 'environment';
+
+/** WEBHOOK_SECRET serves every webhook that never had a stored secret. */
+interface Fallback {
+  readonly WEBHOOK_SECRET?: string | undefined;
 }
 
+/** The state of the secrets of each webhook. */
+export type Standings = ReturnType<typeof standingsFrom>;
+
+export async function readStandings(store: EventStore, config: Fallback): Promise<Standings> {
+  return standingsFrom(config, await store.everySecret(), await store.secrets());
+}
+
+/**
+ * @param ever all secrets that were ever stored; none where there is no database yet
+ * @param unretired those that still verify
+ */
+export function standingsFrom(
+  { WEBHOOK_SECRET }: Fallback,
+  ever: readonly WebhookSecret[] = [],
+  unretired: readonly WebhookSecret[] = [],
+) {
+  const of = (id: string) => {
+    const own = unretired.filter(({ webhookId }) => webhookId === id);
+    const retiring = own.flatMap(({ retireAt }) => retireAt ?? []);
+    const live = own.length - retiring.length;
+    const hadOwn = ever.some(({ webhookId }) => webhookId === id);
+    let state: SecretState = WEBHOOK_SECRET === undefined || hadOwn ? 'missing' : 'environment';
+    if (own.length > 0) state = live > 0 ? 'live' : 'retiring';
+    return { state, live, retiring, hadOwn };
+  };
+  /** The webhooks for which something is stored. */
+  const webhooks = [...new Set(unretired.map(({ webhookId }) => webhookId))];
+  return { of, webhooks };
+}
+
+/** A webhook as it is shown: its settings at the provider, and the state of its secrets. Never a secret. */
+export type WebhookView = ReturnType<typeof viewOf>;
+
 /** @param webhook null where it is gone at the provider; undefined where the provider was not asked */
-export function viewOf(id: string, webhook: Webhook | null | undefined, standings: Standings): WebhookView {
-  const { live, retiring } = standings.of(id);
+export function viewOf(id: string, webhook: Webhook | null | undefined, standings: Standings) {
+  const { state, live, retiring } = standings.of(id);
   return {
     id,
     provider: webhook && providerView(webhook),
-    secret: standings.stateOf(id),
+    secret: state,
     live_secrets: live,
+    /** until when further secrets verify */
     retiring: retiring.map((time) => new Date(time).toISOString()),
+    /** the webhook that an unfinished rotation replaces by this one */
     replaces: webhook ? replacedBy(webhook.metadata.description) : undefined,
   };
 }
@@ -35,23 +65,13 @@ function providerView({ metadata, created, last_modified }: Webhook) {
 
 /**
  * The webhooks at the provider, and behind them those that are gone there and have a secret.
- * @param readStandings called after the provider was asked: one that is made meanwhile is not told of as gone
- * @throws ProviderError, and what `readStandings` throws
+ * @param registered undefined where the provider was not asked
  */
-export async function webhookViews(
-  client: WebhooksClient,
-  readStandings: () => Promise<Standings>,
-): Promise<WebhookView[]> {
-  const registered = await allWebhooks(client);
-  const standings = await readStandings();
-  const ids = new Set(registered.map(({ id }) => id));
+export function viewsOf(standings: Standings, registered?: readonly Webhook[]): WebhookView[] {
+  const ids = new Set(registered?.map(({ id }) => id));
+  const others = standings.webhooks.filter((id) => !ids.has(id));
   return [
-    ...registered.map((webhook) => viewOf(webhook.id, webhook, standings)),
-    ...standings.webhooks.filter((id) => !ids.has(id)).map((id) => viewOf(id, null, standings)),
+    ...(registered ?? []).map((webhook) => viewOf(webhook.id, webhook, standings)),
+    ...others.map((id) => viewOf(id, registered && null, standings)),
   ];
-}
-
-/** The webhooks that have a secret, without asking the provider. */
-export function storedViews(standings: Standings): WebhookView[] {
-  return standings.webhooks.map((id) => viewOf(id, undefined, standings));
 }

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { AnswerTooLong, textOf } from '../../src/base/answer-body.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
-import { reach } from '../../src/provider/check-urls.ts';
+import { reach } from '../../src/provider/checks.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCommand, hookOf } from '../support/installation.ts';
+import { eventsIn } from '../support/events-in.ts';
+import { eventually } from '../support/eventually.ts';
+import { createCommand, hookOf, SITE } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
 import type { Served } from '../support/served.ts';
@@ -15,14 +17,7 @@ beforeAll(async () => {
 afterAll(() => here.dispose());
 
 /** What a rotation asks of the provider, in order; its writes to the store lie between. */
-const STEPS = [
-  'GET old',
-  'GET list',
-  'POST successor',
-  'PATCH successor',
-  'DELETE old',
-  'PATCH mark',
-] as const;
+const STEPS = ['GET list', 'POST successor', 'PATCH successor', 'DELETE old', 'PATCH mark'] as const;
 
 /** Hands everything on, with a notification of the site before and after each step. */
 function handOnAmidNotifications(site: string): Interception {
@@ -82,7 +77,7 @@ test.each(some(2, cases))(
     expect(left).toMatchObject([{ metadata: original }]);
     expect(replaced).toBe(old);
     // After its very last step there is nothing left to name the successor by.
-    expect(id).toBe(step === 5 && moment === 'after' ? null : left[0]?.id);
+    expect(id).toBe(step === STEPS.length - 1 && moment === 'after' ? null : left[0]?.id);
     const views: { id: string; secret: string; live_secrets: number }[] = await here.json([
       'webhooks',
       'list',
@@ -118,3 +113,35 @@ atFullSize(test)(
     expect(await here.json(['webhooks', 'rotate', old])).toMatchObject({ replaced: old });
   },
 );
+
+test('refuses nothing and handles everything once, when a webhook is rotated three times under traffic', async () => {
+  const create = createCommand(hookOf(service), SITE);
+  let { id } = await here.json([...create, '--description', 'as it was']);
+  const before = here.mock.listWebhooks().find((webhook) => webhook.id === id)?.metadata;
+  const traffic = startTraffic(here.mock, SITE);
+  const ids = [id];
+  for (let round = 0; round < 3; round++) {
+    const rotated = await here.json(['webhooks', 'rotate', id]);
+    expect(rotated).toEqual({ id: expect.any(String), replaced: id, old_secret_until: expect.any(String) });
+    id = rotated.id;
+    ids.push(id);
+  }
+  await traffic.stop();
+  expect(refusals(here.mock)).toEqual([]);
+  expect(new Set(ids).size).toBe(4);
+  const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.site_ids.includes(SITE));
+  expect(left).toMatchObject([{ id, metadata: before }]);
+  const store = await here.openStore();
+  try {
+    const filter = { site: SITE };
+    const isHandled = async () =>
+      (await store.count({ ...filter, status: 'handled' })) === (await store.count(filter));
+    await eventually('everything is handled', isHandled);
+    const events = await eventsIn(store, filter, 100_000);
+    expect(events).toHaveLength(traffic.count);
+    const sent = here.mock.deliveries().filter(({ notification }) => notification.site_id === SITE);
+    expect(events.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(sent.length);
+  } finally {
+    await store.close();
+  }
+});

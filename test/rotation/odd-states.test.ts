@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
-import { rotate } from '../../src/rotation/rotate-secret.ts';
+import { rotate } from '../../src/rotation/rotate.ts';
+import { keepingMark, replacedBy, withMark, withoutMark } from '../../src/rotation/successor-mark.ts';
 import { SITE } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 
@@ -94,7 +95,7 @@ test('keeps kinds that this version does not know, when the webhook has some', a
 });
 
 test('refuses, when the webhook is itself half-way a successor', async () => {
-  const { id } = marked('[hookkit: is to replace old00000]', []);
+  const { id } = marked('[hookkit: replaces old00000]', []);
   await expect(rotateHere(id)).rejects.toThrow(/rotate old00000 first/);
 });
 
@@ -111,7 +112,7 @@ test('finishes, when the old one is gone and the successor is whole', async () =
 });
 
 test('asks for the sites, when the old one was deleted before the successor had them, and then finishes', async () => {
-  const successor = marked('[hookkit: is to replace old00000]', []);
+  const successor = marked('[hookkit: replaces old00000]', []);
   await storeSecret(successor.id, successor.secret);
   await expect(rotateHere('old00000')).rejects.toThrow(`webhooks update ${successor.id} --site`);
   await here.cli(['webhooks', 'update', successor.id, '--site', SITE]);
@@ -121,7 +122,7 @@ test('asks for the sites, when the old one was deleted before the successor had 
 
 test('takes away what several earlier runs have left behind, when their secrets were lost', async () => {
   const old = here.foreignWebhook(URL);
-  marked(`[hookkit: is to replace ${old.id}]`, []);
+  marked(`[hookkit: replaces ${old.id}]`, []);
   marked(`[hookkit: replaces ${old.id}]`, [SITE]);
   const { id } = await rotateHere(old.id);
   expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: old.metadata }]);
@@ -129,7 +130,7 @@ test('takes away what several earlier runs have left behind, when their secrets 
 
 test('leaves other webhooks alone, when there are some', async () => {
   const old = here.foreignWebhook(URL);
-  const others = [marked('mine', []), marked('[hookkit: is to replace other000]', [])].map(({ id }) => id);
+  const others = [marked('mine', []), marked('[hookkit: replaces other000]', [])].map(({ id }) => id);
   const { id } = await rotateHere(old.id);
   expect(here.mock.listWebhooks().map((webhook) => webhook.id)).toEqual([...others, id]);
 });
@@ -138,3 +139,16 @@ test('says that there is nothing of this id, when it was deleted behind our back
   await storeSecret('old00000', 'the-secret-of-the-old-one-0123456789');
   await expect(rotateHere('old00000')).rejects.toMatchObject({ code: 'WEBHOOK_UNKNOWN' });
 });
+
+test.each(['', 'of the main site', 'has [brackets] and: colons', '[hookkit: replaces 2yW4KmiG] was here'])(
+  'has one mark and gives the description back as it was, when %j is marked, changed and unmarked',
+  (description) => {
+    const marked = withMark(withMark(description, 'anotherOne'), '2yW4KmiG');
+    expect(marked.replace(description, '').trim()).toBe('[hookkit: replaces 2yW4KmiG]');
+    expect([replacedBy(marked), replacedBy(description)]).toEqual(['2yW4KmiG', undefined]);
+    expect([withoutMark(marked), keepingMark(marked), keepingMark(description)]).toEqual([
+      ...[description, marked, description],
+    ]);
+    expect(keepingMark(marked, 'new')).toBe('new [hookkit: replaces 2yW4KmiG]');
+  },
+);

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { createWebhook } from '../../rotation/webhook-and-secret.ts';
+import { createWebhook } from '../../rotation/create-and-delete.ts';
 import { withStore } from '../../store/with-store.ts';
 import { uninterrupted } from '../interruptible.ts';
 import { print, printJson } from '../print.ts';

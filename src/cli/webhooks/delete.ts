@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
-import { deleteWebhook } from '../../rotation/webhook-and-secret.ts';
+import { deleteWebhook } from '../../rotation/create-and-delete.ts';
+import { readStandings } from '../../rotation/webhook-view.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { print, printJson, say } from '../print.ts';
 import { webhooksClient } from './client.ts';
@@ -37,7 +37,7 @@ async function remove(id: string, { grace, json }: Flags): Promise<void> {
   await withDatabase(config, async (store) => {
     const options = { client, store, clock: systemClock, graceMs: grace };
     const { isDeleted: deleted, secretUntil: until } = await deleteWebhook(id, options);
-    const standings = await Standings.read(store, config);
+    const standings = await readStandings(store, config);
     const warning = warningOfEnvironment(id, standings);
     if (warning !== undefined) say(warning);
     const secretUntil = until === undefined ? null : new Date(until).toISOString();

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { retireOthers } from '../../rotation/webhook-and-secret.ts';
+import { retireSecrets } from '../../rotation/create-and-delete.ts';
 import { withStore } from '../../store/with-store.ts';
 import { print, say } from '../print.ts';
 import { readSecret } from '../read-secret.ts';
@@ -38,7 +38,8 @@ async function importSecret({ id, secretFile, replace, json }: Flags): Promise<v
   await withStore(config, async (store) => {
     const before = await store.quarantineSize(id);
     await store.addSecret(id, secret);
-    const retired = replace && (await retireOthers(id, secret, { store, clock: systemClock }));
+    const retired =
+      replace && (await retireSecrets(store, { id, at: systemClock.now(), kept: secret })).length;
     const here = await admitWaiting(store, config, id);
     const waiting = await store.quarantineSize(id);
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
-import { storedViews, type WebhookView, webhookViews } from '../../rotation/webhook-view.ts';
+import { allWebhooks } from '../../provider/index.ts';
+import { readStandings, viewsOf, type WebhookView } from '../../rotation/webhook-view.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { line, print, printJson } from '../print.ts';
 import { table } from '../table.ts';
@@ -38,9 +38,12 @@ export function listCommand(): Command {
 
 async function list({ stored, json }: Flags): Promise<void> {
   const config = loadConfig();
-  const views = stored
-    ? await withDatabase(config, async (store) => storedViews(await Standings.read(store, config)))
-    : await webhookViews(webhooksClient(config), () => standingsOf(config));
+  // Asked first: a webhook that is made meanwhile is not told of as gone.
+  const registered = stored ? undefined : await allWebhooks(webhooksClient(config));
+  const standings = stored
+    ? await withDatabase(config, (store) => readStandings(store, config))
+    : await standingsOf(config);
+  const views = viewsOf(standings, registered);
   if (json) return printJson(views);
   if (views.length > 0) return print((stored ? storedTable(views) : fullTable(views)).trimEnd());
   await print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');

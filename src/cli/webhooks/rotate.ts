@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../config.ts';
-import { type Rotated, rotate } from '../../rotation/rotate-secret.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
+import { type Rotated, rotate } from '../../rotation/rotate.ts';
+import { readStandings, type Standings } from '../../rotation/webhook-view.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
 import { print, printJson, say } from '../print.ts';
@@ -54,7 +54,7 @@ async function run(id: string, { grace, json }: Flags): Promise<void> {
       throw error;
     });
     await warnOfPredictable(store, rotated.id);
-    const standings = await Standings.read(store, config);
+    const standings = await readStandings(store, config);
     const warning = warningOfEnvironment(id, standings);
     if (warning !== undefined) say(warning);
     if (json) await printJson(viewOf(rotated));

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { findWebhook } from '../../provider/index.ts';
-import { unknownWebhook } from '../../rotation/webhook-and-secret.ts';
+import { unknownWebhook } from '../../rotation/create-and-delete.ts';
 import { viewOf } from '../../rotation/webhook-view.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';

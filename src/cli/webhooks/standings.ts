@@ -1,6 +1,6 @@
 import { sqlitePathOf } from '../../base/database-url.ts';
 import type { Config } from '../../config.ts';
-import { Standings } from '../../rotation/secret-standings.ts';
+import { readStandings, type Standings, standingsFrom } from '../../rotation/webhook-view.ts';
 import { hasDatabase, withDatabase } from '../../store/with-store.ts';
 import { line, say } from '../print.ts';
 
@@ -9,10 +9,10 @@ import { line, say } from '../print.ts';
  * @throws KitError STORE_UNUSABLE
  */
 export async function standingsOf(config: Config): Promise<Standings> {
-  if (hasDatabase(config)) return withDatabase(config, (store) => Standings.read(store, config));
+  if (hasDatabase(config)) return withDatabase(config, (store) => readStandings(store, config));
   say(
     `no secret is stored here, as there is no database at ${line(sqlitePathOf(config.DATABASE_URL) ?? '')}: if there should be one, ` +
       'run this where the server runs, or set DATABASE_URL',
   );
-  return Standings.none(config);
+  return standingsFrom(config);
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { sentBack } from '../../provider/index.ts';
-import { keepingMarker } from '../../rotation/successor-mark.ts';
+import { keepingMark } from '../../rotation/successor-mark.ts';
 import { viewOf } from '../../rotation/webhook-view.ts';
 import { print, printJson } from '../print.ts';
 import { webhooksClient } from './client.ts';
@@ -44,7 +44,7 @@ async function update(id: string, { json, ...flags }: Flags): Promise<void> {
   const client = webhooksClient(config);
   const standings = await standingsOf(config); // before anything is changed, as it may fail
   const { metadata } = await client.get(id);
-  const description = keepingMarker(metadata.description, change.description);
+  const description = keepingMark(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
   const view = viewOf(id, webhook, standings);
   if (json) return printJson(view);

@@ -1,6 +1,5 @@
 import { kindNames } from '../../notification/kinds.ts';
-import type { Standings } from '../../rotation/secret-standings.ts';
-import type { WebhookView } from '../../rotation/webhook-view.ts';
+import type { Standings, WebhookView } from '../../rotation/webhook-view.ts';
 import { line } from '../print.ts';
 
 /** Says how notifications of a webhook are verified, and what is wrong with it. */
@@ -30,12 +29,12 @@ export function endInWords(
   { whose, until, standings }: { whose: string; until: string | null; standings: Standings },
 ): string {
   if (until !== null) return `${whose} verifies until ${until}`;
-  return standings.hadOwn(id) ? `${whose} verifies nothing any more` : `no secret of ${id} was stored`;
+  return standings.of(id).hadOwn ? `${whose} verifies nothing any more` : `no secret of ${id} was stored`;
 }
 
 /** The warning that a deleted or replaced webhook still verifies; undefined if it does not. */
 export function warningOfEnvironment(id: string, standings: Standings): string | undefined {
-  if (standings.stateOf(id) !== 'environment') return undefined;
+  if (standings.of(id).state !== 'environment') return undefined;
   return `WEBHOOK_SECRET still verifies for ${id}: remove it from the environment once ${id} sends nothing more`;
 }
 

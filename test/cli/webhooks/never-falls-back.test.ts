@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
-import { retireSecrets } from '../../../src/rotation/retire-secrets.ts';
+import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
 import { hookOf } from '../../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
 
@@ -16,7 +16,7 @@ afterAll(() => here.dispose());
 /** Retires the secrets of a webhook at once, and leaves the webhook at the provider. */
 async function retire(id: string): Promise<void> {
   const store = await here.openStore();
-  await retireSecrets(id, { store, clock: systemClock, graceMs: 0 });
+  await retireSecrets(store, { id, at: systemClock.now() });
   await store.close();
 }
 

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { jsonOf, textOf } from '../base/answer-body.ts';
+import type { Clock } from '../base/clock.ts';
+import { messageOf, whyUnreachable } from '../base/errors.ts';
+import { type Finding, findingsOf } from '../base/finding.ts';
+import { timeLimit } from '../base/pause.ts';
+import { allWebhooks, type Webhook, WebhooksClient } from './webhooks-client.ts';
+
+const TIMEOUT_MS = 10_000;
+const NOTICEABLE_MS = 5000;
+const TOO_FAR_MS = 30_000;
+
+/** Checks how far this machine's clock is from the provider's clock, by the Date header of an answer. */
+export async function checkClock(providerUrl: string, clock: Clock): Promise<Finding> {
+  const { ok, warn, fail, skipped } = findingsOf('clock');
+  const before = clock.now();
+  try {
+    const init = { method: 'HEAD', redirect: 'manual', signal: timeLimit(TIMEOUT_MS) } as const;
+    const date = (await fetch(providerUrl, init)).headers.get('date');
+    const skew = (before + clock.now()) / 2 - Date.parse(date ?? '');
+    if (Number.isNaN(skew)) return skipped('the provider does not say what time it is');
+    const seconds = (Math.abs(skew) / 1000).toFixed(1);
+    const text = `${seconds} s ${skew < 0 ? 'behind' : 'ahead of'} the provider's`;
+    if (Math.abs(skew) > TOO_FAR_MS) return fail(`${text}: set the clock, and keep it set (NTP)`);
+    return Math.abs(skew) > NOTICEABLE_MS ? warn(`${text}: keep it set (NTP)`) : ok(text);
+  } catch (error) {
+    return skipped(`the provider does not answer (${whyUnreachable(error)})`);
+  }
+}
+
+/** Checks whether the provider answers and takes the API secret. @returns the webhooks of the account, if it does */
+export async function* checkProvider(
+  baseUrl: string,
+  apiSecret: string | undefined,
+): AsyncGenerator<Finding, readonly Webhook[] | undefined> {
+  const { ok, fail, skipped } = findingsOf('provider');
+  if (apiSecret === undefined) {
+    yield skipped('PROVIDER_API_SECRET is not set');
+    return undefined;
+  }
+  try {
+    // One attempt: a check shows a fault, and must not hide it by trying again.
+    const webhooks = await allWebhooks(new WebhooksClient({ baseUrl, apiSecret, maxAttempts: 1 }));
+    yield ok(`${baseUrl} takes the API secret; webhooks registered: ${webhooks.length}`);
+    return webhooks;
+  } catch (error) {
+    yield fail(`${baseUrl}: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+interface Given {
+  /** registered at the provider; undefined where that is not known */
+  readonly webhooks: readonly Webhook[] | undefined;
+  /** the webhooks whose notifications can be verified here; undefined where that is not known */
+  readonly verifiable: Pick<ReadonlySet<string>, 'has'> | undefined;
+  /** checked in any case */
+  readonly urls: readonly string[];
+}
+
+/**
+ * Checks whether the webhooks with a secret here reach this receiver. Nothing is sent to other webhooks: their URLs may
+ * belong to another receiver.
+ */
+export async function* checkUrls({ webhooks = [], verifiable, urls }: Given): AsyncGenerator<Finding, void> {
+  const { skipped } = findingsOf('url');
+  const ours = webhooks.filter(({ id }) => verifiable?.has(id));
+  const targets = new Set([...urls, ...ours.map(({ metadata }) => metadata.webhook_url)]);
+  for (const url of targets) yield await reach(url);
+  if (targets.size === 0) yield skipped('no registered webhook has a stored secret: give a URL with --url');
+  const { warn, fail } = findingsOf('webhook');
+  for (const { id, metadata } of verifiable ? webhooks : []) {
+    if (verifiable?.has(id)) continue;
+    const url = metadata.webhook_url;
+    if (!targets.has(url))
+      yield warn(`${id} (${url}) has no secret here: it belongs to another receiver, or import its secret`);
+    else yield fail(`${id} sends to ${url} too, but its secret is missing: import it, or rotate the webhook`);
+  }
+}
+
+const ourError = z.strictObject({ error: z.string() });
+
+/**
+ * Checks whether a URL leads to a receiver of ours: an unsigned POST must be refused with our answer. The request comes from
+ * this machine: it passes TLS and the proxy, but perhaps not the firewall.
+ */
+export async function reach(url: string): Promise<Finding> {
+  const { ok, fail, warn } = findingsOf('url');
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{}',
+      redirect: 'manual',
+      signal: timeLimit(TIMEOUT_MS),
+    });
+    const { status, headers } = response;
+    const text = await textOf(response);
+    const isOurs = ourError.safeParse(jsonOf(text)).success;
+    if (status === 401 && isOurs && headers.get('www-authenticate') === 'Bearer')
+      return ok(`${url} reaches the receiver, which refuses unsigned requests`);
+    if (status === 503 && isOurs)
+      return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
+    if (status >= 300 && status < 400)
+      return fail(`${url} redirects (${status}): register the URL to which it leads`);
+    return fail(
+      `${url} answers ${status} to an unsigned POST, but the receiver answers 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
+    );
+  } catch (error) {
+    return fail(`${url}: ${whyUnreachable(error)}`);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../base/clock.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import { findWebhook, type NewWebhook, type Webhook, type WebhooksClient } from '../provider/index.ts';
+import type { EventStore } from '../store/event-store.ts';
+
+/** Where webhooks are registered, and where their secrets are stored. */
+interface Both {
+  readonly client: WebhooksClient;
+  readonly store: EventStore;
+}
+
+/**
+ * Registers a webhook and stores its secret. If that fails, it deletes the webhook: nothing could ever verify its notifications.
+ * @throws KitError SECRET_NOT_STORED
+ * @throws ProviderError
+ */
+export async function createWebhook(webhook: NewWebhook, { client, store }: Both): Promise<Webhook> {
+  const { secret, ...created } = await client.create(webhook);
+  const { id } = created;
+  try {
+    await store.addSecret(id, secret);
+  } catch (cause) {
+    const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;
+    const end = await client.delete(id).then(
+      () => 'so it was deleted again: remove the cause, then try again',
+      (error) =>
+        `and it could not be deleted again (${messageOf(error)}): run npx hookkit webhooks delete ${id}`,
+    );
+    throw new KitError('SECRET_NOT_STORED', `${problem}, ${end}`, { cause });
+  }
+  return created;
+}
+
+/** What became of a webhook and its secrets. */
+export interface Deleted {
+  /** false: it was gone at the provider */
+  readonly isDeleted: boolean;
+  /** when the last of its secrets retires, milliseconds since the epoch; undefined where none is stored */
+  readonly secretUntil: number | undefined;
+}
+
+/**
+ * Deletes a webhook at the provider, and retires its secrets once the grace time is over. It can be repeated after an error.
+ * @throws KitError WEBHOOK_UNKNOWN if neither the provider nor the store has anything of it
+ * @throws ProviderError
+ */
+export async function deleteWebhook(
+  id: string,
+  { client, store, clock, graceMs }: Both & { readonly clock: Clock; readonly graceMs: number },
+): Promise<Deleted> {
+  const isDeleted = (await findWebhook(client, id)) !== undefined;
+  if (isDeleted) await client.delete(id);
+  const ends = await retireSecrets(store, { id, at: clock.now() + graceMs });
+  if (!isDeleted && ends.length === 0) throw unknownWebhook(id);
+  return { isDeleted, secretUntil: ends.at(-1) };
+}
+
+/** Which secrets to retire, and when. */
+interface Retirement {
+  /** of the webhook */
+  readonly id: string;
+  /** milliseconds since the epoch; a secret that retires already keeps the earlier time */
+  readonly at: number;
+  /** a secret that stays */
+  readonly kept?: string;
+}
+
+/** Retires the secrets of a webhook. @returns when each of them verifies nothing any more, the last at the end */
+export async function retireSecrets(store: EventStore, { id, at, kept }: Retirement): Promise<number[]> {
+  const own = (await store.secrets()).filter(({ webhookId, secret }) => webhookId === id && secret !== kept);
+  for (const { secret, retireAt } of own)
+    if (retireAt === undefined || at < retireAt) await store.retireSecret(id, secret, at);
+  return own.map(({ retireAt = at }) => Math.min(at, retireAt)).toSorted((one, other) => one - other);
+}
+
+/** That neither the provider nor the store has anything of a webhook. */
+export function unknownWebhook(id: string): KitError {
+  return new KitError(
+    'WEBHOOK_UNKNOWN',
+    `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
+  );
+}

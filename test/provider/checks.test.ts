@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { checkClock, reach } from '../../src/provider/checks.ts';
+import { NOWHERE, scripted } from './support.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+test.each([
+  [0, 'ok'],
+  [-4000, 'ok'],
+  [20_000, 'warn'],
+  [-31_500, 'FAIL'],
+])('the clock is judged, when the provider is %d ms ahead: %s', async (ahead, result) => {
+  const { url } = await scripted([404, {}, { Date: new Date(NOW + ahead).toUTCString() }]);
+  expect((await checkClock(url, new VirtualClock(NOW))).result).toBe(result);
+});
+
+test('the clock is not judged, when the provider tells no time or does not answer', async () => {
+  const { url } = await scripted((response) => {
+    response.sendDate = false;
+    response.end();
+  });
+  for (const provider of [url, NOWHERE])
+    expect((await checkClock(provider, new VirtualClock(NOW))).result).toBe('skipped');
+});
+
+const challenge = { 'WWW-Authenticate': 'Bearer' };
+test.each([
+  ['a receiver of ours', 401, { error: '...' }, challenge, 'ok'],
+  ['a receiver that stops', 503, { error: 'shutting down' }, {}, 'warn'],
+  ['a 401 of somebody else', 401, {}, { 'WWW-Authenticate': 'Basic' }, 'FAIL'],
+  ['a 401 with other words', 401, { message: 'no' }, challenge, 'FAIL'],
+  ['a receiver that takes anything', 200, 'ok', {}, 'FAIL'],
+  ['a redirect', 308, {}, { Location: 'https://else.where/' }, 'FAIL'],
+])('a URL is judged, when it leads to %s', async (_case, status, json, headers, result) => {
+  const { url } = await scripted([status, json, headers as Record<string, string>]);
+  expect((await reach(url)).result).toBe(result);
+});
+
+test('a URL fails with the reason, when no server listens there', async () => {
+  expect(await reach(NOWHERE)).toMatchObject({
+    result: 'FAIL',
+    detail: expect.stringContaining('ECONNREFUSED'),
+  });
+});
