@@ -74,7 +74,8 @@ export async function* checkUrls({ webhooks = [], verifiable, urls }: Given): As
     const url = metadata.webhook_url;
     if (!targets.has(url))
       yield warn(`${id} (${url}) has no secret here: it belongs to another receiver, or import its secret`);
-    else yield fail(`${id} sends to ${url} too, but its secret is missing: import it, or rotate the webhook`);
+    else
+      yield fail(`${id} sends to ${url} too, but its secret is missing: import it, or webhooks rotate ${id}`);
   }
 }
 
