@@ -31,12 +31,6 @@ test('says what is wrong and ends, when its port is taken, with 1', async () => 
   expect(run.stderr).toMatch(/^hookkit: cannot listen on 127\.0\.0\.1:\d+: .*; set HOST and PORT\n$/);
 });
 
-test('accepts a body near the limit, when its token is larger than the headers Node takes, with 200', async () => {
-  service = await runService({ media_available: () => {} });
-  const body = JSON.stringify({ ...JSON.parse(bodyOf(1)), note: 'x'.repeat(60_000) });
-  expect((await deliver(service.url, body)).status).toBe(200);
-});
-
 test('handles an event again, when it is replayed while the service runs, without a restart', async () => {
   service = await runService({ media_available: () => {} });
   const { store } = service;

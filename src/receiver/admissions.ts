@@ -27,9 +27,10 @@ export async function admitQuarantined(
     do {
       const keys = keyring.keysFor(webhook);
       const page = keys.length > 0 ? await store.quarantined({ webhook, after, limit: PAGE }) : [];
-      const isVerified = (token: string, body: Buffer) =>
-        !verifyNotification(token, body, parseBody(body).value, keys);
-      const verified = page.filter(({ token, body }) => isVerified(token, Buffer.from(body)));
+      const verified = page.filter(({ token, body }) => {
+        const bytes = Buffer.from(body);
+        return !verifyNotification(token, bytes, parseBody(bytes).value, keys);
+      });
       const recorded = await Promise.all(verified.map(({ token }) => store.admit(token)));
       admitted += recorded.filter((one) => one !== undefined).length;
       after = page.at(-1)?.seq;
@@ -73,18 +74,17 @@ export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
   const { store, keyring, clock, log, onFound } = options;
   let last = Promise.resolve();
   let isStopped = false;
-  const run = async (webhooks?: readonly string[]): Promise<void> => {
-    if (isStopped) return;
-    try {
-      const admitted = await admitQuarantined(store, keyring, webhooks);
-      if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
-    } catch (error) {
-      log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
-      clock.after(AGAIN_MS, () => admit(webhooks));
-    }
-  };
   const admit = (webhooks?: readonly string[]): void => {
-    last = last.then(() => run(webhooks));
+    last = last.then(async () => {
+      if (isStopped) return;
+      try {
+        const admitted = await admitQuarantined(store, keyring, webhooks);
+        if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
+        clock.after(AGAIN_MS, () => admit(webhooks));
+      }
+    });
   };
   keyring.onAdded = (webhooks) => {
     onFound(webhooks);

@@ -31,11 +31,9 @@ export class Keyring {
   readonly #options: KeyringOptions;
   /** of WEBHOOK_SECRET */
   readonly #fallback: readonly KeyObject[];
-  /** by webhook; an empty list where all of them are retired; undefined before the first read */
-  #held: ReadonlyMap<string, readonly Held[]> | undefined;
+  /** by webhook; an empty list where all of them are retired */
+  #held: ReadonlyMap<string, readonly Held[]> = new Map();
   readonly #refused = new Set<string>();
-  /** how often new secrets were found */
-  changes = 0;
   /** a read that has not begun yet */
   #next: Promise<void> | undefined;
   #rest = Promise.resolve();
@@ -63,7 +61,6 @@ export class Keyring {
 
   /** The keys that verify a webhook's notifications now. */
   keysFor(webhookId: string): readonly KeyObject[] {
-    if (!this.#held) return [];
     const held = this.#held.get(webhookId);
     if (!held) return this.#fallback;
     const now = this.#options.clock.now();
@@ -95,14 +92,12 @@ export class Keyring {
       held.set(webhookId, keys);
       const isRetired = retireAt !== undefined && retireAt <= now;
       if (isRetired || secret === '' || !this.#serves(webhookId, secret)) continue;
-      const known = this.#held?.get(webhookId)?.find((one) => one.secret === secret);
+      const known = this.#held.get(webhookId)?.find((one) => one.secret === secret);
       if (!known) added.add(webhookId);
       keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
     }
     this.#held = held;
-    if (added.size === 0) return;
-    this.changes++;
-    this.onAdded([...added]);
+    if (added.size > 0) this.onAdded([...added]);
   }
 
   #serves(whose: string, secret: string): boolean {

@@ -33,9 +33,6 @@ export interface Unverified {
   readonly value: JsonObject;
 }
 
-/** The first lines of a request. */
-export type Head = Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>;
-
 /** How the receiver stands when a request comes. */
 export interface Standing {
   /** bytes that a body may have */
@@ -46,17 +43,16 @@ export interface Standing {
   readonly isOverloaded: boolean;
 }
 
-const CLOSE = { Connection: 'close' };
 const IN_A_MINUTE = { 'Retry-After': '60' };
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
-export const SHUTTING_DOWN = unavailable('shutting down', CLOSE);
-export const OVERLOADED = unavailable('overloaded');
+export const SHUTTING_DOWN = unavailable('shutting down');
+const OVERLOADED = unavailable('overloaded');
 const NOT_RECORDED = unavailable('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
 const NO_TOKEN = refused(401, 'an Authorization header of the form "Bearer TOKEN" is needed', CHALLENGE);
-const TOO_LARGE = refused(413, 'the body is too large', CLOSE);
+const TOO_LARGE = refused(413, 'the body is too large');
 const COMPRESSED = refused(400, 'the body is compressed');
 const UNREADABLE = refused(400, 'the body cannot be read');
 const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
@@ -68,24 +64,19 @@ export const THROTTLED = refused(429, 'too many notifications that cannot be ver
  * @returns the token, where the body decides
  */
 export function verdictOnHead(
-  { method, headers, headersDistinct }: Head,
+  { method, headers, headersDistinct }: Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>,
   { bodyLimit, isClosed, isOverloaded }: Standing,
 ): Refused | string {
-  const isTooLarge = Number(headers['content-length']) > bodyLimit;
-  // The rest of such a body is not read, and might have no end.
-  const isUnread = isTooLarge || headers['transfer-encoding'] !== undefined;
-  const unread = (verdict: Refused) =>
-    isUnread ? { ...verdict, headers: { ...verdict.headers, ...CLOSE } } : verdict;
-  if (method !== 'POST') return unread(NOT_POST);
+  if (method !== 'POST') return NOT_POST;
   if (isClosed) return SHUTTING_DOWN;
-  if (isOverloaded) return unread(OVERLOADED);
+  if (isOverloaded) return OVERLOADED;
   // If there are two of them, another reader may go by the other one.
   const [authorization = '', ...others] = headersDistinct.authorization ?? [];
   const [, token] = /^Bearer +(\S+)$/i.exec(others.length === 0 ? authorization : '') ?? [];
-  if (token === undefined) return unread(NO_TOKEN);
-  if (isTooLarge) return TOO_LARGE;
+  if (token === undefined) return NO_TOKEN;
+  if (Number(headers['content-length']) > bodyLimit) return TOO_LARGE;
   // No provider compresses a few hundred bytes, and a hundred compressed bytes may become the largest body.
-  if (/^(?!identity$)/i.test(headers['content-encoding'] ?? 'identity')) return unread(COMPRESSED);
+  if (/^(?!identity$)/i.test(headers['content-encoding'] ?? 'identity')) return COMPRESSED;
   return token;
 }
 
@@ -109,8 +100,8 @@ export function verdictOnBody(
 }
 
 /** Whether a secret that is not known yet may explain why a notification was refused. */
-export function isUnexplained({ unverified }: Refused): boolean {
-  const reason = unverified?.refusal.reason;
+export function isUnexplained(verdict: Accepted | Refused): boolean {
+  const reason = verdict.type === 'refused' ? verdict.unverified?.refusal.reason : undefined;
   return reason === 'bad signature' || reason === 'no secret';
 }
 
@@ -123,8 +114,8 @@ export function verdictAfter(error: unknown): Refused {
 }
 
 /** 503: nothing was recorded, so the sender must try again. */
-export function unavailable(error: string, headers: Refused['headers'] = {}): Refused {
-  return refused(503, error, { 'Retry-After': '5', ...headers });
+export function unavailable(error: string): Refused {
+  return refused(503, error, { 'Retry-After': '5' });
 }
 
 /** Every answer but a success. */

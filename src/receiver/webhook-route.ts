@@ -15,7 +15,6 @@ import type { RequestLog } from './request-log.ts';
 import {
   type Accepted,
   isUnexplained,
-  OVERLOADED,
   type Refused,
   THROTTLED,
   verdictAfter,
@@ -28,7 +27,7 @@ export type Phase = 'open' | 'draining' | 'closed';
 
 export interface ReceiverParts {
   readonly store: Pick<EventStore, 'record' | 'ping'>;
-  readonly keyring: Pick<Keyring, 'keysFor' | 'changes' | 'refresh'>;
+  readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
   readonly quarantine: Pick<Quarantine, 'add'>;
   readonly clock: MonotonicClock;
   readonly log: Logger;
@@ -65,15 +64,14 @@ export function webhookRoute(
     const address = cutOut(req.ip ?? '', LONGEST_ADDRESS);
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
-    if (typeof verdict === 'string') next();
-    else refuse(req, res, verdict);
+    if (typeof verdict === 'string') return next();
+    closeBehind(res);
+    refuse(req, res, verdict);
   };
 
   const receive: RequestHandler = async (req, res) => {
     const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
     if (verdict.type === 'refused') return refuse(req, res, verdict);
-    // Asked again: many bodies may have come while no ack was waiting yet.
-    if (waitingAcks >= mostWaiting) return refuse(req, res, OVERLOADED);
     waitingAcks++;
     const recorded = await store
       .record(verdict.notification)
@@ -91,11 +89,10 @@ export function webhookRoute(
 
   const judge = async (token: string, bytes: Buffer): Promise<Accepted | Refused> => {
     const keysFor = (webhookId: string) => keyring.keysFor(webhookId);
-    const { changes } = keyring;
     const verdict = verdictOnBody(token, bytes, keysFor);
-    if (verdict.type === 'accepted' || !isUnexplained(verdict)) return verdict;
+    if (!isUnexplained(verdict)) return verdict;
     await keyring.refresh(); // another process may have stored the secret a moment ago
-    return keyring.changes === changes ? verdict : verdictOnBody(token, bytes, keysFor);
+    return verdictOnBody(token, bytes, keysFor);
   };
 
   const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
@@ -116,6 +113,7 @@ export function webhookRoute(
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
     if (res.headersSent) return next(error);
+    closeBehind(res);
     refuse(req, res, verdictAfter(error), error);
   };
 
@@ -126,6 +124,11 @@ export function webhookRoute(
 
   const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
   return [checkHead, readBody, receive, failed];
+}
+
+/** The rest of a body that is not read might have no end. */
+function closeBehind(res: Response): void {
+  res.setHeader('Connection', 'close');
 }
 
 function exchangeOf(res: Response): Exchange {

@@ -1,27 +1,29 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { digestOf } from '../../src/notification/digest.ts';
 import { canonicalJson, firstDifference, parseBody } from '../../src/notification/json.ts';
+import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
+import { singleChange } from '../support/single-change.ts';
 
 const nested = (levels: number) => Buffer.from(`${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`);
+const ofBytes = (...bytes: number[]) =>
+  Buffer.concat([Buffer.from('{"'), Buffer.from(bytes), Buffer.from('":1}')]);
 
 describe('a body', () => {
   test('is its text and its value, when it is a JSON object in UTF-8', () => {
-    expect(parseBody(Buffer.from(' {"a": "\u00e9\u{1f600}", "__proto__": 1} '))).toEqual({
-      text: ' {"a": "\u00e9\u{1f600}", "__proto__": 1} ',
-      value: JSON.parse('{"a": "\u00e9\u{1f600}", "__proto__": 1}'),
-    });
+    const text = ' {"a": "\u00e9\u{1f600}", "__proto__": 1} ';
+    expect(parseBody(Buffer.from(text))).toEqual({ text, value: JSON.parse(text) });
     expect(parseBody(nested(64)).text).toMatch(/^{/);
   });
 
   test.each<[string, Uint8Array]>([
-    ['empty', Buffer.alloc(0)],
-    ['an array', Buffer.from('[]')],
-    ['null', Buffer.from('null')],
-    ['a text', Buffer.from('"a"')],
-    ['cut off', Buffer.from('{"secret":')],
-    ['more than one', Buffer.from('{}{}')],
-    ['behind a byte order mark', Buffer.from('\ufeff{}')],
-    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
-    ['half a surrogate pair in UTF-8', Buffer.from([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d])],
+    ...['', '[]', 'null', '"a"', '{"secret":', '{}{}', '\ufeff{}'].map((text): [string, Buffer] => [
+      JSON.stringify(text),
+      Buffer.from(text),
+    ]),
+    ['not UTF-8', ofBytes(0xff)],
+    ['half a surrogate pair in UTF-8', ofBytes(0xed, 0xa0, 0x80)],
   ])('is refused, when it is %s, in words that quote nothing of it', (_what, bytes) => {
     expect(() => parseBody(bytes)).toThrow(new SyntaxError('not a JSON object in UTF-8'));
   });
@@ -33,29 +35,72 @@ describe('a body', () => {
 
 describe('the first difference', () => {
   test.each<[string, string, string | undefined]>([
-    ['{"a":1,"b":[1,{"c":null}]}', '{"b":[1,{"c":null}],"a":1}', undefined],
-    ['{"a":1}', '{"a":1.0}', undefined],
+    ['{"a":1,"b":[1,{"c":null}]}', '{"b":[1,{"c":null}],"a":1.0}', undefined],
     ['{"a":1}', '{"a":2}', '/a'],
     ['{"a":1}', '{"a":"1"}', '/a'],
     ['{"a":null}', '{}', '/a'],
     ['{}', '{"a":null}', '/a'],
     ['{"a":{}}', '{"a":[]}', '/a'],
-    ['{"a":null}', '{"a":{}}', '/a'],
     ['{"a":[1,2]}', '{"a":[2,1]}', '/a/0'],
     ['{"a":[1]}', '{"a":[1,2]}', '/a/1'],
     ['{"a/b":{"~":1}}', '{"a/b":{"~":2}}', '/a~1b/~0'],
     ['{"__proto__":1}', '{}', '/__proto__'],
     ['{"toString":1}', '{}', '/toString'],
-    ['{}', '[]', ''],
     ['"x"', '{}', ''],
   ])('of %s and %s is %p', (left, right, path) => {
     expect(firstDifference(JSON.parse(left), JSON.parse(right))).toBe(path);
   });
+
+  test('of any value and one with a single change is where it was changed', () => {
+    fc.assert(
+      fc.property(singleChange(jsonObject), ({ before, after, pointer }) => {
+        expect(firstDifference(before, after)).toBe(pointer);
+        expect(firstDifference(before, shuffled(before))).toBeUndefined();
+      }),
+    );
+  });
 });
 
-test('canonical JSON has its members sorted, at every level, and no spaces', () => {
-  const value = JSON.parse(
-    '{ "b": [ { "z": 1, "a": "\\u00e9\\n" } ], "a": 1e3, "\\u20ac": null, "B": true }',
-  );
-  expect(canonicalJson(value)).toBe('{"B":true,"a":1000,"b":[{"a":"\u00e9\\n","z":1}],"\u20ac":null}');
+describe('the digest of a notification', () => {
+  const hex = (body: object) => digestOf({ ...body }).toString('hex');
+
+  // The canonical texts are written by hand; the hashes were also computed with another program (Python's hashlib).
+  test.each([
+    [
+      '{"event":"channel_active","channel_id":"YijbmYHJ","webhook_id":"2yW4KmiG","site_id":"9KboGBFu","event_time":"2024-08-29T03:01:24+00:00"}',
+      '{"channel_id":"YijbmYHJ","event":"channel_active","event_time":"2024-08-29T03:01:24+00:00","site_id":"9KboGBFu"}',
+      '497cdea1d8cd86512fc3e1706ec7cff17740a1c016fdc3a98b9808f7767ee1f9',
+    ],
+    ['{"webhook_id":"2yW4KmiG"}', '{}', '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'],
+    [
+      '{"text":"\\u00e4 😀 \\"\\\\\\n","number":1.50e3,"webhook_id":{},"list":[3,1,2,{"b":false,"a":null}]}',
+      '{"list":[3,1,2,{"a":null,"b":false}],"number":1500,"text":"ä 😀 \\"\\\\\\n"}',
+      '98f71b963cf4afae3a797797f809433221a56f62359e139c3c204ef1cea55960',
+    ],
+  ])('of %s, by hand, is the SHA-256 of %s', (body, canonical, expected) => {
+    const { webhook_id: _, ...event } = JSON.parse(body);
+    expect([hex(JSON.parse(body)), canonicalJson(event)]).toEqual([expected, canonical]);
+    expect(createHash('sha256').update(canonical, 'utf8').digest('hex')).toBe(expected);
+  });
+
+  test('of any body is the same with any webhook_id and order of members, and another with anything else changed', () => {
+    fc.assert(
+      fc.property(singleChange(jsonObject), jsonValue, ({ before, after }, webhook_id) => {
+        const { webhook_id: _, ...event } = before;
+        expect(hex({ ...(shuffled(event) as object), webhook_id })).toBe(hex(before));
+        const { webhook_id: _other, ...changed } = after;
+        expect(hex(after) === hex(before)).toBe(canonicalJson(changed) === canonicalJson(event));
+        expect(canonicalJson(after)).not.toBe(canonicalJson(before));
+      }),
+    );
+  });
+
+  test('depends on a webhook_id further inside, where it is what happened', () => {
+    expect(hex({ inner: { webhook_id: 'a' } })).not.toBe(hex({ inner: { webhook_id: 'b' } }));
+  });
+
+  test('is the same of 0 and -0, which RFC 8785 both writes as 0, and they are no difference', () => {
+    expect(hex(JSON.parse('{"number":-0}'))).toBe(hex({ number: 0 }));
+    expect(firstDifference(JSON.parse('{"number":-0}'), { number: 0 })).toBeUndefined();
+  });
 });

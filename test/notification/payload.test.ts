@@ -1,9 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { KINDS, type Kind, kindNames } from '../../src/notification/kinds.ts';
-import { parsePayload } from '../../src/notification/payload.ts';
+import { isKind, KINDS, type Kind, kindNames } from '../../src/notification/kinds.ts';
+import { eventTimeOf, parsePayload, resourceOf } from '../../src/notification/payload.ts';
 import { jsonObject, jsonValue } from '../support/json-values.ts';
 
+/** The table of events of the provider's specification: the kind, its group of handlers, and the ids beside the common members. */
+const SPECIFICATION = [
+  ['media_created', 'media', ['media_id']],
+  ['media_available', 'media', ['media_id']],
+  ['conversions_complete', 'media', ['media_id']],
+  ['media_updated', 'media', ['media_id']],
+  ['media_reuploaded', 'media', ['media_id']],
+  ['media_deleted', 'media', ['media_id']],
+  ['thumbnail_created', 'thumbnails', ['thumbnail_id', 'media_id']],
+  ['thumbnail_deleted', 'thumbnails', ['thumbnail_id', 'media_id']],
+  ['track_created', 'tracks', ['track_id', 'media_id']],
+  ['track_deleted', 'tracks', ['track_id', 'media_id']],
+  ['channel_created', 'channels', ['channel_id']],
+  ['channel_active', 'channels', ['channel_id']],
+  ['channel_idle', 'channels', ['channel_id']],
+];
 const common = { webhook_id: '2yW4KmiG', site_id: '9KboGBFu', event_time: '2024-08-27T00:20:57+00:00' };
 
 function bodyOf(kind: Kind): Record<string, unknown> {
@@ -11,101 +27,113 @@ function bodyOf(kind: Kind): Record<string, unknown> {
   return { event: kind, ...ids, ...common };
 }
 
-const membersOf = kindNames.flatMap((kind) =>
-  Object.keys(bodyOf(kind))
-    .filter((member) => member !== 'event')
-    .map((member): [Kind, string] => [kind, member]),
+test('the table of kinds is that of the specification, in its order', () => {
+  expect(Object.entries(KINDS).map(([kind, { group, ids }]) => [kind, group, ids])).toEqual(SPECIFICATION);
+});
+
+test.each(['media_archived', 'MEDIA_CREATED', '', '__proto__', 'toString', undefined, 1, ['media_created']])(
+  '%p is no kind',
+  (name) => expect(isKind(name)).toBe(false),
 );
 
 describe('a payload', () => {
-  test.each(kindNames)('of %s, with the members of the specification, is known', (kind) => {
-    const body = bodyOf(kind);
-    expect(parsePayload(body)).toEqual({ type: 'known', notification: body });
+  test.each(kindNames)('of %s with the members of the specification is known, with more as well', (kind) => {
+    for (const body of [bodyOf(kind), { ...bodyOf(kind), title: 'a title', nested: { deep: [1] } }])
+      expect(parsePayload(body)).toEqual({ type: 'known', notification: body });
   });
 
-  test.each([
-    '{"event":"conversions_complete","media_id":"MNYaMSQl","webhook_id":"2yW4KmiG","site_id":"9KboGBFu","event_time":"2024-08-27T00:20:57+00:00"}',
-    '{"event":"channel_active","channel_id":"YijbmYHJ","webhook_id":"2yW4KmiG","site_id":"9KboGBFu","event_time":"2024-08-29T03:01:24+00:00"}',
-    '{"event":"channel_idle","channel_id":"t8JLGRl9","webhook_id":"2yW4KmiG","site_id":"9KboGBFu","event_time":"2024-08-29T03:00:34+00:00"}',
-    '{"event":"media_available","media_id":"UUhbHm6C","webhook_id":"7Rav0hC5","site_id":"jsPxIVHl","event_time":"2023-11-14T22:30:10+00:00"}',
-  ])('that the provider really sent, %s, is known', (text) => {
-    expect(parsePayload(JSON.parse(text)).type).toBe('known');
-  });
+  test.each(kindNames)(
+    'of %s is invalid and says why, without a member or with one that is no text',
+    (kind) => {
+      for (const member of Object.keys(bodyOf(kind)).filter((name) => name !== 'event')) {
+        for (const value of [undefined, null, 1, [], {}, ['a'], '']) {
+          const problem = expect.stringMatching(new RegExp(`^${member}: .+$`));
+          expect(parsePayload({ ...bodyOf(kind), [member]: value })).toEqual({
+            type: 'invalid',
+            kind,
+            problem,
+          });
+        }
+      }
+    },
+  );
 
-  test.each(kindNames)('of %s, with members beyond the specification, is known and keeps them', (kind) => {
-    const body = { ...bodyOf(kind), title: 'a title', nested: { deep: [1] } };
-    expect(parsePayload(body)).toEqual({ type: 'known', notification: body });
-  });
-
-  test.each(membersOf)('of %s, without %s, is invalid and its problem names the member', (kind, member) => {
-    const { [member]: _, ...body } = bodyOf(kind);
-    const problem = expect.stringMatching(new RegExp(`^${member}: [^;]+$`));
-    expect(parsePayload(body)).toEqual({ type: 'invalid', kind, problem });
-  });
-
-  test.each(membersOf)('of %s, with %s of another type, is invalid', (kind, member) => {
-    for (const value of [null, 1, true, [], {}, ['a'], '']) {
-      expect(parsePayload({ ...bodyOf(kind), [member]: value })).toMatchObject({ type: 'invalid', kind });
-    }
-  });
-
-  test('with several mistakes, at once, names every one of them', () => {
+  test('names every mistake at once', () => {
     const { problem } = { problem: '', ...parsePayload({ event: 'track_created' }) };
-    for (const member of ['webhook_id', 'site_id', 'event_time', 'track_id', 'media_id']) {
+    for (const member of ['webhook_id', 'site_id', 'event_time', 'track_id', 'media_id'])
       expect(problem).toContain(`${member}: `);
-    }
   });
-});
 
-describe('an id', () => {
-  const withId = (media_id: unknown) => parsePayload({ ...bodyOf('media_created'), media_id }).type;
+  test.each<[unknown, string]>([
+    ['media_archived', 'media_archived'],
+    ['__proto__', '__proto__'],
+    [undefined, ''],
+    [{ toString: null }, ''],
+  ])('whose event is %j is unknown under the name "%s"', (event, kind) => {
+    const body = { event, anything: [1, 2] };
+    expect(parsePayload(body)).toEqual({ type: 'unknown', kind, notification: body });
+  });
 
   test.each([
-    'MNYaMSQl',
-    'x',
-    'ä-ö/ü',
-    'with space',
-    '日本語',
-    '😀',
-    '../..',
-    '%00',
-    "'; --",
-    'i'.repeat(200),
-  ])('such as %p, being text that can be stored, is taken', (id) => expect(withId(id)).toBe('known'));
+    ...['x', 'ä-ö/ü', 'with space', '😀', "'; --", 'i'.repeat(200)].map((id) => [id, 'known']),
+    ...['', 'i'.repeat(201), 'a\u0000b', 'a\nb', '\u0085', '\ud83d', 'a\ude00b'].map((id) => [id, 'invalid']),
+  ])('whose id is %j is %s', (media_id, type) => {
+    expect(parsePayload({ ...bodyOf('media_created'), media_id }).type).toBe(type);
+  });
+});
 
-  test.each(['', 'i'.repeat(201), 'a\u0000b', 'a\nb', '\u007f', '\u0085', '\ud83d', 'a\ude00b'])(
-    'such as %j, being empty, too long or not text, makes the payload invalid',
-    (id) => expect(withId(id)).toBe('invalid'),
+describe('the resource of a notification', () => {
+  test.each<[object, string | undefined]>([
+    [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
+    [{ event: 'channel_active', channel_id: 'c1', media_id: 'm1' }, 'channel:c1'],
+    [{ event: 'media_created', channel_id: 'c1', media_id: 'm:1' }, 'media:m:1'],
+    [{ event: 'a kind to come', channel_id: 'c1' }, 'channel:c1'],
+    [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
+    [{ media_id: 7, channel_id: 'c1' }, 'channel:c1'],
+    [{ media_id: ['m1'] }, undefined],
+    [{ channel_id: 'c'.repeat(201) }, undefined],
+    [{ media_id: 'a\u0000' }, undefined],
+    [{ event: 'media_created', media_id: '', channel_id: 'c1' }, undefined],
+    [{ event: 'channel_created', media_id: 'm1' }, undefined],
+  ])('of %j is %p', (body, resource) => {
+    expect(resourceOf({ ...body })).toBe(resource);
+  });
+});
+
+test('any JSON object is sorted into one of the three, is of a media, a channel or none, and has a time only where its payload may', () => {
+  const events = fc.oneof(jsonValue, fc.constantFrom(...kindNames));
+  const ids = fc.oneof(jsonValue, fc.constantFrom('', 'x'));
+  fc.assert(
+    fc.property(jsonObject, events, ids, (any, event, media_id) => {
+      const body = { ...any, event, media_id };
+      const { type } = parsePayload(body);
+      expect(['known', 'unknown', 'invalid']).toContain(type);
+      expect(resourceOf(body) ?? 'media:').toMatch(/^(media|channel):/);
+      if (type === 'known') expect([resourceOf(body), eventTimeOf(body)]).not.toContain(undefined);
+    }),
   );
 });
 
-describe('a payload of no known kind', () => {
-  test.each(['media_archived', '', '__proto__', 'constructor', 'hasOwnProperty'])(
-    'such as %p, whatever else it has, is unknown under its name',
-    (event) => {
-      const body = { event, anything: [1, 2] };
-      expect(parsePayload(body)).toEqual({ type: 'unknown', kind: event, notification: body });
-    },
-  );
-
-  test('without an event at all is unknown under an empty name', () => {
-    expect(parsePayload({ media_id: 'a' })).toMatchObject({ type: 'unknown', kind: '' });
-  });
-
-  // Regression guard: turning such an object into a text throws.
-  test.each<[unknown]>([[{ toString: null }], [{ toString: 1, valueOf: 1 }], [[{ toString: null }]]])(
-    'whose event is %j, which cannot be made a text, is unknown and throws nothing',
-    (event) => {
-      expect(parsePayload({ event })).toMatchObject({ type: 'unknown', kind: expect.any(String) });
-    },
-  );
-
-  test('of any shape, as JSON, is sorted into one of the three and throws nothing', () => {
-    const events = fc.oneof(jsonValue, fc.constantFrom(...kindNames));
-    fc.assert(
-      fc.property(jsonObject, events, (body, event) => {
-        expect(['known', 'unknown', 'invalid']).toContain(parsePayload({ ...body, event }).type);
-      }),
-    );
+describe('the time of a notification', () => {
+  test.each<[unknown, number | undefined]>([
+    ['2024-08-27T00:20:57+00:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-27T00:20:57Z', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-26T18:50:57-05:30', Date.UTC(2024, 7, 27, 0, 20, 57)],
+    ['2024-08-27T00:20:57.123456+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
+    ['2024-02-29T00:00:00+00:00', Date.UTC(2024, 1, 29)],
+    ['1970-01-01T00:00:00+00:00', 0],
+    [undefined, undefined],
+    [1_724_718_057, undefined],
+    ['yesterday', undefined],
+    ['2024-08-27T00:20:57', undefined],
+    ['2024-08-27 00:20:57+00:00', undefined],
+    ['2023-02-29T00:00:00+00:00', undefined],
+    ['2024-08-27T24:00:00+00:00', undefined],
+    [' 2024-08-27T00:20:57+00:00', undefined],
+    [['2024-08-27T00:20:57+00:00'], undefined],
+  ])('%j is %p, and none where its payload is invalid', (event_time, expected) => {
+    expect(eventTimeOf({ event_time })).toBe(expected);
+    const isKnown = parsePayload({ ...bodyOf('media_created'), event_time }).type === 'known';
+    expect(isKnown).toBe(expected !== undefined);
   });
 });

@@ -130,12 +130,6 @@ describe('a line of the log', () => {
     expect(log.withMessage('request failed')).toMatchObject([line]);
     expect(log.lines.join('')).not.toContain('stack');
   });
-
-  test('about an accepted notification names its event, at the level debug', async () => {
-    const { app, log } = await start();
-    const { id } = (await deliver(app, body)).body;
-    expect(log.withMessage('notification recorded')).toMatchObject([{ level: 20, status: 'accepted', id }]);
-  });
 });
 
 describe('lines about requests that are not served', () => {
@@ -166,15 +160,5 @@ describe('lines about requests that are not served', () => {
     expect(shown(receiver.log)).toHaveLength(50);
     for (let count = 0; count < 20; count++) await deliver(receiver.app, body);
     expect(shown(receiver.log).slice(50)).toMatchObject([{ level: 50, msg: 'request failed', leftOut: 30 }]);
-  });
-
-  test('about overload, a stop and /readyz are bounded alike', async () => {
-    const clock = new VirtualClock();
-    const { app, log } = await start({ phase: 'closed', clock });
-    for (let count = 0; count < 5; count++) {
-      await deliver(app, body);
-      await request(app).get('/readyz');
-    }
-    expect(shown(log)).toMatchObject([{ level: 50, msg: 'request not served', error: 'shutting down' }]);
   });
 });

@@ -1,11 +1,8 @@
-import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { deliver, notification, PATH, SECRET } from '../support/genuine.ts';
-import { tokenOf } from '../support/hs256.ts';
-import { postText, type RawConnection, rawConnection } from '../support/raw-http.ts';
+import { deliver, notification } from '../support/genuine.ts';
 import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
@@ -80,29 +77,5 @@ describe('a store that is slow', () => {
     expect(await Promise.all(waiting)).toEqual([200, 200]);
     expect((await deliver(app, numbered(3))).status).toBe(200);
     expect(await events()).toHaveLength(3);
-  });
-
-  test('lets no more wait than may, when many are still sending their bodies, and answers the others 503', async () => {
-    const { state, wrap } = heldStore();
-    const { app, events } = await start({ wrap, env: { MAX_WAITING_ACKS: '2' } });
-    const { port } = app.address() as AddressInfo;
-    const senders = await Promise.all(Array.from({ length: 8 }, () => rawConnection(port)));
-    const bodies = senders.map((_, number) => JSON.stringify(numbered(number)));
-    for (const [index, sender] of senders.entries()) {
-      const text = bodies[index] ?? '';
-      const authorization = `Authorization: Bearer ${tokenOf(text, SECRET)}`;
-      const headers = [authorization, `Content-Length: ${text.length}`, 'Expect: 100-continue'];
-      sender.write(postText(PATH, headers));
-    }
-    const isIn = (sender: RawConnection) => sender.received().includes('100 Continue');
-    await eventually('each may send its body', () => senders.every(isIn));
-    for (const [index, sender] of senders.entries()) sender.write(bodies[index] ?? '');
-    const refused = () => senders.filter((sender) => sender.received().includes(' 503 ')).length;
-    await eventually('each waits or is refused', () => state.waiting + refused() === senders.length);
-    const { waiting } = state;
-    state.release();
-    await Promise.all(senders.map(({ closed }) => closed));
-    expect(await events()).toHaveLength(waiting);
-    expect(waiting).toBe(2);
   });
 });

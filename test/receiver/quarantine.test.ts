@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../../src/base/errors.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { kindNames } from '../../src/notification/kinds.ts';
 import { admitQuarantined, admitWaiting } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
@@ -34,20 +33,23 @@ async function keep(store: EventStore, count: number, webhook_id = WEBHOOK): Pro
 }
 
 describe('a refused notification', () => {
-  test.each(kindNames)('is kept, when no known secret explains its signature: %s', async (event) => {
-    const receiver = await start({ secrets: event.startsWith('media') ? { [WEBHOOK]: [SECRET] } : {} });
-    const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
-    expect((await deliver(receiver.app, whole, LATE)).status).toBe(401);
-    expect(only(await keptIn(receiver))).toMatchObject({
-      token: tokenOf(JSON.stringify(whole), LATE),
-      body: JSON.stringify(whole),
-      kind: event,
-      webhookId: WEBHOOK,
-      source: expect.stringMatching(/127\.0\.0\.1$/),
-      deliveries: 1,
-    });
-    expect(await receiver.events()).toEqual([]);
-  });
+  test.each(['media_available', 'channel_idle'])(
+    'is kept, when no known secret explains its signature: %s',
+    async (event) => {
+      const receiver = await start({ secrets: event.startsWith('media') ? { [WEBHOOK]: [SECRET] } : {} });
+      const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
+      expect((await deliver(receiver.app, whole, LATE)).status).toBe(401);
+      expect(only(await keptIn(receiver))).toMatchObject({
+        token: tokenOf(JSON.stringify(whole), LATE),
+        body: JSON.stringify(whole),
+        kind: event,
+        webhookId: WEBHOOK,
+        source: expect.stringMatching(/127\.0\.0\.1$/),
+        deliveries: 1,
+      });
+      expect(await receiver.events()).toEqual([]);
+    },
+  );
 
   const withHeader = (header: object) => tokenOf(text, LATE, { header });
   const signed = (members: object): [object, string] => {
@@ -58,10 +60,8 @@ describe('a refused notification', () => {
     ['its claims differ', body, tokenOf(JSON.stringify({ ...body, iat: 1 }), LATE)],
     ['it is of HS512', body, tokenOf(text, LATE, { header: { alg: 'HS512' }, hmac: 'HS512' })],
     ['it is unsigned', body, withHeader({ alg: 'none' }).replace(/[^.]+$/, '')],
-    ['its signature is too short', body, tokenOf(text, LATE).slice(0, -1)],
     ['it has a crit header', body, withHeader({ alg: 'HS256', crit: ['x'] })],
     ['it is no token', body, 'x'],
-    ['its parts are padded', body, tokenOf(text, LATE).replace('.', '=.')],
     ['the right secret signed other claims', body, tokenOf('{}', SECRET)],
     ['its kind is unknown', ...signed({ event: 'other' })],
     ['it misses a member', ...signed({ media_id: undefined })],

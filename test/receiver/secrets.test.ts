@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
-import { deliver, notification, SECRET } from '../support/genuine.ts';
-import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
+import { deliver, notification } from '../support/genuine.ts';
+import { receiversForEachTest } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const of = (webhook_id: string, media_id = 'UUhbHm6C') => notification({ webhook_id, media_id });
@@ -67,28 +67,6 @@ describe('the secrets of a webhook', () => {
     await clock.advance(1);
     await later;
     expect(reads).toBe(2);
-  });
-
-  test('are read no more than once for each refusal, and not at all for what verifies', async () => {
-    let reads = 0;
-    const { app } = await start({
-      wrap: (store) =>
-        storeWith(store, {
-          everySecret() {
-            reads++;
-            return store.everySecret();
-          },
-        }),
-    });
-    for (const [secret, status] of [
-      ['made up', 401],
-      [SECRET, 200],
-      ['another', 401],
-    ] as const) {
-      reads = 0;
-      expect((await deliver(app, notification(), secret)).status).toBe(status);
-      expect(reads).toBe(status === 200 ? 0 : 1);
-    }
   });
 });
 

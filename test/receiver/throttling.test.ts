@@ -30,13 +30,6 @@ describe('a source that fails to verify', () => {
     expect([headers['retry-after'], headers['www-authenticate']]).toEqual(['60', undefined]);
   });
 
-  test('gets as many 401 and no more, when all its failures come at the same moment', async () => {
-    const { app } = await start({ env });
-    const forgeries = times(10, 0).map(() => deliver(app, notification(), 'not the secret'));
-    const statuses = (await Promise.all(forgeries)).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([...times(3, 401), ...times(7, 429)]);
-  });
-
   test('is never throttled in what verifies, in whatever form, for a secret of a moment ago as well', async () => {
     const receiver = await start({ env });
     const { app, openAnother } = receiver;
@@ -77,7 +70,6 @@ describe('sources', () => {
     ['the port', ['203.0.113.7:40001', '203.0.113.7:40002', '203.0.113.7', '203.0.113.7:1']],
     ['the port of IPv6', ['[2001:db8::1]:443', '[2001:db8::1]:444', '2001:db8::1', '[2001:db8::1]']],
     ['an address of one /56', ['2001:db8:0:1::1', '2001:db8:0:2::1', '2001:db8:0:ff::', '2001:db8::9']],
-    ['the way of writing it', ['::ffff:192.0.2.1', '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1:80']],
     ['invented ones in front', ['1.1.1.1, 192.0.2.1', '1.1.1.2, 192.0.2.1', '9, 192.0.2.1', '192.0.2.1']],
   ])('count as one, when they differ by %s', async (_what, sources) => {
     const receiver = await start(behindProxy);
