@@ -7,7 +7,7 @@ import { checkApp } from './dispatch/load-handlers.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { checkStore, type Verifiable } from './store/check-store.ts';
 import type { WebhookSecret } from './store/event-store.ts';
-import { checkDatabase, openStore } from './store/open.ts';
+import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
   /** whether to skip the checks that need the network */
@@ -47,7 +47,8 @@ function checkNode(): Finding {
 async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
   const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
   const options = { url, clock: systemClock, secretsKey, connections, threads: false };
-  if (!(yield* checkDatabase(options))) {
+  const { check } = await engineOf(url);
+  if (!(yield* check(options))) {
     yield findingsOf('secrets').skipped('it needs the database');
     return undefined;
   }

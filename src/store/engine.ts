@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { MonotonicClock } from '../base/clock.ts';
 import type { Finding } from '../base/finding.ts';
 import type { Db } from './dialect.ts';
 import type { KeySource } from './key-file.ts';
@@ -24,35 +24,32 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface EngineOptions {
-  /** as DATABASE_URL has it */
+export interface StoreOptions {
+  /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE`; `sqlite::memory:` for tests of handlers */
   readonly url: string;
-  readonly clock: Clock;
-  /** of SQLite: false works on the calling thread, as commands do, which have nothing else to do */
-  readonly threads: boolean;
-  /** of PostgreSQL: how many at most */
-  readonly connections: number;
+  readonly clock: MonotonicClock;
+  /** 32 bytes */
+  readonly secretsKey?: Buffer | undefined;
+  /** of PostgreSQL: how many connections at most; ten without it */
+  readonly connections?: number | undefined;
   /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
-  readonly mustExist: boolean;
+  readonly mustExist?: boolean | undefined;
+  /** of SQLite: false, for commands, works on the calling thread and has none of its own */
+  readonly threads?: boolean | undefined;
+  /** told how many milliseconds each write of acks took */
+  readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
 /** What the folder of an engine offers. */
 export interface EngineModule {
   /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
-  openEngine(options: EngineOptions): Promise<Engine>;
-  /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError STORE_UNUSABLE if it must be */
+  openEngine(options: StoreOptions): Promise<Engine>;
+  /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError CONFIG_INVALID if it must be */
   keySourceOf(url: string): KeySource;
   /** The doctor's checks of a database before it is opened. They change nothing. */
-  check(options: ToCheck): Checks;
+  check(options: Omit<StoreOptions, 'clock'>): Checks;
   /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
   openRaw(url: string): Promise<Raw>;
-}
-
-export interface ToCheck {
-  readonly url: string;
-  readonly secretsKey?: Buffer | undefined;
-  /** DATABASE_POOL */
-  readonly connections: number;
 }
 
 /** Returns whether the store can be opened without changing anything. */
@@ -67,6 +64,4 @@ export interface Raw extends AsyncDisposable {
   /** The version of the schema, and setting it: programs refuse a database of another version than theirs. */
   version(): Promise<number>;
   setVersion(version: number): Promise<void>;
-  /** Has programs refuse it from now on, and those that stood still meanwhile fail. */
-  retire(): Promise<void>;
 }

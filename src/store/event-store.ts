@@ -166,14 +166,10 @@ export class EventStore {
   /** How many events match. It looks at all of them, in steps. */
   async count(filter: EventFilter): Promise<number> {
     let events = 0;
-    const count = (after: string | undefined) => this.countStretch(filter, after);
+    const count = (after: string | undefined) => this.#engine.read('countStretch', { filter, after });
     for await (const stretch of stepsFrom(undefined, count)) events += stretch.events;
     return events;
   }
-
-  /** How many events of one stretch match, newest first, and where the next one begins. */
-  readonly countStretch = (filter: EventFilter, after?: string) =>
-    this.#engine.read('countStretch', { filter, stretch: { after, limit: 0 }, order: 'newest' });
 
   /**
    * What was received after a place, in the order of receipt, a page at a time: nothing that is there now is left out, whatever commits

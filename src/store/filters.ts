@@ -1,15 +1,5 @@
 import type { EventFilter } from './lists/types.ts';
-import type { Status, StoredEvent } from './stored.ts';
-
-/** What a filter can ask for. */
-export const STATUSES = [
-  'pending',
-  'running',
-  'handled',
-  'skipped',
-  'dead',
-  'dismissed',
-] as const satisfies readonly Status[];
+import type { StoredEvent } from './stored.ts';
 
 /** Whether an event happened within the times of a filter. One without a time, stored as 0, did not happen at any. */
 export function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {

@@ -4,8 +4,8 @@ import { KitError } from '../base/errors.ts';
 import { columnOf } from './dialect.ts';
 import type { Raw } from './engine.ts';
 import { keyPathOf } from './key-file.ts';
-import { engineOf, type StoreSettings } from './open.ts';
-import { MOVING, VERSION } from './schema.ts';
+import { engineOf } from './open.ts';
+import { MOVED, MOVING, VERSION } from './schema.ts';
 import { isThere } from './sqlite/file.ts';
 import { hasDatabase, withDatabase, withStore } from './with-store.ts';
 
@@ -67,8 +67,10 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   );
   await using source = await openRaw(from);
   const config = { DATABASE_URL: to, SECRETS_KEY: secretsKey };
-  await makeEmpty(config);
+  if (hasDatabase(config)) await dropUnfinished(to);
   await withStore(config, async (store) => {
+    if ((await store.count({})) + (await store.quarantineSize()) > 0)
+      throw new KitError('STORE_UNUSABLE', 'the database to move to is not empty: name an empty one');
     for (const secret of secrets) await store.putSecret(secret);
   });
   await using target = await openRaw(to);
@@ -82,31 +84,21 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   const moved: MovedTable[] = [];
   for (const table of Object.keys(KEYS)) moved.push(await copy(table, source, target, page));
   await target.setVersion(VERSION);
-  await source.retire();
+  await source.setVersion(MOVED);
+  // A receiver that stood still meanwhile fails.
+  if (source.isPostgres) await source.transact((db) => db.all('ALTER TABLE events RENAME TO events_moved'));
   return moved;
 }
 
 const openRaw = async (url: string): Promise<Raw> => (await engineOf(url)).openRaw(url);
 
-/** Makes the target ready: there, and without what an unfinished move has left. @throws KitError STORE_UNUSABLE if it is in use or not empty */
-async function makeEmpty(config: StoreSettings): Promise<void> {
-  const { DATABASE_URL: to } = config;
-  const isUnfinished = hasDatabase(config) && (await versionOf(to)) === MOVING;
-  if (!isUnfinished) await withStore(config, async () => {});
-  await using side = await openRaw(to);
-  for (const table of [...Object.keys(KEYS), 'secrets']) {
-    const from = `FROM ${table} WHERE ${whereOf(table)}`;
-    const sql = isUnfinished ? `DELETE ${from}` : `SELECT 1 ${from} LIMIT 1`;
-    const rows = await side.transact((db) => db.all(sql));
-    if (rows.length > 0)
-      throw new KitError('STORE_UNUSABLE', `${side.name} is not empty: name an empty database`);
-  }
-  await side.setVersion(VERSION);
-}
-
-async function versionOf(url: string): Promise<number> {
+/** Removes what an unfinished move has left. @throws KitError STORE_UNUSABLE if other programs use the database */
+async function dropUnfinished(url: string): Promise<void> {
   await using side = await openRaw(url);
-  return await side.version(); // it is closed after that
+  if ((await side.version()) !== MOVING) return;
+  for (const table of [...Object.keys(KEYS), 'secrets'])
+    await side.transact((db) => db.all(`DELETE FROM ${table} WHERE ${whereOf(table)}`));
+  await side.setVersion(VERSION);
 }
 
 /** Copies a table, and reads both sides. @throws KitError STORE_UNUSABLE if they are not the same */

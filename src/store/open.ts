@@ -1,25 +1,10 @@
-import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { Checks, EngineModule, ToCheck } from './engine.ts';
+import type { EngineModule, StoreOptions } from './engine.ts';
 import { EventStore } from './event-store.ts';
 import { givenKey } from './key-file.ts';
 import { Vault } from './vault.ts';
 
-export interface StoreOptions {
-  /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE`; `sqlite::memory:` for tests of handlers */
-  readonly url: string;
-  readonly clock: MonotonicClock;
-  /** 32 bytes */
-  readonly secretsKey?: Buffer | undefined;
-  /** of PostgreSQL: how many connections at most */
-  readonly connections?: number | undefined;
-  /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
-  readonly mustExist?: boolean | undefined;
-  /** of SQLite: false, for commands, works on the calling thread and has none of its own */
-  readonly threads?: boolean | undefined;
-  /** told how many milliseconds each write of acks took */
-  readonly onCommit?: ((ms: number) => void) | undefined;
-}
+export type { StoreOptions } from './engine.ts';
 
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
@@ -35,28 +20,21 @@ export async function engineOf(url: string): Promise<EngineModule> {
   throw new KitError('STORE_UNUSABLE', `DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
 }
 
-const DEFAULT_CONNECTIONS = 10;
-
 /**
  * Opens the store that a DATABASE_URL names.
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
-export async function openStore({ secretsKey, onCommit, ...options }: StoreOptions): Promise<EventStore> {
-  const { url, clock, threads = true, connections = DEFAULT_CONNECTIONS, mustExist = false } = options;
+export async function openStore(options: StoreOptions): Promise<EventStore> {
+  const { url, clock, secretsKey, onCommit } = options;
   const { openEngine, keySourceOf } = await engineOf(url);
   const keySource = secretsKey ? givenKey(secretsKey) : keySourceOf(url);
-  const engine = await openEngine({ url, clock, threads, connections, mustExist });
+  const engine = await openEngine(options);
   try {
     return new EventStore({ engine, vault: await Vault.open(engine, keySource), clock, onCommit });
   } catch (error) {
     await engine.close();
     throw error;
   }
-}
-
-/** Checks the database that a DATABASE_URL names, as EngineModule says. */
-export async function* checkDatabase(options: ToCheck): Checks {
-  return yield* (await engineOf(options.url)).check(options);
 }
 
 /** What the configuration says of the store. */

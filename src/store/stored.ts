@@ -4,7 +4,8 @@ import type { EventId } from './event-id.ts';
  * `pending` → `running` → `handled` | `skipped` | `dead`; a person may have `dismissed` an event. A replay resets an event to `pending`.
  * `running` is what a lane says: the row of a running event says `pending`.
  */
-export type Status = 'pending' | 'running' | 'handled' | 'skipped' | 'dead' | 'dismissed';
+export const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead', 'dismissed'] as const;
+export type Status = (typeof STATUSES)[number];
 
 /** A verified notification, to be recorded. Times are milliseconds since the epoch. */
 export interface VerifiedNotification {

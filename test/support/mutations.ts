@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never lost: a database of which everything was moved is refused',
     file: 'src/store/move.ts',
-    original: 'await source.retire();',
+    original: 'await source.setVersion(MOVED);',
     mutant: '',
     suite: 'test/cli/move.test.ts',
     tests: 'every command refuses the former one',

@@ -3,7 +3,8 @@ import { KitError } from '../../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter, Status } from '../../store/event-store.ts';
-import { isResource, STATUSES } from '../../store/filters.ts';
+import { isResource } from '../../store/filters.ts';
+import { STATUSES } from '../../store/stored.ts';
 import { moment, TIME_HELP } from '../option-values.ts';
 
 /** The options of a filter. */

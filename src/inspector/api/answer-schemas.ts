@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STATUSES } from '../../store/filters.ts';
+import { STATUSES } from '../../store/stored.ts';
 import { results } from '../watch/request-results.ts';
 
 const time = z.iso.datetime();

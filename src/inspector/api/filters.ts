@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { RESOURCE, STATUSES } from '../../store/filters.ts';
+import { RESOURCE } from '../../store/filters.ts';
+import { STATUSES } from '../../store/stored.ts';
 import { Refused } from './endpoint.ts';
 
 const text = z.string().min(1).max(200);

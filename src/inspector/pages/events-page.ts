@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { STATUSES } from '../../store/filters.ts';
+import { STATUSES } from '../../store/stored.ts';
 import { Refused } from '../api/endpoint.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
 import type { Inspected } from '../api/lookups.ts';

@@ -46,13 +46,10 @@ export function searchReads(d: Dialect) {
     WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-  /** Where a search begins; undefined: at the start. */
-  const startOf = async (db: Db, { stretch }: Search): Promise<Place | undefined> => {
-    return stretch.after === undefined ? undefined : (await db.all<Place>(placeOf, { id: stretch.after }))[0];
-  };
-
-  const planOf = async (db: Db, search: Search, after: Place | undefined): Promise<Plan> => {
-    const { filter, order, upTo, stretch } = search;
+  /** Undefined if the event after which it begins is not there. */
+  const planOf = async (db: Db, { filter, order, upTo, stretch }: Search): Promise<Plan | undefined> => {
+    const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
+    if (stretch.after !== undefined && !after) return undefined;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const reach = stretch.reach ?? REACH;
     const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
@@ -103,9 +100,8 @@ export function searchReads(d: Dialect) {
   return {
     /** The events of one stretch. */
     async search(db: Db, search: Search): Promise<Found> {
-      const from = await startOf(db, search);
-      if (search.stretch.after !== undefined && from === undefined) return { events: [], next: undefined };
-      const plan = await planOf(db, search, from);
+      const plan = await planOf(db, search);
+      if (!plan) return { events: [], next: undefined };
       const { limit } = search.stretch;
       const sql = `${matching(plan, COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
       const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
@@ -113,9 +109,10 @@ export function searchReads(d: Dialect) {
       return { events: rows.map(eventOf), next };
     },
 
-    /** How many events of one stretch match. */
-    async countStretch(db: Db, search: Search) {
-      const plan = await planOf(db, search, await startOf(db, search));
+    /** How many events of one stretch match, newest first. */
+    async countStretch(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
+      const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
+      if (!plan) return { events: 0, next: undefined };
       const [row] = await db.all<{ n: number }>(matching(plan, 'count(*) AS n'), plan.params);
       return { events: Number(row?.n ?? 0), next: await endOf(db, plan) };
     },

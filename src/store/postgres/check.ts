@@ -1,6 +1,6 @@
 import { findingsOf } from '../../base/finding.ts';
 import type { Db } from '../dialect.ts';
-import type { Checks, ToCheck } from '../engine.ts';
+import type { Checks, StoreOptions } from '../engine.ts';
 import { judged } from '../judged.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, versionOf } from './engine.ts';
@@ -24,7 +24,11 @@ const LONG_SNAPSHOT = 300;
 const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
-export async function* checkServer({ url, secretsKey, connections: pool }: ToCheck): Checks {
+export async function* checkServer({
+  url,
+  secretsKey,
+  connections: pool = 0,
+}: Omit<StoreOptions, 'clock'>): Checks {
   let servers: Servers | undefined;
   try {
     servers = new Servers(url, 1);

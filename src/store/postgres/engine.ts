@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { Engine, EngineOptions } from '../engine.ts';
+import type { Engine, StoreOptions } from '../engine.ts';
 import { readsOf } from '../lists/index.ts';
 import { operationsOf } from '../operations/index.ts';
 import { migrations, refuseVersion, VERSION } from '../schema.ts';
@@ -34,7 +34,7 @@ const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg
 const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
-export async function openPostgres(options: EngineOptions): Promise<Engine> {
+export async function openPostgres(options: StoreOptions): Promise<Engine> {
   const { url, clock, connections, mustExist } = options;
   const servers = new Servers(url, connections);
   const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
@@ -172,7 +172,7 @@ const NOTHING =
 const NAME = 'the database of DATABASE_URL';
 
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
-async function prepare(servers: Servers, db: Db, mustExist: boolean): Promise<void> {
+async function prepare(servers: Servers, db: Db, mustExist = false): Promise<void> {
   const version = await versionOf(db);
   if (version === VERSION) return; // starting beside others waits for nobody
   refuseVersion(NAME, version);

@@ -1,9 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
-import type { Db } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { MOVED } from '../schema.ts';
 import { inTransaction, opening, versionOf } from './engine.ts';
 import { Servers } from './servers.ts';
 import { nameOf } from './url.ts';
@@ -30,19 +28,11 @@ export async function openRaw(url: string): Promise<Raw> {
     isPostgres: true,
     transact,
     version: () => transact(versionOf),
-    setVersion: (version) => transact((db) => setVersion(db, version)),
-    retire: () =>
-      transact(async (db) => {
-        await setVersion(db, MOVED);
-        await db.all('ALTER TABLE events RENAME TO events_moved');
-      }),
+    setVersion: (version) => transact(async (db) => void (await db.all(SET_VERSION, { version }))),
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }
 
-async function setVersion(db: Db, version: number): Promise<void> {
-  await db.all("UPDATE meta SET value = $version WHERE name = 'version'", { version: String(version) });
-}
-
+const SET_VERSION = "UPDATE meta SET value = $version WHERE name = 'version'";
 const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
   AND application_name LIKE 'hookkit%'`;

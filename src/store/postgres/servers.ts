@@ -18,7 +18,7 @@ export class Servers {
   readonly #pools: pg.Pool[];
   #current = 0;
 
-  constructor(url: string, connections: number, name = 'hookkit') {
+  constructor(url: string, connections: number | undefined, name = 'hookkit') {
     const servers = serversOf(url);
     this.#pools = servers.map((server) =>
       poolOf({ application_name: name, ...server }, connections, servers.length > 1),
@@ -46,7 +46,7 @@ export class Servers {
   }
 }
 
-function poolOf(server: pg.PoolConfig, max: number, isOneOfMany: boolean): pg.Pool {
+function poolOf(server: pg.PoolConfig, max: number | undefined, isOneOfMany: boolean): pg.Pool {
   const pool = new pg.Pool({
     ...server,
     max,

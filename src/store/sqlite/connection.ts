@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { Db, Params } from '../dialect.ts';
 import { memberOf, rowOf, sqlite } from '../dialect.ts';
+import type { Raw } from '../engine.ts';
 import { migrations, refuseVersion, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 
@@ -53,13 +54,22 @@ export function openReader(path: string): Database.Database {
   return opened(path, 'read', () => {});
 }
 
-/** Opens a database that no other program has open, and keeps others out. @throws KitError STORE_UNUSABLE, also if one has */
-export function openAlone(path: string): Database.Database {
-  return opened(path, 'write', (db) => {
+/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
+export async function openRaw(path: string): Promise<Raw> {
+  const database = opened(path, 'write', (db) => {
     db.pragma('locking_mode = EXCLUSIVE');
     setSynchronous(db, 'FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
   });
+  const db = statementsOn(database);
+  return {
+    name: path,
+    isPostgres: false,
+    transact: (work) => inTransaction(database, db, 'BEGIN EXCLUSIVE', () => work(db)),
+    version: async () => versionOf(database),
+    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
+    [Symbol.asyncDispose]: async () => void database.close(),
+  };
 }
 
 /** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */

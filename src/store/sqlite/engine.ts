@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
-import type { Engine, EngineOptions } from '../engine.ts';
+import type { Engine, StoreOptions } from '../engine.ts';
 import { type Answer, type Connection, connectionOn, type Request } from './batches.ts';
 import { compact, IN_MEMORY, type Mode } from './connection.ts';
 
@@ -11,7 +11,7 @@ import { compact, IN_MEMORY, type Mode } from './connection.ts';
 const ALONE: ReadonlySet<string> = new Set(['reset', 'release', 'prune', 'sweep', 'rekey']);
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openSqlite(path: string, { clock, threads = true }: EngineOptions): Promise<Engine> {
+export async function openSqlite(path: string, { clock, threads = true }: StoreOptions): Promise<Engine> {
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));

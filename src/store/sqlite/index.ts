@@ -2,9 +2,8 @@ import { sqlitePathOf } from '../../base/database-url.ts';
 import type { EngineModule } from '../engine.ts';
 import { givenKey, keyFile, keyPathOf } from '../key-file.ts';
 import { checkSqlite } from './check.ts';
-import { IN_MEMORY } from './connection.ts';
+import { IN_MEMORY, openRaw } from './connection.ts';
 import { openSqlite } from './engine.ts';
-import { openRaw } from './raw.ts';
 
 const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
