@@ -1,5 +1,11 @@
 import { isUnavailable } from '../base/errors.ts';
 
+/** PostgreSQL plans larger statements otherwise: 128 rows in each. */
+const MOST = 128;
+
+/** What comes in one callback goes together. */
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
+
 interface Waiting<I, O> {
   readonly input: I;
   readonly done: PromiseWithResolvers<O>;
@@ -8,26 +14,30 @@ interface Waiting<I, O> {
 /** Does in one go what gathers while the work before is under way; where that fails because of one of them, one by one. */
 export class Gathered<I, O> {
   readonly #work: (inputs: readonly I[]) => Promise<readonly O[]>;
+  readonly #turn: () => Promise<void>;
   #waiting: Waiting<I, O>[] = [];
   #isWorking = false;
 
-  /** @param work resolves with an output for each input */
-  constructor(work: (inputs: readonly I[]) => Promise<readonly O[]>) {
+  /**
+   * @param work resolves with an output for each input
+   * @param turn resolves once what goes together has come
+   */
+  constructor(work: (inputs: readonly I[]) => Promise<readonly O[]>, turn = nextTick) {
     this.#work = work;
+    this.#turn = turn;
   }
 
   add(input: I): Promise<O> {
     const done = Promise.withResolvers<O>();
     this.#waiting.push({ input, done });
-    if (!this.#isWorking) {
-      this.#isWorking = true;
-      process.nextTick(() => this.#start());
-    }
+    if (!this.#isWorking) this.#start();
     return done.promise;
   }
 
   async #start(): Promise<void> {
+    this.#isWorking = true;
     while (this.#waiting.length > 0) {
+      await this.#turn();
       await this.#do(this.#waiting.splice(0, MOST));
     }
     this.#isWorking = false;
@@ -48,6 +58,3 @@ export class Gathered<I, O> {
     }
   }
 }
-
-/** PostgreSQL plans larger statements otherwise: 128 rows in each. */
-const MOST = 128;

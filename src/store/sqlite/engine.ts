@@ -4,11 +4,10 @@ import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import type { Engine, StoreOptions } from '../engine.ts';
-import { type Answer, type Connection, connectionOn, type Request } from './batches.ts';
+import { Gathered } from '../gathered.ts';
 import { compact, IN_MEMORY, type Mode } from './connection.ts';
-
-/** These have hundreds of rows: acks that came together with one are answered before it. */
-const ALONE: ReadonlySet<string> = new Set(['reset', 'release', 'prune', 'sweep', 'rekey']);
+import { type Connection, connectionOn, type Request, unavailable } from './requests.ts';
+import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openSqlite(path: string, { clock, threads = true }: StoreOptions): Promise<Engine> {
@@ -31,75 +30,48 @@ export async function openSqlite(path: string, { clock, threads = true }: StoreO
   };
 }
 
-interface Waiting {
-  readonly request: Request;
-  readonly done: PromiseWithResolvers<unknown>;
-}
-
-/** Has a connection do what gathers while a batch is under way, one batch after the other. */
+/** Has a connection do what gathers while a transaction is under way, in the next one. */
 function queueOn(connection: Connection) {
-  let waiting: Waiting[] = [];
-  let working: Promise<void> | undefined;
   let isClosed = false;
-  const run = async (batch: readonly Waiting[]) => {
-    if (batch.length === 0) return;
-    const answers = await connection.run(batch.map(({ request }) => request));
-    for (const [index, { done }] of batch.entries()) {
-      const { output, error } = answers[index] ?? {};
-      if (!error) done.resolve(output);
-      else done.reject(error.isUnavailable ? unavailable(error.message) : new Error(error.message));
-    }
+  let running: Promise<unknown> = Promise.resolve();
+  const run = async (requests: readonly Request[]) => {
+    if (isClosed) throw unavailable('it is closed');
+    const outputs = connection.run(requests);
+    running = outputs.catch(() => {});
+    return outputs;
   };
-  const work = async () => {
-    while (waiting.length > 0 && !isClosed) {
-      await setImmediate(); // what comes in one turn of the event loop goes together
-      const shared = waiting.filter(({ request }) => !ALONE.has(request.name));
-      const alone = waiting.filter(({ request }) => ALONE.has(request.name));
-      waiting = alone.slice(1);
-      await run(shared);
-      await run(alone.slice(0, 1));
-    }
-    working = undefined;
-  };
+  // What comes in one turn of the event loop goes together.
+  const requests = new Gathered(run, () => setImmediate());
   return {
-    request(name: string, input: object): Promise<unknown> {
-      if (isClosed) return Promise.reject(unavailable('it is closed'));
-      const done = Promise.withResolvers<unknown>();
-      waiting.push({ request: { name, input }, done });
-      working ??= work();
-      return done.promise;
-    },
-    /** Ends with the batch under way. What waits behind it would wait as long for a lock, and is refused. */
+    request: (name: string, input: object) => requests.add({ name, input }),
+    /** Ends with what is under way. What waits behind it would wait as long for a lock, and is refused. */
     async close(): Promise<void> {
       isClosed = true;
-      await working;
-      for (const { done } of waiting) done.reject(unavailable('it is being closed'));
+      await running;
       await connection.close();
     },
   };
 }
 
-function unavailable(message: string): KitError {
-  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
-}
-
 /** A connection on a thread of its own. */
 async function onThread(path: string, mode: Mode): Promise<Connection> {
-  const url = moduleUrl(new URL('./thread.ts', import.meta.url));
-  const thread = new Worker(url, { workerData: { path, mode } });
-  const [first] = (await once(thread, 'message')) as [unknown];
-  if (first !== 'open') throw new KitError('STORE_UNUSABLE', (first as { readonly failed: string }).failed);
-  let answered = (_: readonly Answer[]) => {};
-  // Under `node --watch`, threads also tell of the files that they load.
-  thread.on('message', (answers: unknown) => {
-    if (Array.isArray(answers)) answered(answers);
+  const thread = new Worker(moduleUrl(new URL('./thread.ts', import.meta.url)), {
+    workerData: { path, mode },
   });
+  let answer = Promise.withResolvers<Said>();
+  thread.on('message', ({ said }: { readonly said?: Said }) => {
+    if (said) answer.resolve(said); // under `node --watch`, threads also tell of the files that they load
+  });
+  const { failed: why } = await answer.promise;
+  if (why !== undefined) throw new KitError('STORE_UNUSABLE', why);
   return {
-    run: (batch) =>
-      new Promise((resolve) => {
-        answered = resolve;
-        thread.postMessage(batch);
-      }),
+    async run(requests) {
+      answer = Promise.withResolvers();
+      thread.postMessage(requests);
+      const { outputs = [], failed, isUnavailable } = await answer.promise;
+      if (failed === undefined) return outputs;
+      throw isUnavailable ? new KitError('STORE_UNAVAILABLE', failed) : new Error(failed);
+    },
     async close() {
       const ended = once(thread, 'exit');
       thread.postMessage('close');

@@ -1,22 +1,30 @@
 // A thread with a connection: the one that writes, or one for queries.
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../../base/errors.ts';
-import { type Connection, connectionOn, type Request } from './batches.ts';
+import { isUnavailable, messageOf } from '../../base/errors.ts';
 import type { Mode } from './connection.ts';
+import { type Connection, connectionOn, type Request } from './requests.ts';
+
+/** What the thread says: that it is ready, or how requests ended. */
+export interface Said {
+  readonly outputs?: readonly unknown[];
+  readonly failed?: string;
+  readonly isUnavailable?: boolean;
+}
 
 const { path, mode } = workerData as { readonly path: string; readonly mode: Mode };
-const port = parentPort;
-if (!port) throw new Error('this module runs on a thread');
+const say = (said: Said) => parentPort?.postMessage({ said });
+const failure = (error: unknown): Said => ({ failed: messageOf(error), isUnavailable: isUnavailable(error) });
 let connection: Connection;
 try {
   connection = connectionOn(path, mode);
-  port.postMessage('open');
+  say({});
 } catch (error) {
-  port.postMessage({ failed: messageOf(error) });
+  say(failure(error));
   process.exit();
 }
-port.on('message', async (message: readonly Request[] | 'close') => {
-  if (message !== 'close') return port.postMessage(await connection.run(message));
+parentPort?.on('message', async (requests: readonly Request[] | 'close') => {
+  if (requests !== 'close')
+    return say(await connection.run(requests).then((outputs) => ({ outputs }), failure));
   await connection.close();
-  port.close();
+  parentPort?.close();
 });
