@@ -27,8 +27,9 @@ export type AsJson<T> = 0 extends 1 & T
           : T extends readonly unknown[]
             ? { [Index in keyof T]: AsJson<T[Index]> }
             : T extends object
-              ? { [Member in keyof T as MemberOf<Member, T[Member]>]: AsJson<T[Member]> }
+              ? {
+                  [Member in keyof T as T[Member] extends symbol | Callable
+                    ? never
+                    : Exclude<Member, symbol>]: AsJson<T[Member]>;
+                }
               : unknown;
-
-/** The name of a member, if JSON keeps it. */
-type MemberOf<Name, Value> = Name extends symbol ? never : Value extends symbol | Callable ? never : Name;

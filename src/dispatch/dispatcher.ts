@@ -8,7 +8,6 @@ import { type Config, instanceNameOf } from '../config.ts';
 import type { Observer } from '../observer.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
-import { Polling } from './polling.ts';
 import { lineOf } from './process-guard.ts';
 import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
@@ -27,6 +26,11 @@ export interface DispatcherOptions {
 
 /** How long new events gather, so that claims share the database with acks. */
 export const GATHER_MS = 20;
+/** How often it polls: the longer nothing comes, the seldomer. */
+const OFTEN_MS = 500;
+const SELDOM_MS = 2000;
+/** How often ready events without a lane are looked for. There should be none. */
+const SWEEP_MS = 30_000;
 /** How soon the store is tried again with a result that it did not take. */
 const STORE_RETRY_MS = 1000;
 const LOST = 'the lease was lost while the handler ran; another process has the event';
@@ -46,7 +50,12 @@ export class Dispatcher {
   /** those of them whose handlers run */
   readonly #atWork = new Set<Leased>();
   readonly #wanted: Wanted;
-  readonly #polling: Polling;
+  #cancelPoll = () => {};
+  #pollMs = OFTEN_MS;
+  /** when the next poll and the next sweep are due, and until when leases of others are spared; by the monotonic clock */
+  #pollAt = 0;
+  #sweepAt = 0;
+  #sparedUntil = 0;
   /** resources of events that this process has just recorded */
   readonly #coming = new Set<string>();
   #claiming: Promise<void> | undefined;
@@ -59,36 +68,28 @@ export class Dispatcher {
   #endLeases = () => {};
 
   constructor(options: DispatcherOptions) {
-    const { config, store, clock } = options;
+    const { clock, config } = options;
     const log = options.log.child({ instance: instanceNameOf(config) });
     this.#options = { ...options, log };
     this.#wanted = new Wanted(config.DISPATCH_CONCURRENCY);
-    this.#polling = new Polling({
-      store,
-      clock,
-      maxAttempts: config.RETRY_MAX_ATTEMPTS,
-      spareMs: renewalMs(config.LEASE_MS),
-      held: () => [...this.#leased.keys()].map(({ claim }) => claim.lease),
-      onPoll: () => this.wake(),
-      onError: (error) => this.#storeFailed('look for events', error),
-    });
     const noAnswer = 'the store does not answer; trying again';
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
 
   start(): void {
-    const { store, clock, config } = this.#options;
     const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = keepLeases({ store, clock, leaseMs: config.LEASE_MS, all: this.#leased, onError });
-    this.#polling.start();
+    this.#endLeases = keepLeases({ ...this.#options, all: this.#leased, onError });
+    this.#pollAt = this.#options.clock.monotonic();
+    this.#spareOthers();
+    void this.#poll();
   }
 
   /** An event of a resource that this process has just recorded is ready. */
   came(resource: string): void {
     if (this.#isStopped) return;
     this.#coming.add(resource);
-    this.#polling.often();
+    this.#pollOften();
     this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#cancelGathering = undefined;
       this.#wanted.add(this.#coming);
@@ -101,6 +102,50 @@ export class Dispatcher {
   wake(): void {
     this.#wanted.backlog();
     this.#claim();
+  }
+
+  /** The store failed, or this process stood still: leases of others may have run out that those who live will renew. */
+  #spareOthers(): void {
+    const { clock, config } = this.#options;
+    this.#sparedUntil = clock.monotonic() + renewalMs(config.LEASE_MS);
+  }
+
+  #pollOften(): void {
+    this.#pollMs = OFTEN_MS;
+    if (this.#pollAt - this.#options.clock.monotonic() > OFTEN_MS) this.#pollIn(OFTEN_MS);
+  }
+
+  #pollIn(ms: number): void {
+    this.#cancelPoll();
+    if (this.#isStopped) return;
+    const { clock } = this.#options;
+    this.#pollAt = clock.monotonic() + ms;
+    this.#cancelPoll = clock.after(ms, () => void this.#poll());
+  }
+
+  /** Looks for what nobody has told this process of: what waited until now, what others recorded, and what a crash left behind. */
+  async #poll(): Promise<void> {
+    const { store, clock, config } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP
+    this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
+    const found: string[] = [];
+    try {
+      found.push(...(await store.wake()));
+      if (now >= this.#sparedUntil && !this.#isStopped) {
+        const held = [...this.#leased.keys()].map(({ claim }) => claim.lease);
+        found.push(...(await store.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS })));
+      }
+      this.wake();
+      if (now >= this.#sweepAt && !this.#isStopped) {
+        await store.sweep();
+        this.#sweepAt = now + SWEEP_MS;
+      }
+    } catch (error) {
+      this.#storeFailed('look for events', error);
+    }
+    if (found.length > 0) this.#pollMs = OFTEN_MS;
+    this.#pollIn(found.length > 0 ? 0 : this.#pollMs); // the store wakes and recovers some hundred at a time
   }
 
   /** One claim is under way at a time; another one follows as long as something may be ready. */
@@ -173,7 +218,7 @@ export class Dispatcher {
       try {
         const { isHeld, hasMore } = await store.settle(claim, settlement);
         if (hasMore) this.#wanted.add([claim.resource]);
-        if (settlement.status === 'pending') this.#polling.often();
+        if (settlement.status === 'pending') this.#pollOften();
         if (!isHeld) log.error(lineOf(claim), LOST);
         return isHeld;
       } catch (error) {
@@ -185,7 +230,7 @@ export class Dispatcher {
   }
 
   #storeFailed(what: string, error: unknown, claim?: Claim): void {
-    this.#polling.spare();
+    this.#spareOthers();
     this.#noAnswer({ ...(claim && lineOf(claim)), cannot: what, error: messageOf(error) });
   }
 
@@ -198,7 +243,7 @@ export class Dispatcher {
     const { clock, log } = this.#options;
     this.#isStopped = true;
     this.#cancelGathering?.();
-    this.#polling.stop();
+    this.#cancelPoll();
     await within(clock, graceMs, this.#ended());
     for (const { claim, abort } of this.#atWork)
       giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));

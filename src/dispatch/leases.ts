@@ -1,5 +1,6 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import { repeat } from '../base/pause.ts';
+import type { Config } from '../config.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import { LeaseLost } from './once.ts';
 import { giveUp } from './run-handler.ts';
@@ -15,7 +16,7 @@ export interface Leased {
 interface LeasesOptions {
   readonly store: Pick<EventStore, 'renew'>;
   readonly clock: MonotonicClock;
-  readonly leaseMs: number;
+  readonly config: Pick<Config, 'LEASE_MS'>;
   /** all that is leased now */
   readonly all: ReadonlyMap<Leased, unknown>;
   /** told why leases could not be renewed; that is tried again soon */
@@ -36,7 +37,8 @@ export function renewalMs(leaseMs: number): number {
  * unrenewed: from then on another process may run its event.
  * @returns a function that ends it
  */
-export function keepLeases({ store, clock, leaseMs, all, onError }: LeasesOptions): () => void {
+export function keepLeases({ store, clock, config, all, onError }: LeasesOptions): () => void {
+  const leaseMs = config.LEASE_MS;
   const lookMs = Math.min(renewalMs(leaseMs) / LOOKS, LONGEST_LOOK_MS);
   let isRenewing = false;
 

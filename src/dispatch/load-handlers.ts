@@ -58,7 +58,7 @@ function readApp({ settings, ...app }: LoadedApp): ReadyApp {
 /** Loads the handlers, and reads the settings of their app: names, never values. */
 export async function checkApp(
   config: Pick<Config, 'HANDLERS'>,
-): Promise<{ readonly findings: readonly Finding[]; readonly loaded?: LoadedApp }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly loaded: LoadedApp | undefined }> {
   let check = findingsOf('handlers');
   const findings: Finding[] = [];
   let loaded: LoadedApp | undefined;
@@ -74,7 +74,7 @@ export async function checkApp(
   } catch (error) {
     findings.push(check.fail(messageOf(error)));
   }
-  return { findings, ...(loaded && { loaded }) };
+  return { findings, loaded };
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */

@@ -14,10 +14,8 @@ const STORE_RETRY_MS = 1000;
  * Why a run's signal is aborted where its lease has run out, or may have: another process may begin the next attempt, so that the
  * handler waits for nothing that is stored any more.
  */
-export class LeaseLost extends DOMException {
-  constructor(message: string) {
-    super(message, 'AbortError');
-  }
+export class LeaseLost extends Error {
+  override readonly name = 'AbortError';
 }
 
 export interface OnceOptions {
@@ -26,8 +24,6 @@ export interface OnceOptions {
   /** told when the store does not answer a step, which asks again */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
-
-type StepResult = Pick<DoneStep, 'result'>;
 
 /**
  * Makes `ctx.once` for one run of a handler: the store remembers the steps that are done, as long as the run has its lease.
@@ -38,7 +34,7 @@ export function onceOf(
   signal: AbortSignal,
   { store, clock, onStoreError }: OnceOptions,
 ) {
-  const underWay = new Map<string, Promise<StepResult>>();
+  const underWay = new Map<string, Promise<DoneStep['result']>>();
   let isClosed = false;
   let unstorable: string | undefined;
 
@@ -59,22 +55,24 @@ export function onceOf(
       }
     }
   };
-  const run = async (step: string, fn: () => unknown): Promise<StepResult> => {
-    const asked = () => Promise.all([store.step(claim, step), store.holds(claim)]);
-    const [done, holds] = await patiently(asked);
-    if (done) return done;
+  const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
+    const [done, holds] = await patiently(() => Promise.all([store.step(claim, step), store.holds(claim)]));
+    if (done) return done.result;
     if (!holds) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
-    let result: string | null;
+    let result: string | null = null;
     try {
-      result = storedText(given);
+      if (given !== undefined) result = jsonTextOf(given);
+      const bytes = Buffer.byteLength(result ?? '');
+      if (bytes > MOST_BYTES)
+        throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)`);
     } catch (cause) {
       const problem = `step "${step}" of ctx.once has run, and its result cannot be stored: ${shown(cause)}. Return a small JSON value or nothing from it, and replay the event: the step then runs again`;
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
     const stored = await patiently(() => store.saveStep(claim, { name: step, result }));
-    if (stored) return stored;
+    if (stored) return stored.result;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };
 
@@ -89,7 +87,7 @@ export function onceOf(
       // A handler that asks twice at the same moment gets one result.
       const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
       underWay.set(step, asked);
-      const { result } = await asked;
+      const result = await asked;
       return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
     },
     /** The steps that have begun and not ended. */
@@ -102,15 +100,6 @@ export function onceOf(
     /** Why the result of a step that ran cannot be stored: no retry may run that step again. */
     unstorable: () => unstorable,
   };
-}
-
-/** The result of a step as it is stored. @throws TypeError if it is too large or no JSON */
-function storedText(result: unknown): string | null {
-  if (result === undefined) return null;
-  const text = jsonTextOf(result);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= MOST_BYTES) return text;
-  throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)`);
 }
 
 function overFor(step: string): string {

@@ -91,7 +91,15 @@ export async function appPages(
     app: opened.value,
     settings,
     log,
-    states: (of, name) => statesOf(store, of, name),
+    /** A stretch at a time: memory does not grow with their number. */
+    async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
+      let after: StatePlace | undefined;
+      do {
+        const { values, next } = await store.states({ of, name, after });
+        for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
+        after = next;
+      } while (after);
+    },
     async state(resource) {
       // A name without what it is of would seem to have no state.
       if (isResource(resource)) return stateJson(await store.state(resource));
@@ -127,20 +135,6 @@ function refuseFailed(log: Logger): ErrorRequestHandler {
     if (res.headersSent) return void res.destroy(); // its reader must not take it for whole
     res.status(500).type('text').send('internal error; see the log\n');
   };
-}
-
-/** Goes through the states of all media or channels, a stretch at a time: memory does not grow with their number. */
-async function* statesOf<T>(
-  store: Pick<EventStore, 'states'>,
-  of: 'channel' | 'media',
-  name: string,
-): AsyncGenerator<StateOf<T>> {
-  let after: StatePlace | undefined;
-  do {
-    const { values, next } = await store.states({ of, name, after });
-    for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
-    after = next;
-  } while (after);
 }
 
 /** Errors that it leaves behind, in timers and promises, are then known to be of the app. */

@@ -64,13 +64,9 @@ export function parseReturned(value: unknown): Returned {
 }
 
 /** The members of an outcome, not checked yet. */
-interface Members {
-  readonly type: unknown;
-  readonly reason: unknown;
-  readonly after?: unknown;
-}
+type Members = { readonly [member in 'type' | 'reason' | 'after']?: unknown };
 
-function made({ type, reason, after }: Members & { readonly type: Outcome['type'] }): Outcome {
+function made({ type, reason, after }: Members & Pick<Outcome, 'type'>): Outcome {
   if (typeof reason !== 'string')
     throw new TypeError(`the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`);
   const text = cutOut(reason, LONGEST_TEXT);

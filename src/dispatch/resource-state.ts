@@ -37,30 +37,27 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
   const values = new Map(stored);
   let isOver = false;
 
-  const check = (name: string): void => {
+  const check = (name: string, mode: 'read' | 'write'): void => {
     checkName('a value of ctx.state', name);
-  };
-  const checkChange = (name: string): void => {
-    check(name);
-    if (isOver)
+    if (isOver && mode === 'write')
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
   };
   const state: ResourceState = {
     get<T>(name: string) {
-      check(name);
+      check(name, 'read');
       const json = values.get(name);
       return json === undefined ? undefined : (JSON.parse(json) as AsJson<T>);
     },
     set(name, value) {
       let json: string;
-      checkChange(name);
+      check(name, 'write');
       try {
         json = exactJsonTextOf(value);
       } catch (cause) {
         const why = `the value "${name}" of ctx.state cannot be stored`;
         throw new TypeError(`${why}: ${shown(cause)}`, { cause });
       }
-      const bytes = bytesOf(new Map(values).set(name, json));
+      const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
       if (bytes > MOST_BYTES)
         throw new RangeError(
           `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
@@ -69,7 +66,7 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
       values.set(name, json);
     },
     delete(name) {
-      checkChange(name);
+      check(name, 'write');
       values.delete(name);
     },
   };
@@ -83,10 +80,4 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
         .map((name) => ({ name, value: values.get(name) ?? null }));
     },
   };
-}
-
-function bytesOf(values: ReadonlyMap<string, string>): number {
-  let bytes = 0;
-  for (const [name, json] of values) bytes += Buffer.byteLength(name) + Buffer.byteLength(json);
-  return bytes;
 }

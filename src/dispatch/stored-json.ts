@@ -1,6 +1,5 @@
 import { shown } from '../base/thrown.ts';
 
-const LONGEST_NAME = 200;
 /** Other texts cannot be stored alike in every database, and two of them could become one name. */
 const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
 
@@ -12,7 +11,7 @@ const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name === 'string' && STORABLE.test(name)) return;
   throw new TypeError(
-    `the name of ${what} must be a string of 1 to ${LONGEST_NAME} characters, without NUL and halves of surrogate pairs, and this one is ${shown(name)}`,
+    `the name of ${what} must be a string of 1 to 200 characters, without NUL and halves of surrogate pairs, and this one is ${shown(name)}`,
   );
 }
 

@@ -324,8 +324,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never two at once: leases of others are spared after a stall (5)',
-    file: 'src/dispatch/polling.ts',
-    original: 'if (clock.monotonic() - this.#dueAt > spareMs) this.spare();',
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers();',
     mutant: '',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'for a renewal interval after a stall',
@@ -385,7 +385,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'a repeat can be told: a step that was done does not run again',
     file: 'src/dispatch/once.ts',
-    original: 'if (done) return done;',
+    original: 'if (done) return done.result;',
     mutant: '',
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
