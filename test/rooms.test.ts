@@ -29,16 +29,7 @@ const rooms: readonly OptionalRoom[] = [
   {
     room: 'mock',
     // The kit for tests of handlers is built on it.
-    folders: [
-      'mock',
-      'testing',
-      'demo',
-      'dev/stage.ts',
-      'dev/introduction.ts',
-      'cli/mock.ts',
-      'cli/demo.ts',
-      'cli/dev.ts',
-    ],
+    folders: ['mock', 'testing', 'demo', 'dev/stage.ts', 'cli/mock.ts', 'cli/demo.ts', 'cli/dev.ts'],
     mounts: { 'cli/main.ts': /^ {2}(demo|dev|mock): .*\n/gm },
   },
   { room: 'testing', folders: ['testing'], mounts: {} },

@@ -2,12 +2,9 @@ import { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { type Config, isWatched, loadConfig } from '../config.ts';
-import { introduction } from '../dev/introduction.ts';
-import { type Key, takeKeys } from '../dev/keys.ts';
+import { type Key, replayLast, takeKeys } from '../dev/keys.ts';
 import { prettyLog } from '../dev/pretty-log.ts';
-import { replayLast } from '../dev/replay-last.ts';
-import { tellingEnds } from '../dev/show-runs.ts';
-import { setDevStage } from '../dev/stage.ts';
+import { introduction, SITE, setDevStage, tellingEnds } from '../dev/stage.ts';
 import { watchHandlers } from '../dev/watch-handlers.ts';
 import { loadApp, possibleFiles } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
@@ -58,20 +55,26 @@ function devConfig(): Config {
 async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
   const { stdin, stdout } = terminal();
   const output = openLog(config, await prettyLog(stdout));
-  const reader = { say };
   const guard = guardProcess(output.log);
   if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail
   const loaded = await loadApp(config);
-  const app = { ...loaded, handlers: tellingEnds(loaded.handlers, reader) };
-  const stage = await setDevStage({ config, app, output, life: tick && { seed } });
-  const leaveKeys = takeKeys(keysOf(stage.service), stdin, reader);
+  const app = { ...loaded, handlers: tellingEnds(loaded.handlers, say) };
+  const stage = await setDevStage({
+    config,
+    app,
+    log: output.log,
+    droppedLogLines: output.dropped,
+    site: SITE,
+    life: tick && { seed },
+  });
+  const leaveKeys = takeKeys(keysOf(stage.service), stdin, say);
   const stop = async () => {
     leaveKeys();
     await stage.stop();
   };
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, stop });
-  say(introduction({ ...stage, config, app }));
+  say(introduction(stage, config, app));
   if (stdin.isTTY)
     say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');
 }

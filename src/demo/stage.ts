@@ -5,38 +5,23 @@ import { pino } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import { pause } from '../base/pause.ts';
 import { loadTrialConfig } from '../config.ts';
+import { type DevStage, setDevStage } from '../dev/stage.ts';
 import { defineHandlers, type Handlers } from '../dispatch/handler.ts';
-import { MockProvider } from '../mock/index.ts';
-import { kindNames } from '../notification/kinds.ts';
-import type { Service } from '../service.ts';
-import { start } from '../start.ts';
 import { handlers } from './handlers.ts';
 
 export const SITE = 'demoSite';
 
 /** A mock provider and a receiver that talk to each other over loopback, on a database that goes when they close. */
-export interface Stage {
-  readonly mock: MockProvider;
-  readonly service: Service;
-  readonly webhookUrl: string;
+export interface Stage extends DevStage {
   /** Resolves once everything sent was answered and everything recorded has come to its end. */
   settled(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** @throws KitError LISTEN_FAILED if a port is taken; then nothing is left of it */
 export async function setStage(): Promise<Stage> {
-  const directory = mkdtempSync(join(tmpdir(), 'hookkit-demo-'));
-  const removeDirectory = () => rmSync(directory, { recursive: true, force: true });
-  try {
-    return await setStageIn(directory, removeDirectory);
-  } catch (error) {
-    removeDirectory();
-    throw error;
-  }
-}
-
-async function setStageIn(directory: string, removeDirectory: () => void): Promise<Stage> {
+  await using ends = new AsyncDisposableStack();
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
+  const directory = ends.adopt(mkdtempSync(join(tmpdir(), 'hookkit-demo-')), remove);
   const config = loadTrialConfig(['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
     HOST: '127.0.0.1',
     PORT: '0',
@@ -45,33 +30,22 @@ async function setStageIn(directory: string, removeDirectory: () => void): Promi
     RETRY_BASE_MS: '200',
     DRAIN_MS: '0',
   });
-  const mock = await MockProvider.start({ port: config.MOCK_PORT, processingMs: 300 });
   const log = pino({ level: 'silent' });
-  const service = await start({ config, app: { handlers: withStumble() }, log }).catch(async (error) => {
-    await mock.close();
-    throw error;
-  });
-  const webhookUrl = `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`;
-  const { id, secret } = mock.createWebhook({
-    name: 'demo',
-    webhook_url: webhookUrl,
-    events: [...kindNames],
-    site_ids: [SITE],
-  });
-  await service.store.addSecret(id, secret);
+  const app = { handlers: withStumble() };
+  const stage = await setDevStage({ config, app, log, site: SITE, processingMs: 300 });
+  ends.defer(stage.stop);
+  const kept = ends.move();
   return {
-    mock,
-    service,
-    webhookUrl,
+    ...stage,
     async settled() {
-      await mock.settled();
-      while (await unfinished(service)) await pause(systemClock, 10);
+      await stage.mock.settled();
+      for (;;) {
+        const { pending, running } = await stage.service.store.overview();
+        if (pending + running === 0) return;
+        await pause(systemClock, 10);
+      }
     },
-    async close() {
-      await mock.close();
-      await service.stop();
-      removeDirectory();
-    },
+    stop: () => kept.disposeAsync(),
   };
 }
 
@@ -85,9 +59,4 @@ function withStumble(): Handlers {
       return handlers.track_created?.(event, ctx);
     },
   });
-}
-
-async function unfinished({ store }: Service): Promise<boolean> {
-  const { pending, running } = await store.overview();
-  return pending + running > 0;
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { Reader } from './show-runs.ts';
+import { isReplayable } from '../replay/dry-run.ts';
+import type { Service } from '../service.ts';
 
 /** A key of a running command. */
 export interface Key {
@@ -13,9 +13,6 @@ export interface Key {
   press(): Promise<void> | void;
 }
 
-/** How often it is looked whether the terminal is this process's. */
-const LOOK_MS = 500;
-
 /**
  * Takes keys from the terminal, each with Enter behind it: the terminal stays as it was, so that Ctrl-C is a signal as ever
  * and nothing is to be restored, however this process ends. Without a terminal no key is taken. `?` lists the keys.
@@ -24,41 +21,25 @@ const LOOK_MS = 500;
 export function takeKeys(
   keys: readonly Key[],
   stdin: Readable & { readonly isTTY?: boolean },
-  { say }: Pick<Reader, 'say'>,
+  say: (text: string) => void,
 ): () => void {
-  if (stdin.isTTY !== true) return () => {};
-  const press = async (typed: string) => {
+  // In the background, reading from the terminal would suspend this process, and all that the shell started with it.
+  if (stdin.isTTY !== true || !isInForeground()) return () => {};
+  const rows = [...keys, { key: '?', what: 'list these keys' }, { key: 'Ctrl-C', what: 'stop' }];
+  const help = rows.map(({ key, what }) => `  ${key.padEnd(7)} ${what}`).join('\n');
+  const press = async (line: string) => {
+    const typed = line.trim();
     const pressed = keys.find(({ key }) => key === typed);
-    if (!pressed) return typed === '' ? undefined : say(helpOn(keys));
+    if (!pressed) return typed === '' ? undefined : say(help);
     try {
       await pressed.press();
     } catch (error) {
       say(`${typed}: ${messageOf(error)}`);
     }
   };
-  // In the background, reading from the terminal would suspend this process, and all that the shell started with it.
-  const follow = () => (isInForeground() ? lines.resume() : lines.pause());
-  // A shell tells of the way to the background by SIGCONT, and of the way back not always.
-  let cancelLook = () => {};
-  const look = () => {
-    follow();
-    cancelLook = systemClock.after(LOOK_MS, look);
-  };
   stdin.on('error', () => {}); // the terminal is gone: a signal says so
-  const lines = createInterface({ input: stdin, terminal: false }).on('line', (line) => press(line.trim()));
-  process.on('SIGCONT', follow);
-  look();
-  return () => {
-    cancelLook();
-    process.off('SIGCONT', follow);
-    lines.close();
-  };
-}
-
-/** The keys and what they do, a line each. */
-export function helpOn(keys: readonly Key[]): string {
-  const rows = [...keys, { key: '?', what: 'list these keys' }, { key: 'Ctrl-C', what: 'stop' }];
-  return rows.map(({ key, what }) => `  ${key.padEnd(7)} ${what}`).join('\n');
+  const lines = createInterface({ input: stdin, terminal: false }).on('line', press);
+  return () => lines.close();
 }
 
 /** Whether the terminal is this process's to read from; Linux alone tells, by proc_pid_stat(5). */
@@ -70,4 +51,26 @@ function isInForeground(): boolean {
   } catch {
     return true;
   }
+}
+
+/** How many events are handled again. */
+const MOST = 20;
+/** Among so many of the newest they are looked for. */
+const LOOKED_AT = 200;
+
+/**
+ * Has the last events that have ended, or that wait for a retry, handled again by the running dispatcher.
+ * @param options `resetSteps` has every step of `ctx.once` run again, too
+ * @returns how many
+ */
+export async function replayLast(
+  { store, dispatcher }: Service,
+  options: { readonly resetSteps?: boolean } = {},
+): Promise<number> {
+  const { events } = await store.search({}, { limit: LOOKED_AT });
+  const last = events.filter(isReplayable).slice(0, MOST);
+  if (last.length === 0) return 0;
+  const { replayed } = await store.replay({ ids: last.map(({ id }) => id) }, options);
+  dispatcher.wake();
+  return replayed;
 }

@@ -11,45 +11,31 @@ const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[\\d{1,2}m)`);
  */
 export async function prettyLog(stdout: {
   readonly isTTY?: boolean;
+  hasColors?(): boolean;
 }): Promise<((line: string) => string) | undefined> {
   if (stdout.isTTY !== true) return undefined;
-  const pretty = await prettierOf(hasColours(stdout));
-  if (!pretty) return undefined;
-  return (line) => {
-    const parts = pretty(harmless(JSON.parse(line))).split(COLOUR);
-    return parts.map((part) => (COLOUR.test(part) ? part : visible(part))).join('');
-  };
-}
-
-async function prettierOf(colorize: boolean): Promise<((line: unknown) => string) | undefined> {
   const module = await import('pino-pretty').catch((error) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
     throw error;
   });
-  return module?.default.prettyFactory({
-    colorize,
+  const pretty = module?.default.prettyFactory({
+    colorize: stdout.hasColors?.() === true, // Node knows NO_COLOR and what the terminal can do
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname,instance',
     errorLikeObjectKeys: [...TEXTS],
     customPrettifiers: Object.fromEntries(TEXTS.map((name) => [name, (text) => String(text)])),
   });
-}
-
-/** Node knows NO_COLOR and what the terminal can do. */
-function hasColours(stdout: object): boolean {
-  return 'hasColors' in stdout && typeof stdout.hasColors === 'function' && stdout.hasColors() === true;
-}
-
-/**
- * A value of a log line whose texts can be printed: JSON keeps what a terminal would obey, and pino-pretty prints some of it as it is.
- * A text that is not an error's stays within its line.
- */
-function harmless(value: unknown, name = ''): unknown {
-  if (typeof value === 'string') return TEXTS.includes(name) ? visible(value) : visibleLine(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => harmless(one));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [visibleLine(key), harmless(one, key)]),
+  // JSON keeps what a terminal would obey, and pino-pretty prints some texts as they are.
+  const harmless = (name: string, value: unknown) => {
+    if (typeof value !== 'string') return value;
+    return TEXTS.includes(name) ? visible(value) : visibleLine(value);
+  };
+  return (
+    pretty &&
+    ((line) => {
+      const parts = pretty(JSON.parse(line, harmless)).split(COLOUR);
+      return parts.map((part) => (COLOUR.test(part) ? part : visible(part))).join('');
+    })
   );
 }

@@ -1,20 +1,30 @@
-import { type Clock, systemClock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { systemClock } from '../base/clock.ts';
+import { sqlitePathOf } from '../base/database-url.ts';
+import { visibleLine } from '../base/visible.ts';
 import type { Config } from '../config.ts';
+import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
+import { handlersFile } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { type CreatedWebhook, MockProvider, smallLife } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { start } from '../start.ts';
 
-/** The site of the mock whose notifications come here. */
+/** The site of the mock whose notifications come to a developer. */
 export const SITE = 'devSite1';
 
 export interface DevOptions {
   /** with the addresses and the database of a developer */
   readonly config: Config;
   readonly app: ReadyApp;
-  readonly output: Pick<Log, 'log' | 'dropped'>;
+  readonly log: Logger;
+  readonly droppedLogLines?: () => number;
+  /** the site of the mock whose notifications come here */
+  readonly site: string;
+  /** how long an upload is processed; as long as the mock does it by itself where not given */
+  readonly processingMs?: number;
   /** lets the mock live; with a seed, the same things happen in the same order */
   readonly life?: { readonly seed: number | undefined } | undefined;
 }
@@ -28,35 +38,70 @@ export interface DevStage {
 }
 
 /** @throws KitError LISTEN_FAILED if a port is taken, and as `start`; then nothing is left of it */
-export async function setDevStage({ config, app, output, life }: DevOptions): Promise<DevStage> {
-  const clock: Clock = systemClock;
-  const mock = await MockProvider.start({ port: config.MOCK_PORT });
-  const service = await start({
-    config,
-    app,
-    log: output.log,
-    droppedLogLines: output.dropped,
-    threads: false, // a developer waits for the start, and nobody for an ack
-  }).catch(async (error) => {
-    await mock.close();
-    throw error;
-  });
+export async function setDevStage({
+  config,
+  site,
+  life,
+  processingMs,
+  ...parts
+}: DevOptions): Promise<DevStage> {
   // Each of these ends, whatever becomes of the others, the last first.
   await using ends = new AsyncDisposableStack();
+  // Without threads: a developer waits for the start, and nobody for an ack.
+  const service = await start({ ...parts, config, threads: false });
   ends.defer(() => service.stop());
+  const mock = await MockProvider.start({
+    port: config.MOCK_PORT,
+    ...(processingMs !== undefined && { processingMs }),
+  });
   ends.defer(() => mock.close());
   const webhook = mock.createWebhook({
-    name: 'dev',
+    name: site,
     webhook_url: `http://127.0.0.1:${service.port}${config.WEBHOOK_PATH}`,
     events: [...kindNames],
-    site_ids: [SITE],
+    site_ids: [site],
   });
   await service.store.addSecret(webhook.id, webhook.secret);
   // The next start has a webhook of its own.
   ends.defer(async () => {
-    await service.store.retireSecret(webhook.id, webhook.secret, clock.now());
+    await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
   });
-  if (life) ends.defer(smallLife({ mock, site: SITE, clock, seed: life.seed }));
+  if (life) ends.defer(smallLife({ mock, site, clock: systemClock, seed: life.seed }));
   const kept = ends.move();
   return { mock, service, webhook, stop: () => kept.disposeAsync() };
+}
+
+/** Tells the developer where everything is. */
+export function introduction(
+  { mock, service, webhook }: DevStage,
+  config: Config,
+  { handlers }: ReadyApp,
+): string {
+  const url = config.DATABASE_URL;
+  const lacking = kindNames.filter((kind) => handlers[kind] === undefined);
+  return `receiver  ${webhook.metadata.webhook_url}
+inspector ${service.adminUrl}
+mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}; it begins anew at each restart
+database  ${resolve(sqlitePathOf(url) ?? '')}, for other commands DATABASE_URL=${url}
+handlers  ${handlersFile(config)}
+          ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
+${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}
+Upload a media and watch your handlers:
+
+  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
+`;
+}
+
+/** The same handlers. What each of them did is told in a line; the log has a line for what fails. */
+export function tellingEnds(handlers: Handlers, say: (text: string) => void): Handlers {
+  return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
+    const began = systemClock.monotonic();
+    const outcome = await handler(event, ctx);
+    const ms = Math.round(systemClock.monotonic() - began);
+    const { webhook_id, site_id, ...members } = event as Record<string, unknown>;
+    const ids = Object.keys(members).filter((name) => name.endsWith('_id'));
+    const text = `${kind} ${ids.map((name) => members[name]).join(' ')} handled in ${ms} ms`;
+    if (outcome === undefined) say(visibleLine(text));
+    return outcome;
+  });
 }

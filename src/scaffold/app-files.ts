@@ -15,12 +15,6 @@ const NAMES: Readonly<Record<string, string>> = {
   'env.example': '.env.example',
 };
 
-/** By which names an app imports what a recipe imports. */
-const DOORS: Readonly<Record<string, string>> = {
-  "'../index.ts'": `'${KIT}'`,
-  "'../provider/index.ts'": `'${KIT}/provider'`,
-};
-
 /**
  * Each file of a new app with its text, by its path.
  * @param recipe begins with this recipe and its test, in place of the example
@@ -29,16 +23,17 @@ const DOORS: Readonly<Record<string, string>> = {
 export function appFiles(recipe: string | undefined): Map<string, string> {
   const files = templates('app');
   if (recipe === undefined) return files;
-  if (!recipeNames().includes(recipe))
-    throw new KitError(
-      'INPUT_INVALID',
-      `there is no recipe ${recipe}; there are ${recipeNames().join(', ')}`,
-    );
+  const names = recipeNames();
+  if (!names.includes(recipe))
+    throw new KitError('INPUT_INVALID', `there is no recipe ${recipe}; there are ${names.join(', ')}`);
   files.delete('src/handlers.test.ts'); // of the example
-  files.set(`src/${recipe}.ts`, recipeText(recipe));
-  for (const [path, text] of templates(`recipes/${recipe}`)) {
+  const text = readFileSync(join(RECIPES, `${recipe}.ts`), 'utf8');
+  const imported = text.replaceAll(/from '\.\.\/(provider\/)?index\.ts'/g, (_, room) =>
+    room === undefined ? `from '${KIT}'` : `from '${KIT}/provider'`,
+  );
+  files.set(`src/${recipe}.ts`, imported);
+  for (const [path, text] of templates(`recipes/${recipe}`))
     files.set(path, path === '.env.example' ? `${files.get(path) ?? ''}${text}` : text);
-  }
   return files;
 }
 
@@ -47,24 +42,16 @@ export function needsSettings(recipe: string): boolean {
   return templates(`recipes/${recipe}`).has('.env.example');
 }
 
-function templates(folder: string): Map<string, string> {
-  const root = join(TEMPLATES, folder);
-  const paths = readdirSync(root, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-  return new Map(paths.map((path) => [NAMES[path] ?? path, readFileSync(join(root, path), 'utf8')]));
-}
-
 /** The recipes that an app can begin with. */
 export function recipeNames(): string[] {
   if (!existsSync(RECIPES)) return [];
   return readdirSync(RECIPES).flatMap((name) => /^([\w-]+)\.ts$/.exec(name)?.[1] ?? []);
 }
 
-function recipeText(recipe: string): string {
-  const text = readFileSync(join(RECIPES, `${recipe}.ts`), 'utf8');
-  return Object.entries(DOORS).reduce(
-    (all, [own, door]) => all.replaceAll(`from ${own}`, `from ${door}`),
-    text,
-  );
+function templates(folder: string): Map<string, string> {
+  const root = join(TEMPLATES, folder);
+  const paths = readdirSync(root, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return new Map(paths.map((path) => [NAMES[path] ?? path, readFileSync(join(root, path), 'utf8')]));
 }

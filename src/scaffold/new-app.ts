@@ -1,8 +1,23 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import { KitError, messageOf } from '../base/errors.ts';
+import { isPackage, KIT, kitFolder, kitVersion } from '../base/program.ts';
 import { appFiles } from './app-files.ts';
-import { isOfNpm, manifestIn, specFor, specOfKit, withKit } from './app-manifest.ts';
+
+/** What `npm install` makes of package.json where there is none. Anything more is somebody's. */
+const OF_NPM = ['dependencies', 'devDependencies', 'optionalDependencies', 'allowScripts'];
+
+const table = z.record(z.string(), z.unknown()).optional();
+const dependencies = z.record(z.string(), z.string()).optional();
+const manifest = z.looseObject({
+  scripts: table,
+  dependencies,
+  devDependencies: dependencies,
+  allowScripts: table,
+});
+type Manifest = z.infer<typeof manifest>;
 
 export interface NewAppOptions {
   /** an absolute path; the folder need not be there */
@@ -28,33 +43,95 @@ export interface NewApp {
 
 /**
  * Composes an app of its own for a folder, and writes nothing yet.
- * @throws KitError INPUT_INVALID if there is no such recipe, if the folder's package.json is no JSON, or in a clone without `kit`
+ * @throws KitError INPUT_INVALID if there is no such recipe, if the folder's package.json is none, or in a clone without `kit`
  */
 export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
   const files = appFiles(recipe);
-  const manifest = JSON.parse(files.get('package.json') ?? '{}');
   const former = manifestIn(folder);
   const spec = kit === undefined ? specOfKit(folder, former) : specFor(folder, cwd, kit);
-  files.set('package.json', `${JSON.stringify(withKit(manifest, former, folder, spec), null, 2)}\n`);
-  const isFree = (path: string) =>
-    !existsSync(join(folder, path)) || (path === 'package.json' && former !== undefined && isOfNpm(former));
+  const own = manifest.parse(JSON.parse(files.get('package.json') ?? ''));
+  files.set('package.json', `${JSON.stringify(merged(own, former, { folder, spec }), null, 2)}\n`);
+  const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
+  const isFree = (path: string) => (path === 'package.json' && isOfNpm) || !existsSync(join(folder, path));
   return {
     files,
     inTheWay: [...files.keys()].filter((path) => !isFree(path)).toSorted(),
     spec,
     write() {
-      for (const [path, text] of files)
-        write(join(folder, path), text, isFree(path) && path !== 'package.json');
+      for (const [path, text] of files) write(join(folder, path), text);
     },
   };
 }
 
-function write(path: string, text: string, isNew: boolean): void {
+function write(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    // What has come there in this moment is not overwritten either.
-    writeFileSync(path, text, { flag: isNew ? 'wx' : 'w' });
+    writeFileSync(path, text);
   } catch (cause) {
     throw new KitError('OUTPUT_FAILED', `cannot write ${path}: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** The package.json of a folder, if it has one. @throws KitError INPUT_INVALID if it is not one: it would be lost */
+function manifestIn(folder: string): Manifest | undefined {
+  const path = join(folder, 'package.json');
+  if (!existsSync(path)) return undefined;
+  try {
+    return manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (cause) {
+    throw new KitError('INPUT_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** The new package.json, with what a former one has beyond it: versions that somebody has chosen stay. */
+function merged(
+  own: Manifest,
+  former: Manifest = {},
+  { folder, spec }: { readonly folder: string; readonly spec: string },
+): Manifest {
+  return {
+    name: nameFor(folder),
+    ...former,
+    ...own,
+    scripts: { ...former.scripts, ...own.scripts },
+    dependencies: { ...own.dependencies, ...former.dependencies, [KIT]: spec },
+    devDependencies: { ...own.devDependencies, ...former.devDependencies },
+    allowScripts: { ...own.allowScripts, ...former.allowScripts },
+  };
+}
+
+/** A valid name of a package, after the folder. */
+function nameFor(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z\d-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  return name === '' || name === KIT ? 'receiver' : name;
+}
+
+/**
+ * Where npm is to find the kit: where the running one was installed from.
+ * @throws KitError INPUT_INVALID in a clone, which was not installed
+ */
+function specOfKit(folder: string, former: Manifest | undefined): string {
+  const own = former?.dependencies?.[KIT];
+  if (own !== undefined) return own;
+  if (!isPackage) throw new KitError('INPUT_INVALID', OF_CLONE);
+  const root = resolve(fileURLToPath(kitFolder), '../..');
+  const { dependencies, devDependencies } = manifestIn(root) ?? {};
+  const spec = dependencies?.[KIT] ?? devDependencies?.[KIT];
+  return spec === undefined ? `^${kitVersion()}` : specFor(folder, root, spec);
+}
+
+const OF_CLONE = `this is a clone of the kit: handlers are in its src/handlers/. For a repository of your own, pack the kit here:
+  npm pack
+Then, in a new folder, with the path of the file that npm pack has named:
+  npm install PATH
+  npx hookkit init`;
+
+/** A path counts from the folder of the app, wherever it was given. */
+function specFor(folder: string, from: string, spec: string): string {
+  const path = spec.replace(/^file:/, '');
+  const isPath = path !== spec || /^[./]/.test(spec) || existsSync(resolve(from, spec));
+  return isPath ? `file:${relative(folder, resolve(from, path))}` : spec;
 }
