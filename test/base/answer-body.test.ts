@@ -75,10 +75,8 @@ test.each([
 );
 
 test('an answer is read whole, when it is no longer than 1 MiB, and not one byte beyond', async () => {
-  const text = 'é\u{1f600}'.repeat(1000);
-  const parts = Array.from(Buffer.from(text), (byte) => Buffer.of(byte));
-  expect(await textOf(new Response(new Blob(parts)))).toBe(text);
+  const characters = Array.from(Buffer.from('é\u{1f600}'), (byte) => Buffer.of(byte));
+  expect(await textOf(new Response(new Blob(characters)))).toBe('é\u{1f600}');
   expect(await textOf(new Response(SPACES.subarray(0, MIB)))).toHaveLength(MIB);
   await expect(textOf(new Response(SPACES.subarray(0, MIB + 1)))).rejects.toThrow(AnswerTooLong);
-  expect(await textOf(new Response(null, { status: 204 }))).toBe('');
 });

@@ -49,31 +49,27 @@ describe('the text of an error', () => {
   });
 });
 
-describe('the texts of a thrown value', () => {
-  const trap = () => {
-    throw new Error('a trap');
-  };
-  const odd = (name: string, descriptor: PropertyDescriptor) =>
-    Object.defineProperty(new Error('x'), name, descriptor);
-  test.each<[string, unknown]>([
-    ...['name', 'message', 'stack', 'code', 'cause', 'errors', 'constructor'].flatMap(
-      (name): [string, unknown][] => [
-        [`a getter of ${name} throws`, odd(name, { get: trap })],
-        [`its ${name} is a symbol`, odd(name, { value: Symbol('odd') })],
-      ],
-    ),
-    ['it is a proxy that throws', new Proxy(new Error('x'), { get: trap, getPrototypeOf: trap })],
-    ['it is an error without a prototype', Object.setPrototypeOf(new Error('x'), null)],
-    ['it shows itself', { toString: trap, toJSON: trap, [Symbol.for('nodejs.util.inspect.custom')]: trap }],
-    ['it is an empty object', Object.create(null)],
-    ['it is undefined', undefined],
-  ])('are there and bounded, when %s', (_what, one) => {
-    for (const thrown of [one, new Error('outer', { cause: one }), new AggregateError([one])]) {
-      for (const text of [textOf(thrown), stackTextOf(thrown), shown(thrown)]) expect(text).toMatch(/\S/);
-      expect(typeof isFromUsersFiles(thrown)).toBe('boolean');
-    }
-    expect(shown([one, 'x\ny'.repeat(1000)])).toMatch(/^.{1,200}$/);
-  });
+const trap = () => {
+  throw new Error('a trap');
+};
+const inspect = Symbol.for('nodejs.util.inspect.custom');
+const members = ['name', 'message', 'stack', 'code', 'cause', 'errors', 'constructor'];
+
+test.each<[string, unknown]>([
+  ...members.map((name): [string, unknown] => [
+    `a getter of ${name} throws`,
+    Object.defineProperty(new Error('x'), name, { get: trap }),
+  ]),
+  ['it is a proxy that throws', new Proxy(new Error('x'), { get: trap, getPrototypeOf: trap })],
+  ['it is an error without a prototype', Object.setPrototypeOf(new Error('x'), null)],
+  ['it shows itself', { toString: trap, toJSON: trap, [inspect]: trap }],
+  ['it is undefined', undefined],
+])('the texts of a thrown value are there and bounded, when %s', (_what, one) => {
+  for (const thrown of [one, new Error('outer', { cause: one }), new AggregateError([one])]) {
+    for (const text of [textOf(thrown), stackTextOf(thrown), shown(thrown)]) expect(text).toMatch(/\S/);
+    expect(typeof isFromUsersFiles(thrown)).toBe('boolean');
+  }
+  expect(shown([one, 'x\ny'.repeat(1000)])).toMatch(/^.{1,200}$/);
 });
 
 test.each([

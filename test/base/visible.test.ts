@@ -1,8 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
-import { beginning } from '../../src/cli/print.ts';
-import { table } from '../../src/cli/table.ts';
 import { everyHostile, HOSTILE, hostileIn } from '../support/hostile-text.ts';
 
 test('a text that is printed has nothing in it that a terminal obeys or hides, but the ends of its lines', () => {
@@ -24,28 +22,6 @@ test.each([
   ],
 ])('a line of others %s', (_what, given, shown) => {
   expect(visibleLine(given)).toBe(shown);
-});
-
-test.each(['abcdefghij', HOSTILE, '\0'.repeat(100), '😀'.repeat(100)])(
-  'a text is no longer than its bound, and cut between two of its characters: %j',
-  (given) => {
-    const shown = beginning(given, 30);
-    expect(shown.length).toBeLessThanOrEqual(30);
-    const beginnings = [...given].map((_, count, all) => visibleLine(all.slice(0, count).join('')));
-    expect([visibleLine(given), ...beginnings.map((one) => `${one} ...`)]).toContain(shown);
-  },
-);
-
-test('a text keeps to its cell of a table, when it has lines and escapes of its own', () => {
-  const rows = [
-    [`a\n${HOSTILE}`, 'b'],
-    ['c', 'd\u202e'],
-  ];
-  const printed = table(['name', 'next'], rows);
-  expect(hostileIn(printed)).toEqual([]);
-  const lines = printed.trimEnd().split('\n');
-  expect(lines).toHaveLength(4);
-  expect(lines[3]?.indexOf('d')).toBe(lines[2]?.lastIndexOf('b'));
 });
 
 test('a log line is JSON that means its arguments, when they are hostile, in whatever member, message or child', () => {
