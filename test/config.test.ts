@@ -11,19 +11,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     PORT: { valid: '8080', parsed: 8080, invalid: ['-1', '65536', '80.5', 'http', '1e3', ' 80', '0x50'] },
     WEBHOOK_PATH: {
       valid: '/in/v2.0',
-      invalid: [
-        'webhooks',
-        '/',
-        '/a b',
-        '/a/',
-        '/healthz',
-        '/readyz',
-        '/Healthz',
-        '/READYZ',
-        '/:id',
-        '/*',
-        '/a?b',
-      ],
+      invalid: ['webhooks', '/', '/a b', '/a/', '/healthz', '/READYZ', '/:id', '/*', '/a?b'],
     },
     BODY_LIMIT: { valid: '1024', parsed: 1024, invalid: ['1023', '16777217', '64kb'] },
     TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
@@ -38,19 +26,9 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     DATABASE_URL: {
       valid: 'postgres://user:hunter2@one:5432,two/db?sslmode=verify-full',
       invalid: [
-        'sqlite:',
-        'sqlite: ',
-        'sqlite:postgres://user:hunter2@host/db',
-        'sqlite: /srv/receiver.db',
-        'sqlite:/srv/receiver.db ',
-        'sqlite:\u00a0receiver.db',
-        'sqlite:\ufeffreceiver.db',
-        'sqlite: :memory:',
-        'sqlite:/srv/data/',
-        'sqlite::memory:',
-        'postgres://',
-        'mysql://user:hunter2@host/db',
-        './x.db',
+        ...['sqlite:', 'sqlite:postgres://user:hunter2@host/db', 'sqlite: /srv/receiver.db'],
+        ...['sqlite:/srv/receiver.db ', 'sqlite:\u00a0receiver.db', 'sqlite:/srv/data/', 'sqlite::memory:'],
+        ...['postgres://', 'mysql://user:hunter2@host/db', './x.db'],
       ],
     },
     DATABASE_POOL: { valid: '2', parsed: 2, invalid: ['1', '1001', 'all'] },
@@ -70,46 +48,25 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     ADMIN_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
     ADMIN_TOKEN: {
       valid: 'sixteen-letters!',
-      invalid: [
-        'fifteen-letters',
-        'with spaces in between',
-        'größer-als-sechzehn',
-        '\x1b[31m-sixteen-letters',
-      ],
+      invalid: ['fifteen-letters', 'with spaces in between', 'größer-als-sechzehn'],
     },
     ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
     ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
     PROVIDER_BASE_URL: {
       valid: 'http://127.0.0.1:4010',
       invalid: [
-        'api.example.com',
-        'ftp://example.com',
-        'file:///etc',
-        'https://user:hunter2@example.com',
-        'https://user@example.com',
-        'https://example.com/?key=hunter2',
-        'https://example.com/#v2',
-        'https://example.com/v2/',
-        ' https://example.com',
+        ...['api.example.com', 'file:///etc', 'https://user:hunter2@example.com', ' https://example.com'],
+        ...['https://example.com/?key=hunter2', 'https://example.com/#v2', 'https://example.com/v2/'],
       ],
     },
     PROVIDER_API_SECRET: { valid: 'api-secret', invalid: ['with a space', 'geheimnisträger'] },
     STATUSES_BASE_URL: {
       valid: 'https://example.social/below/',
-      invalid: [
-        'example.social',
-        'https://user:hunter2@example.social',
-        'https://example.social?key=hunter2',
-        'https://example.social/api/v1',
-        'https://example.social/api/v1/',
-      ],
+      invalid: ['example.social', 'https://example.social?key=hunter2', 'https://example.social/api/v1/'],
     },
     STATUSES_TOKEN: { valid: 'user-token', invalid: ['with a space', 'geheimnisträger'] },
     MOCK_PORT: { valid: '0', parsed: 0, invalid: ['65536'] },
-    DEV_DATABASE_URL: {
-      valid: 'sqlite:./x.db',
-      invalid: ['sqlite:', 'sqlite:./data/', 'sqlite: ./x.db', 'mysql://user:hunter2@host/db', './x.db'],
-    },
+    DEV_DATABASE_URL: { valid: 'sqlite:./x.db', invalid: ['sqlite:./data/', 'postgres://host/db'] },
     LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
   };
 
@@ -228,65 +185,31 @@ describe('an environment', () => {
     expect(message).toContain(`  ${name}: the given value (not shown) is not valid; it takes `);
     expect(message).not.toContain('hunter2');
   });
-
-  test('is refused with an error that shows no secret in its cause or anywhere else either', () => {
-    const given = {
-      DATABASE_URL: 'mysql://user:hunter2@host/db',
-      SECRETS_KEY: 'hunter2',
-      ADMIN_TOKEN: 'hunter2',
-      PORT: 'x',
-    };
-    let thrown: unknown;
-    try {
-      parseConfig(given);
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown).toBeInstanceOf(KitError);
-    expect(JSON.stringify(thrown, Object.getOwnPropertyNames(thrown))).not.toContain('hunter2');
-  });
 });
 
-describe('the admin token', () => {
-  test.each(['0.0.0.0', '::', '192.168.0.1', 'admin.example.com', '127.0.0.1.example.com'])(
-    'must be set, when ADMIN_HOST is %s, which others reach',
-    (ADMIN_HOST) => {
-      expect(mistakesOf({ ADMIN_HOST })).toContain(
-        'ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address',
-      );
-      expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
-    },
-  );
+test.each([
+  ['0.0.0.0', false],
+  ['::', false],
+  ['admin.example.com', false],
+  ['127.0.0.1.example.com', false],
+  ['127.1.2.3', true],
+  ['::1', true],
+  ['localhost', true],
+])(
+  'the admin token must be set, unless ADMIN_HOST is loopback, whatever else is wrong: %s',
+  (ADMIN_HOST, isLoopback) => {
+    const missing = '  ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address';
+    expect(mistakesOf({ ADMIN_HOST, PORT: 'x' }).includes(missing)).toBe(!isLoopback);
+    expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
+  },
+);
 
-  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])(
-    'need not be set, when ADMIN_HOST is %s',
-    (ADMIN_HOST) => {
-      expect(mistakesOf({ ADMIN_HOST })).toBe('');
-    },
-  );
-
-  test('is missed in the same breath, when other variables are not valid either', () => {
-    const message = mistakesOf({ ADMIN_HOST: '0.0.0.0', PORT: 'x', LOG_LEVEL: 'loud' });
-    for (const name of ['ADMIN_TOKEN', 'PORT', 'LOG_LEVEL']) expect(message).toContain(`  ${name}: `);
-  });
-});
-
-describe('the scheduled statuses', () => {
-  test.each([{ STATUSES_BASE_URL: 'https://example.social' }, { STATUSES_TOKEN: 'user-token' }])(
-    'need their URL and their token, when only one is set: %j, and both together are taken',
-    (one) => {
-      expect(mistakesOf(one)).toContain('  STATUSES_TOKEN: must be set together with STATUSES_BASE_URL');
-      const both = { STATUSES_BASE_URL: 'https://example.social', STATUSES_TOKEN: 'user-token' };
-      expect(mistakesOf(both)).toBe('');
-    },
-  );
-
-  test.each([{ PORT: 'x' }, { LOG_LEVEL: 'loud' }, { DATABASE_URL: 'x' }, { ADMIN_HOST: '0.0.0.0' }])(
-    'miss their token in the same breath, when there is another mistake: %j',
-    (other) => {
-      const message = mistakesOf({ STATUSES_BASE_URL: 'https://example.social', ...other });
-      expect(message).toContain('the environment has 2 mistakes');
-      expect(message).toContain('  STATUSES_TOKEN: must be set together with STATUSES_BASE_URL');
-    },
-  );
+test('the URL and the token of the scheduled statuses are needed together, whatever else is wrong', () => {
+  const both = { STATUSES_BASE_URL: 'https://example.social', STATUSES_TOKEN: 'user-token' };
+  expect(mistakesOf(both)).toBe('');
+  for (const name of ['STATUSES_BASE_URL', 'STATUSES_TOKEN'] as const) {
+    const message = mistakesOf({ [name]: both[name], PORT: 'x' });
+    expect(message).toContain('the environment has 2 mistakes');
+    expect(message).toContain('  STATUSES_TOKEN: must be set together with STATUSES_BASE_URL');
+  }
 });

@@ -78,7 +78,8 @@ export class LogDestination {
   dropped = 0;
   /** of these, those that no line has told of yet; 0 while lines are taken */
   #untold = 0;
-  /** once the process ends: how long it may wait */
+  #isEnding = false;
+  /** once the process is to end: how long it may wait */
   #giveUpAt: number | undefined;
 
   constructor(fd: number, onResumed: (lines: number) => void) {
@@ -95,14 +96,14 @@ export class LogDestination {
     }
     this.#waiting.push(line);
     this.#held += line.length;
-    if (this.#giveUpAt !== undefined) this.writeRest();
+    if (this.#isEnding) this.writeRest();
     else if (!this.#isBusy) this.#writeOn();
   }
 
   /** Resolves once no line waits any more, or after a second. */
   async flush(): Promise<void> {
-    const end = systemClock.monotonic() + LAST_LINES_MS;
-    while (this.#isBusy && systemClock.monotonic() < end) await pause(systemClock, RETRY_MS);
+    this.#giveUpAt ??= systemClock.monotonic() + LAST_LINES_MS;
+    while (this.#isBusy && systemClock.monotonic() < this.#giveUpAt) await pause(systemClock, RETRY_MS);
   }
 
   /**
@@ -110,6 +111,7 @@ export class LogDestination {
    * that come later still are written the same way. A write under way is ended by its thread.
    */
   writeRest(): void {
+    this.#isEnding = true;
     this.#giveUpAt ??= systemClock.monotonic() + LAST_LINES_MS;
     let rest = this.#rest;
     this.#rest = NOTHING;
