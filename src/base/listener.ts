@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { systemClock } from './clock.ts';
 import { KitError, messageOf } from './errors.ts';
-import { repeat } from './pause.ts';
+import { pause, repeat } from './pause.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -13,7 +14,9 @@ export interface ListenerOptions {
   readonly settings: string;
 }
 
-/** How often connections that have become idle are closed. */
+/** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
+const FAREWELL_MS = 500;
+/** How often connections are looked at. */
 const LOOK_MS = 20;
 
 /** A server that listens. The network is real, so its times are those of the machine's clock. */
@@ -56,12 +59,15 @@ export class Listener {
   }
 
   /**
-   * Takes no more connections, closes those that are idle, and waits for the answers of the others. Requests that have not ended within
-   * the grace, in milliseconds, are cut off.
+   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then closes idle
+   * connections. Requests that have not ended within the grace, in milliseconds, are cut off.
    */
   async close(graceMs: number): Promise<void> {
     const server = this.#server;
     const closed = once(server, 'close');
+    const connections = promisify(server.getConnections.bind(server));
+    const end = systemClock.monotonic() + FAREWELL_MS;
+    while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
     server.close();
     // Node closes those that are idle now; others become so with their answer.
     const leave = repeat(systemClock, LOOK_MS, async () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from '@jest/globals';
@@ -23,15 +22,16 @@ afterEach(async () => {
 /** Answers without end, until the connection is closed. */
 async function endless(coding: keyof typeof CHUNKS) {
   const seen = { answers: 0, closed: 0 };
-  const server = createServer(async (asked, response) => {
+  const server = createServer((asked, response) => {
     seen.answers++;
     asked.resume();
     response.on('close', () => seen.closed++);
     response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': coding });
-    while (!response.destroyed) {
-      if (!response.write(CHUNKS[coding]))
-        await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    }
+    const write = () => {
+      while (!response.destroyed)
+        if (!response.write(CHUNKS[coding])) return void response.once('drain', write);
+    };
+    write();
   });
   const { url, close } = await listeningOn(server);
   closers.push(close);
