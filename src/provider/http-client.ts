@@ -55,8 +55,6 @@ export interface Api {
   /** The value of the Authorization header. */
   readonly authorization: string;
   readonly advice: Advice;
-  /** How long to wait over the limit of requests, if the answer does not say for how long. */
-  readonly limitRenewalMs: number;
 }
 
 /** A request to an API. */
@@ -82,12 +80,13 @@ interface Answer {
 
 const BASE_MS = 500;
 const CAP_MS = 10_000;
+/** The provider counts requests by the minute; the webhooks API does not say when the next one begins. */
+const LIMIT_RENEWAL_MS = 20_000;
 
 /** Sends requests to one API: with its credential, within a time, and again if that can help and does no harm. */
 export class HttpClient {
   readonly #api: Api;
   readonly #options: ClientOptions;
-  readonly #clock: Clock;
 
   /** @throws TypeError on a base URL or credential that cannot be used; it shows neither */
   constructor(api: Api, options: ClientOptions) {
@@ -97,7 +96,6 @@ export class HttpClient {
       throw new TypeError('a credential of a provider must be printable ASCII without spaces');
     this.#api = api;
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
   }
 
   /**
@@ -119,7 +117,8 @@ export class HttpClient {
    * @throws ProviderError if the API refuses or does not answer; the reason of the request's signal, once that is aborted
    */
   async send(request: ApiRequest): Promise<Answer> {
-    const { maxAttempts = 4, maxWaitMs = 60_000, random = Math.random, onRetry } = this.#options;
+    const { maxAttempts = 4, maxWaitMs = 60_000, onRetry } = this.#options;
+    const { clock = systemClock, random = Math.random } = this.#options;
     let mayBeDone = false;
     for (let attempt = 1; ; attempt++) {
       const result = await this.#attempt(request);
@@ -128,13 +127,12 @@ export class HttpClient {
       if (status === 404 && request.method === 'DELETE' && mayBeDone) return { status, text: '' };
       const isPassing = status === undefined || status === 429 || (status >= 500 && status !== 501);
       const isHarmless = request.adviceIfDone === undefined || !isMaybeDone(result);
-      const asked = retryAfterMs ?? (status === 429 ? this.#api.limitRenewalMs : 0);
+      const asked = retryAfterMs ?? (status === 429 ? LIMIT_RENEWAL_MS : 0);
       if (!isPassing || !isHarmless || attempt >= maxAttempts || asked > maxWaitMs) throw result;
       mayBeDone ||= isMaybeDone(result);
-      const backoff = random() * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
-      const waitMs = Math.max(asked, backoff);
+      const waitMs = Math.max(asked, random() * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)));
       onRetry?.({ operation, attempt, waitMs, reason: String(status ?? reason) });
-      await pause(this.#clock, waitMs, request.signal);
+      await pause(clock, waitMs, request.signal);
     }
   }
 
@@ -152,6 +150,7 @@ export class HttpClient {
 
   async #attempt(request: ApiRequest): Promise<Answer | ProviderError> {
     const { method, body, signal } = request;
+    const { clock = systemClock, timeoutMs = 10_000 } = this.#options;
     signal?.throwIfAborted();
     const url = this.#urlOf(request);
     // Not within the try, so that a header that cannot be sent is not taken for a connection that was lost.
@@ -161,7 +160,7 @@ export class HttpClient {
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...request.headers,
     });
-    const limit = timeLimit(this.#options.timeoutMs ?? 10_000);
+    const limit = timeLimit(timeoutMs);
     let response: Response | undefined;
     let text: string;
     try {
@@ -181,19 +180,19 @@ export class HttpClient {
           reason: cause.message,
           status: response?.status,
         });
-      if (limit.aborted)
-        return this.failure(request, { code: 'timed_out', reason: 'no answer in time', cause });
-      const reason = `the connection failed (${whyUnreachable(cause)})`;
-      return this.failure(request, { code: 'unreachable', reason, cause });
+      const failure = limit.aborted
+        ? { code: 'timed_out', reason: 'no answer in time' }
+        : { code: 'unreachable', reason: `the connection failed (${whyUnreachable(cause)})` };
+      return this.failure(request, { ...failure, cause });
     }
     const { status } = response;
     if (response.ok) return { status, text };
     const { code = codeOfStatus(status), reason = 'it gave no reason' } = refusalIn(jsonOf(text));
     // A list is always there, however short: another service answers.
     const isElsewhere = status === 404 && request.query !== undefined;
-    const retryAfterMs = askedToWait(response, this.#clock.now());
-    const failure = { code: isElsewhere ? 'unexpected_answer' : code, reason, status, retryAfterMs };
-    return this.failure(request, failure);
+    const retryAfterMs = askedToWait(response, clock.now());
+    const shown = isElsewhere ? 'unexpected_answer' : code;
+    return this.failure(request, { code: shown, reason, status, retryAfterMs });
   }
 
   /** @throws ProviderError not_found on an id that none can be: `..` or the empty string would address another resource */

@@ -147,7 +147,7 @@ export class StatusesClient {
   /** @throws TypeError on a base URL or token that cannot be used */
   constructor({ baseUrl, token, ...options }: StatusesClientOptions) {
     const access = { baseUrl, credential: token, authorization: `Bearer ${token}` };
-    this.#http = new HttpClient({ ...access, advice, limitRenewalMs: 0 }, options);
+    this.#http = new HttpClient({ ...access, advice }, options);
   }
 
   /**
@@ -205,10 +205,8 @@ export class StatusesClient {
    * from the oldest id up. Ids are in order of creation, not of time.
    * @throws ProviderError
    */
-  async *list(
-    { direction = 'older', ...bounds }: StatusListing = {},
-    options: CallOptions = {},
-  ): AsyncGenerator<ScheduledStatus, void, undefined> {
+  async *list(listing: StatusListing = {}, options: CallOptions = {}): AsyncGenerator<ScheduledStatus, void> {
+    const { direction = 'older', ...bounds } = listing;
     const isOlder = direction === 'older';
     let query: StatusQuery = { limit: LONGEST_PAGE, ...(!isOlder && { min_id: '0' }), ...bounds };
     for (;;) {

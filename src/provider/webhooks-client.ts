@@ -78,8 +78,6 @@ export interface WebhookQuery {
 
 const PATH = '/v2/webhooks';
 const LONGEST_PAGE = 100;
-/** The provider counts requests by the minute and does not say when the next one begins. */
-const LIMIT_RENEWAL_MS = 20_000;
 
 const advice: Advice = {
   unauthorized: 'Check the API secret: it must be that of a v2 API credential',
@@ -102,7 +100,7 @@ export class WebhooksClient {
   /** @throws TypeError on a base URL or secret that cannot be used */
   constructor({ baseUrl, apiSecret, ...options }: WebhooksClientOptions) {
     const access = { baseUrl, credential: apiSecret, authorization: apiSecret };
-    this.#http = new HttpClient({ ...access, advice, limitRenewalMs: LIMIT_RENEWAL_MS }, options);
+    this.#http = new HttpClient({ ...access, advice }, options);
   }
 
   /**

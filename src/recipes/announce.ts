@@ -35,20 +35,17 @@ export function announce({
     const { statuses, signal } = ctx;
     if (!statuses) return fail('set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event');
     const unchanged: string[] = [];
-    let refused: ProviderError | undefined;
     let changes = 0;
     try {
       for await (const status of statuses.list({}, { signal })) {
         if (!isAbout(status, mediaId)) continue;
-        const { reason, refusal } = await ofOne(status, () => change(statuses, status));
-        refused ??= refusal;
+        const reason = await change(statuses, status).catch((error) => goneReason(status, error));
         if (reason !== undefined) unchanged.push(reason);
         else changes++;
       }
     } catch (error) {
       return outcomeOf(error);
     }
-    if (refused) throw refused;
     if (changes > 0) return undefined;
     return skip(
       unchanged.join('; ') ||
@@ -73,20 +70,11 @@ export function announce({
   };
 }
 
-/** What came of one status: why it was not changed, or an error that concerns no other. */
-async function ofOne(
-  { id }: ScheduledStatus,
-  change: () => Promise<string | undefined>,
-): Promise<{ readonly reason?: string | undefined; readonly refusal?: ProviderError }> {
-  try {
-    return { reason: await change() };
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    if (error.code === 'not_found')
-      return { reason: `status ${id} went out, or was cancelled, in this moment` };
-    if (error.code === 'unprocessable') return { refusal: error };
-    throw error;
-  }
+/** Why a status was not changed: it is gone. @throws any other error */
+function goneReason({ id }: ScheduledStatus, error: unknown): string {
+  if (error instanceof ProviderError && error.code === 'not_found')
+    return `status ${id} went out, or was cancelled, in this moment`;
+  throw error;
 }
 
 function names({ params: { text } }: ScheduledStatus, mediaId: string): boolean {

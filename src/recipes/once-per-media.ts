@@ -36,11 +36,6 @@ interface Known {
   readonly count: number;
 }
 
-/** What the first version of this recipe left: times more than once, and the numbers of uploads that were done. */
-interface Former extends Pick<Known, 'available' | 'reuploads'> {
-  readonly done: readonly number[];
-}
-
 /** An upload that became available. */
 interface Upload {
   /** when its reupload began; -Infinity for the first upload */
@@ -65,7 +60,7 @@ export function oncePerMedia({
     ctx: HandlerContext,
     what: 'available' | 'reuploads',
   ): Promise<Outcome | undefined> => {
-    const known = knownOf(ctx.state.get<Known | Former>(name) ?? NOTHING);
+    const known = ctx.state.get<Known>(name) ?? NOTHING;
     const now: Known = { ...known, [what]: timesOf([...known[what], Date.parse(event.event_time)]) };
     // One at most: an event adds one upload, or cuts one in two, of which one is done.
     const due = uploadsOf(now).find((upload) => !now.doneFor.some((time) => isWithin(upload, time)));
@@ -85,14 +80,6 @@ export function oncePerMedia({
     media_available: (event, ctx) => learn(event, ctx, 'available'),
     media_reuploaded: (event, ctx) => learn(event, ctx, 'reuploads'),
   };
-}
-
-function knownOf(stored: Known | Former): Known {
-  const known = { available: timesOf(stored.available), reuploads: timesOf(stored.reuploads) };
-  if (!('done' in stored)) return { ...stored, ...known };
-  // That version did it for each upload that was available, and for some under several numbers: no key of it may come again.
-  const doneFor = uploadsOf(known).map(({ available }) => available);
-  return { ...known, doneFor, count: 1 + Math.max(-1, ...stored.done) };
 }
 
 /** Times in their order, each once: a replay says again what is known. */

@@ -73,10 +73,8 @@ export async function retireSecrets(store: EventStore, { id, at, kept }: Retirem
   return own.map(({ retireAt = at }) => Math.min(at, retireAt)).toSorted((one, other) => one - other);
 }
 
-/** That neither the provider nor the store has anything of a webhook. */
+/** That the provider has no such webhook, and nothing here is left of it to end. */
 export function unknownWebhook(id: string): KitError {
-  return new KitError(
-    'WEBHOOK_UNKNOWN',
-    `the provider has no webhook ${id}, and no secret is stored for it: npx hookkit webhooks list shows all`,
-  );
+  const message = `the provider has no webhook ${id}: npx hookkit webhooks list shows all`;
+  return new KitError('WEBHOOK_UNKNOWN', message);
 }

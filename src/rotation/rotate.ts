@@ -9,7 +9,7 @@ import {
   type WebhooksClient,
 } from '../provider/index.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
-import { retireSecrets } from './create-and-delete.ts';
+import { retireSecrets, unknownWebhook } from './create-and-delete.ts';
 import { replacedBy, withMark, withoutMark } from './successor-mark.ts';
 
 /** The dependencies of a rotation. */
@@ -129,8 +129,5 @@ function nothingLeft(id: string, secrets: readonly WebhookSecret[]): Rotated {
   const own = secrets.filter(({ webhookId }) => webhookId === id);
   const last = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
   if (Number.isFinite(last)) return { id: undefined, replaced: id, oldSecretUntil: last };
-  throw new KitError(
-    'WEBHOOK_UNKNOWN',
-    `the provider has no webhook ${id}, and no webhook with a stored secret replaces it: see npx hookkit webhooks list`,
-  );
+  throw unknownWebhook(id);
 }

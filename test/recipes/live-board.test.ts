@@ -30,58 +30,38 @@ async function onAir(kit: TestReceiver): Promise<OnAir[]> {
 }
 
 async function isRight(kit: TestReceiver): Promise<void> {
-  assert.deepEqual(
-    (await onAir(kit)).map(({ channel_id }) => channel_id),
-    ['Ny05CEfj'],
-  );
+  const channels = (await onAir(kit)).map(({ channel_id }) => channel_id);
+  assert.deepEqual(channels, ['Ny05CEfj']);
 }
 
 test('channels are on the board while they are on air, the longest first', async () => {
   await using kit = await testReceiver({ app: board() });
-  expect(await onAir(kit)).toEqual([]);
   expect((await kit.page('/app/board')).body).toContain('No channel is on air.');
   for (const channel_id of ['second', 'third']) await kit.deliver('channel_active', { channel_id });
   await kit.deliver('channel_active', { channel_id: 'first', event_time: '2025-12-31T23:00:00Z' });
+  await kit.deliver('channel_idle', { channel_id: 'second' });
   await kit.settled();
   expect(await onAir(kit)).toMatchObject([
     { channel_id: 'first', site_id: kit.site, since: '2025-12-31T23:00:00Z' },
-    { channel_id: 'second' },
     { channel_id: 'third' },
   ]);
-  await kit.deliver('channel_idle', { channel_id: 'second' });
-  await kit.settled();
-  expect((await onAir(kit)).map(({ channel_id }) => channel_id)).toEqual(['first', 'third']);
 });
 
-test('the page shows what is on air, and nothing of it is taken for HTML', async () => {
+test('the page takes nothing of a notification for HTML, and its path must lead somewhere', async () => {
+  expect(() => liveBoard({ path: '/:x' })).toThrow('liveBoard: /:x is no path such as /board');
   await using kit = await testReceiver({ app: defineApp(liveBoard({ path: '/live' })) });
   await kit.deliver('channel_active', { channel_id: `<script>"it's"&` });
   await kit.settled();
-  const page = await kit.page('/app/live');
-  expect(page.headers['content-type']).toMatch(/^text\/html/);
-  expect(page.body).toContain('<td>&#60;script&#62;&#34;it&#39;s&#34;&#38;</td>');
-  expect(page.body).toContain('<title>1 on air</title>');
-  const style = await kit.page(/href="([^"]+\.css)"/.exec(page.body)?.[1] ?? '');
-  expect(style).toMatchObject({
-    status: 200,
-    headers: { 'content-type': expect.stringMatching(/^text\/css/) },
-  });
+  const { body } = await kit.page('/app/live');
+  expect(body).toContain('<td>&#60;script&#62;&#34;it&#39;s&#34;&#38;</td>');
+  expect((await kit.page(/href="([^"]+\.css)"/.exec(body)?.[1] ?? '')).status).toBe(200);
 });
 
-test('a path that leads nowhere is refused', () => {
-  for (const path of ['', 'live', '/', '/a b', '/a/', '/:x'])
-    expect(() => liveBoard({ path })).toThrow(`liveBoard: ${path} is no path such as /board`);
-  expect(() => liveBoard({ path: '/a/b-1' })).not.toThrow();
-});
-
-test('the board is right, wherever the process dies', async () => {
+test('the board is right, wherever the process dies, in whatever order notifications come, and however often', async () => {
   await everyCrash(async (start) => {
     const kit = await start({ app: board() });
     for (const [kind, members] of happened)
       await kit.deliver<'channel_active'>(kind as 'channel_active', members);
   }, isRight);
-});
-
-test('the board is right, in whatever order notifications come, and however often', async () => {
   await matrix(happened, async (start) => void (await start({ app: board() })), isRight, HISTORIES);
 });

@@ -16,59 +16,44 @@ afterEach(() => here.dispose());
 /** A rotation in this process. */
 async function rotateHere(id: string) {
   const store = await here.openStore();
-  const steps: string[] = [];
+  const { url: baseUrl } = here.provider;
+  const client = new WebhooksClient({ baseUrl, apiSecret: here.mock.apiSecret, maxAttempts: 1 });
+  const { signal } = new AbortController();
   try {
-    const rotated = await rotate(id, {
-      client: new WebhooksClient({
-        baseUrl: here.provider.url,
-        apiSecret: here.mock.apiSecret,
-        maxAttempts: 1,
-      }),
-      store,
-      clock: systemClock,
-      graceMs: 60_000,
-      signal: new AbortController().signal,
-      onStep: (step) => steps.push(step),
-    });
-    return { ...rotated, steps, secrets: await store.secrets() };
+    const options = { client, store, clock: systemClock, graceMs: 60_000, signal, onStep: () => undefined };
+    return { ...(await rotate(id, options)), secrets: await store.secrets() };
   } finally {
     await store.close();
   }
 }
 
-async function storeSecret(id: string, secret: string): Promise<void> {
-  await here.cli(['webhooks', 'import', '--id', id], { stdin: secret });
-}
+const storeSecret = (id: string, stdin: string) => here.cli(['webhooks', 'import', '--id', id], { stdin });
 
 function marked(description: string, site_ids: string[]) {
-  return here.mock.createWebhook({
-    name: 'successor',
-    webhook_url: URL,
-    events: ['media_created'],
-    site_ids,
-    description,
-  });
+  const events = ['media_created' as const];
+  return here.mock.createWebhook({ name: 'successor', webhook_url: URL, events, site_ids, description });
 }
 
-test.each([400, 422])(
-  'creates the successor whole, when the provider answers %d to one without sites',
-  async (status) => {
-    const old = here.foreignWebhook(URL);
-    here.provider.intercept = async ({ method, body }, forward) =>
-      method === 'POST' && body.includes('"site_ids":[]') ? { status, body: '{}' } : forward();
-    const { id, secrets, oldSecretUntil } = await rotateHere(old.id);
-    expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: old.metadata }]);
-    expect(secrets.map(({ webhookId }) => webhookId)).toEqual([id]);
-    expect(oldSecretUntil).toBeUndefined(); // it was not stored here
-  },
-);
-
-test('gives up without a trace, when the provider is not allowed to make webhooks', async () => {
+test('creates the successor whole, when the provider refuses one without sites, and keeps kinds that are new', async () => {
   const old = here.foreignWebhook(URL);
-  here.provider.intercept = async ({ method }, forward) =>
-    method === 'POST' ? { status: 403, body: '{}' } : forward();
+  const added: string[] = [];
+  here.provider.intercept = async ({ method, body }, forward) => {
+    if (method === 'GET') {
+      const answer = await forward();
+      return { ...answer, body: answer.body.replace('"media_created"', '"media_created","media_exploded"') };
+    }
+    if (method === 'POST' && body.includes('"site_ids":[]')) return { status: 422, body: '{}' };
+    if (method === 'POST') added.push(body);
+    return { status: 403, body: '{}' };
+  };
   await expect(rotateHere(old.id)).rejects.toMatchObject({ code: 'forbidden' });
-  expect(here.mock.listWebhooks()).toMatchObject([{ id: old.id }]);
+  expect(added).toEqual([expect.stringMatching(`media_exploded.*${SITE}`)]);
+  here.provider.intercept = async ({ method, body }, forward) =>
+    method === 'POST' && body.includes('"site_ids":[]') ? { status: 400, body: '{}' } : forward();
+  const { id, secrets, oldSecretUntil } = await rotateHere(old.id);
+  expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: old.metadata }]);
+  expect(secrets.map(({ webhookId }) => webhookId)).toEqual([id]);
+  expect(oldSecretUntil).toBeUndefined(); // it was not stored here
 });
 
 test('keeps the old one, when the provider does not give the successor its sites', async () => {
@@ -81,74 +66,37 @@ test('keeps the old one, when the provider does not give the successor its sites
   expect(here.mock.listWebhooks().map(({ id }) => id)).toContain(old.id);
 });
 
-test('keeps kinds that this version does not know, when the webhook has some', async () => {
+test('takes away what earlier runs have left behind without its secret, and no other webhook', async () => {
   const old = here.foreignWebhook(URL);
-  here.provider.intercept = async ({ method, body }, forward) => {
-    if (method === 'GET') {
-      const answer = await forward();
-      return { ...answer, body: answer.body.replace('"media_created"', '"media_exploded"') };
-    }
-    if (method !== 'DELETE') expect(body).toContain('"media_exploded"');
-    return { status: 404, body: '{}' };
-  };
-  await expect(rotateHere(old.id)).rejects.toMatchObject({ code: 'not_found' });
-});
-
-test('refuses, when the webhook is itself half-way a successor', async () => {
-  const { id } = marked('[hookkit: replaces old00000]', []);
-  await expect(rotateHere(id)).rejects.toThrow(/rotate old00000 first/);
-});
-
-test('finishes, when the old one is gone and the successor is whole', async () => {
-  const successor = marked('as it was [hookkit: replaces old00000]', [SITE]);
-  await storeSecret(successor.id, successor.secret);
-  await storeSecret('old00000', 'the-secret-of-the-old-one-0123456789');
-  const { id, oldSecretUntil } = await rotateHere('old00000');
-  expect(id).toBe(successor.id);
-  expect(oldSecretUntil).toBeGreaterThan(Date.now());
-  expect(here.mock.listWebhooks()).toMatchObject([
-    { metadata: { description: 'as it was', site_ids: [SITE] } },
-  ]);
-});
-
-test('asks for the sites, when the old one was deleted before the successor had them, and then finishes', async () => {
-  const successor = marked('[hookkit: replaces old00000]', []);
-  await storeSecret(successor.id, successor.secret);
-  await expect(rotateHere('old00000')).rejects.toThrow(`webhooks update ${successor.id} --site`);
-  await here.cli(['webhooks', 'update', successor.id, '--site', SITE]);
-  expect(await rotateHere('old00000')).toMatchObject({ id: successor.id });
-  expect(here.mock.listWebhooks()).toMatchObject([{ metadata: { description: '', site_ids: [SITE] } }]);
-});
-
-test('takes away what several earlier runs have left behind, when their secrets were lost', async () => {
-  const old = here.foreignWebhook(URL);
-  marked(`[hookkit: replaces ${old.id}]`, []);
-  marked(`[hookkit: replaces ${old.id}]`, [SITE]);
-  const { id } = await rotateHere(old.id);
-  expect(here.mock.listWebhooks()).toMatchObject([{ id, metadata: old.metadata }]);
-});
-
-test('leaves other webhooks alone, when there are some', async () => {
-  const old = here.foreignWebhook(URL);
-  const others = [marked('mine', []), marked('[hookkit: replaces other000]', [])].map(({ id }) => id);
+  for (const sites of [[], [SITE]]) marked(`[hookkit: replaces ${old.id}]`, sites);
+  const others = ['mine', '[hookkit: replaces other000]'].map((text) => marked(text, []).id);
   const { id } = await rotateHere(old.id);
   expect(here.mock.listWebhooks().map((webhook) => webhook.id)).toEqual([...others, id]);
 });
 
-test('says that there is nothing of this id, when it was deleted behind our back', async () => {
-  await storeSecret('old00000', 'the-secret-of-the-old-one-0123456789');
-  await expect(rotateHere('old00000')).rejects.toMatchObject({ code: 'WEBHOOK_UNKNOWN' });
+test('refuses, when the webhook is half-way a successor, or nothing is known of it', async () => {
+  const { id } = marked('[hookkit: replaces old00000]', []);
+  await expect(rotateHere(id)).rejects.toThrow(/rotate old00000 first/);
+  await storeSecret('gone0000', 'the-secret-of-the-old-one-0123456789');
+  await expect(rotateHere('gone0000')).rejects.toMatchObject({ code: 'WEBHOOK_UNKNOWN' });
 });
 
-test.each(['', 'of the main site', 'has [brackets] and: colons', '[hookkit: replaces 2yW4KmiG] was here'])(
+test('asks for the sites, when the old one was deleted before the successor had them, and then finishes', async () => {
+  const successor = marked('as it was [hookkit: replaces old00000]', []);
+  await storeSecret(successor.id, successor.secret);
+  await expect(rotateHere('old00000')).rejects.toThrow(`webhooks update ${successor.id} --site`);
+  await here.cli(['webhooks', 'update', successor.id, '--site', SITE]);
+  expect(await rotateHere('old00000')).toMatchObject({ id: successor.id });
+  const metadata = { description: 'as it was', site_ids: [SITE] };
+  expect(here.mock.listWebhooks()).toMatchObject([{ metadata }]);
+});
+
+test.each(['', 'of the main site', '[hookkit: replaces 2yW4KmiG] was here'])(
   'has one mark and gives the description back as it was, when %j is marked, changed and unmarked',
-  (description) => {
-    const marked = withMark(withMark(description, 'anotherOne'), '2yW4KmiG');
-    expect(marked.replace(description, '').trim()).toBe('[hookkit: replaces 2yW4KmiG]');
-    expect([replacedBy(marked), replacedBy(description)]).toEqual(['2yW4KmiG', undefined]);
-    expect([withoutMark(marked), keepingMark(marked), keepingMark(description)]).toEqual([
-      ...[description, marked, description],
-    ]);
+  (text) => {
+    const marked = withMark(withMark(text, 'anotherOne'), '2yW4KmiG');
+    expect([replacedBy(marked), replacedBy(text)]).toEqual(['2yW4KmiG', undefined]);
+    expect([withoutMark(marked), keepingMark(marked), keepingMark(text)]).toEqual([text, marked, text]);
     expect(keepingMark(marked, 'new')).toBe('new [hookkit: replaces 2yW4KmiG]');
   },
 );
