@@ -69,14 +69,6 @@ test('a connection is closed at once, when its client floods it behind a request
   expect(asked).toEqual(['/held']);
 });
 
-test('a connection serves one request after another, when each waits for the answer before', async () => {
-  const connection = await (await serve()).connect();
-  for (const path of ['/a', '/b', '/c']) {
-    connection.write(get(path));
-    await eventually('it is answered', () => connection.received().endsWith(path));
-  }
-});
-
 test('a connection is closed at once, when there are as many as there may be', async () => {
   const { connect } = await serve();
   for (let count = 0; count < options.maxConnections; count++) await connect();

@@ -576,7 +576,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'bounded: a source is an address without its port, IPv6 by /56',
     file: 'src/base/request-source.ts',
-    original: 'ipKeyGenerator(addressWithoutPort(address))',
+    original: 'ipKeyGenerator(v4 ?? v6 ?? address)',
     mutant: 'ipKeyGenerator(address)',
     suite: 'test/receiver/throttling.test.ts',
     tests: 'when they differ by the port',
