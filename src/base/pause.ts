@@ -37,12 +37,12 @@ export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortS
 
 /** What work resolves with, or undefined if that takes longer than `ms` milliseconds. The work goes on. The process stays meanwhile. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const cancel = clock.after(ms, () => resolve(undefined));
+  const ended = new AbortController();
+  const over = pauseUntilAborted(clock, ms, ended.signal).then(() => undefined);
   try {
-    return await keptAlive(() => Promise.race([work, promise]));
+    return await Promise.race([work, over]);
   } finally {
-    cancel();
+    ended.abort();
   }
 }
 

@@ -25,11 +25,6 @@ export function textOf(thrown: unknown): string {
   }
 }
 
-/** An error with all of its stack, as Node shows it: for mistakes in files that are loaded. Any other value as `textOf` has it. */
-export function stackTextOf(thrown: unknown): string {
-  return stackOf(thrown) || textOf(thrown);
-}
-
 /** The text of an error in one line: how it begins, and how each of its causes does. */
 export function headlineOf(text: string): string {
   const [first = '', ...rest] = text.split('\n');
@@ -82,16 +77,11 @@ function headerOf(error: Error & { readonly code?: unknown }): string {
 }
 
 function framesOf(thrown: unknown): string[] {
-  return stackOf(thrown)
-    .split('\n')
-    .filter((line) => FRAME.test(line));
-}
-
-function stackOf(thrown: unknown): string {
   try {
-    return isError(thrown) ? String(thrown.stack ?? '') : '';
+    const stack = isError(thrown) ? String(thrown.stack) : '';
+    return stack.split('\n').filter((line) => FRAME.test(line));
   } catch {
-    return ''; // a getter that throws
+    return []; // a getter that throws
   }
 }
 

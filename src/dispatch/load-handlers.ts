@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { isPackage } from '../base/program.ts';
-import { stackTextOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder, settingsSet } from '../config.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
@@ -127,7 +127,7 @@ function nameOf(file: string): string {
 
 /** The error with its stack up to here. For a missing module, Node also names the module that imports it: that is this one. */
 function told(cause: unknown): string {
-  const lines = stackTextOf(cause)
+  const lines = inspect(cause)
     .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
     .split('\n');
   return lines.filter((line) => !/^ {4}at .*(node:|load-handlers\.[jt]s)/.test(line)).join('\n');

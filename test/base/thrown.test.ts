@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { headlineOf, isFromUsersFiles, shown, stackTextOf, textOf } from '../../src/base/thrown.ts';
+import { headlineOf, isFromUsersFiles, shown, textOf } from '../../src/base/thrown.ts';
 
 const ROOT = new URL('../../', import.meta.url).href;
 
@@ -66,7 +66,7 @@ test.each<[string, unknown]>([
   ['it is undefined', undefined],
 ])('the texts of a thrown value are there and bounded, when %s', (_what, one) => {
   for (const thrown of [one, new Error('outer', { cause: one }), new AggregateError([one])]) {
-    for (const text of [textOf(thrown), stackTextOf(thrown), shown(thrown)]) expect(text).toMatch(/\S/);
+    for (const text of [textOf(thrown), shown(thrown)]) expect(text).toMatch(/\S/);
     expect(typeof isFromUsersFiles(thrown)).toBe('boolean');
   }
   expect(shown([one, 'x\ny'.repeat(1000)])).toMatch(/^.{1,200}$/);
