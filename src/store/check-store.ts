@@ -1,6 +1,5 @@
 import type { Finding } from '../base/finding.ts';
 import type { EventStore } from './event-store.ts';
-import { judged } from './judged.ts';
 
 /** The webhooks whose notifications can be verified here. */
 export type Verifiable = Pick<ReadonlySet<string>, 'has'>;
@@ -31,3 +30,12 @@ export async function* checkStore(
 
 const NO_SECRET =
   'the receiver refuses everything: run npx hookkit webhooks create, or webhooks import, to store one';
+
+/** Something that may be wrong, and what to do about it then. */
+type Rule = readonly [applies: boolean, result: 'FAIL' | 'warn', advice: string | undefined];
+
+/** What a check of the doctor finds: the first rule that applies decides, and without one all is well. */
+export function judged(check: string, seen: string, rules: readonly Rule[]): Finding {
+  const [, result, advice] = rules.find(([applies]) => applies) ?? [];
+  return result ? { check, result, detail: `${seen}: ${advice}` } : { check, result: 'ok', detail: seen };
+}

@@ -12,6 +12,11 @@ export interface Db {
   each<R>(sql: string, rows: readonly Params[], params?: Params): Awaitable<R[]>;
 }
 
+/** The row of a query that always has one. */
+export async function one<R>(db: Db, sql: string, params?: Params): Promise<R> {
+  return (await db.all<R>(sql, params))[0] as R;
+}
+
 /** What differs between the engines. */
 export interface Dialect {
   /**
@@ -28,7 +33,6 @@ export interface Dialect {
   contains(column: string, parameter: string): string;
   /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
   readonly now: string;
-  readonly least: string;
   /** whether rows have locks: SQLite has one writer */
   readonly hasLocks: boolean;
   readonly skipLocked: string;
@@ -52,7 +56,6 @@ export const sqlite: Dialect = {
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
   now: '$now',
-  least: 'min',
   hasLocks: false,
   skipLocked: '',
   serial: 'INTEGER PRIMARY KEY',
@@ -82,7 +85,6 @@ export const postgres: Dialect = {
   among: (column, parameter) => `${column} = ANY (ARRAY(SELECT json_array_elements_text($${parameter})))`,
   contains: (column, parameter) => `strpos(${column}, $${parameter}) > 0`,
   now: '(extract(epoch FROM now()) * 1000)::bigint',
-  least: 'least',
   hasLocks: true,
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   serial: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',

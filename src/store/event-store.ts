@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, StoreOptions } from './engine.ts';
 import type { EventId } from './event-id.ts';
 import { Gathered } from './gathered.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
@@ -10,7 +10,7 @@ import type { Recovery } from './operations/claim.ts';
 import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
-import { replayAll } from './replay-all.ts';
+import { HOLD_MS, type Reset } from './operations/wake.ts';
 import type {
   Claim,
   ClaimRequest,
@@ -34,18 +34,10 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-export interface EventStoreParts {
-  readonly engine: Engine;
-  readonly vault: Vault;
-  readonly clock: MonotonicClock;
-  /** told how many milliseconds each write took, its commit included */
-  readonly onCommit?: ((ms: number) => void) | undefined;
-}
-
 /** An entry with the most bytes that all of them may have. */
 type Limited = Entry & { readonly maxBytes: number };
 
-/** How many leases are recovered, and events woken, in one step: a large wave does not stall acks. */
+/** How many leases are recovered, and events woken or reset, in one commit: acks come through in between. */
 const STEP = 200;
 const WAVE = 500;
 
@@ -65,7 +57,7 @@ export class EventStore {
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
 
-  constructor({ engine, vault, clock, onCommit = () => {} }: EventStoreParts) {
+  constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
     this.#engine = engine;
     this.#vault = vault;
     this.#clock = clock;
@@ -187,10 +179,38 @@ export class EventStore {
   /**
    * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
    * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
-   * runs again. If the process ends in between, the events that were already reset run an hour later.
+   * runs again. If the process ends in between, the events that were already reset run an hour later. The places of all events are in
+   * memory meanwhile.
    */
-  replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Replayed> {
-    return replayAll(this.#engine, this.#clock, { filter, ...options });
+  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Replayed> {
+    const { resetSteps = false, after, onStep, onReady, signal } = options;
+    const upTo = await this.lastSeq();
+    const until = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
+    const held: Omit<Reset, 'id'>[] = [];
+    let running = 0;
+    const page = (from: string | undefined) => {
+      const stretch = { after: from, limit: WAVE };
+      return this.#engine.read('search', { filter, stretch, order: 'oldest', upTo });
+    };
+    try {
+      for await (const { events } of stepsFrom(after, page)) {
+        if (signal?.aborted) break;
+        if (events.length === 0) continue;
+        const seqs = events.map(({ seq }) => seq);
+        const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, until });
+        running += reset.running;
+        for (const { id: _, ...event } of reset.events) held.push(event);
+        await onStep?.(reset.events.map(({ id }) => id));
+      }
+    } finally {
+      // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
+      held.sort((one, other) => one.eventTime - other.eventTime || one.seq - other.seq);
+      for (let at = 0; at < held.length; at += WAVE) {
+        await this.#engine.write('release', { events: held.slice(at, at + WAVE), until });
+        await onReady?.(Math.min(at + WAVE, held.length));
+      }
+    }
+    return { replayed: held.length, running };
   }
 
   /** Empties at most `limit` events that were handled, skipped or dismissed before a time; their identities stay. @returns how many */

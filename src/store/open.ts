@@ -1,8 +1,7 @@
 import { KitError } from '../base/errors.ts';
 import type { EngineModule, StoreOptions } from './engine.ts';
 import { EventStore } from './event-store.ts';
-import { givenKey } from './key-file.ts';
-import { Vault } from './vault.ts';
+import { openVault } from './vault.ts';
 
 export type { StoreOptions } from './engine.ts';
 
@@ -25,12 +24,12 @@ export async function engineOf(url: string): Promise<EngineModule> {
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
-  const { url, clock, secretsKey, onCommit } = options;
+  const { url, secretsKey } = options;
   const { openEngine, keySourceOf } = await engineOf(url);
-  const keySource = secretsKey ? givenKey(secretsKey) : keySourceOf(url);
+  const key = secretsKey ?? keySourceOf(url);
   const engine = await openEngine(options);
   try {
-    return new EventStore({ engine, vault: await Vault.open(engine, keySource), clock, onCommit });
+    return new EventStore(engine, await openVault(engine, key), options);
   } catch (error) {
     await engine.close();
     throw error;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { keyFile } from '../../src/store/key-file.ts';
+import { makeKey, theKey } from '../../src/store/key-file.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -22,7 +22,7 @@ function unusable(what: string): unknown {
 
 describe('a key file', () => {
   test('makes a key of 32 bytes, when there is none and it may, in a file for its owner only', () => {
-    const key = keyFile(path).read(true);
+    const key = makeKey(path);
     expect(key).toHaveLength(32);
     expect(readFileSync(path, 'utf8').trim()).toBe(key.toString('base64'));
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -30,28 +30,28 @@ describe('a key file', () => {
   });
 
   test('gives the same key, when the file is there, and leaves the file as it is', () => {
-    const key = keyFile(path).read(true);
+    const key = makeKey(path);
     const before = statSync(path).mtimeMs;
-    expect(keyFile(path).read(true)).toEqual(key);
-    expect(keyFile(path).read(false)).toEqual(key);
+    expect(makeKey(path)).toEqual(key);
+    expect(theKey(path)).toEqual(key);
     expect(statSync(path).mtimeMs).toBe(before);
   });
 
   test('makes another key, when it is for another database', () => {
-    const other = keyFile(join(directory, 'other.key')).read(true);
-    expect(keyFile(path).read(true)).not.toEqual(other);
+    const other = makeKey(join(directory, 'other.key'));
+    expect(makeKey(path)).not.toEqual(other);
   });
 
   test('reads a key, when its file has no line end, or one of Windows', () => {
     const key = Buffer.alloc(32, 7);
     for (const end of ['', '\r\n']) {
       writeFileSync(path, key.toString('base64') + end);
-      expect(keyFile(path).read(false)).toEqual(key);
+      expect(theKey(path)).toEqual(key);
     }
   });
 
   test('refuses, when the file is missing and a new key would open nothing, and makes none', () => {
-    expect(() => keyFile(path).read(false)).toThrow(unusable(path));
+    expect(() => theKey(path)).toThrow(unusable(path));
     expect(existsSync(path)).toBe(false);
   });
 
@@ -59,19 +59,19 @@ describe('a key file', () => {
     'refuses, when the file holds %j, and leaves it for its owner to look at',
     (text) => {
       writeFileSync(path, text);
-      expect(() => keyFile(path).read(true)).toThrow(unusable(path));
+      expect(() => makeKey(path)).toThrow(unusable(path));
       expect(readFileSync(path, 'utf8')).toBe(text);
     },
   );
 
   test('refuses without showing it, when the file holds something else', () => {
     writeFileSync(path, 'what-somebody-pasted-by-mistake');
-    expect(() => keyFile(path).read(true)).not.toThrow(/pasted/);
+    expect(() => makeKey(path)).not.toThrow(/pasted/);
   });
 
   test('refuses, when the file cannot be read, and says what to check', () => {
     mkdirSync(path);
-    expect(() => keyFile(path).read(true)).toThrow(unusable('owner and mode'));
+    expect(() => makeKey(path)).toThrow(unusable('owner and mode'));
   });
 
   test('gives all the same key, when several make it at the same moment, and leaves nothing beside it', async () => {
@@ -79,10 +79,10 @@ describe('a key file', () => {
     const barrier = new Int32Array(new SharedArrayBuffer(4));
     const source = `
       const { parentPort, workerData } = require('node:worker_threads');
-      import(workerData.module).then(({ keyFile }) => {
+      import(workerData.module).then(({ makeKey }) => {
         Atomics.add(workerData.barrier, 0, 1);
         while (Atomics.load(workerData.barrier, 0) < ${threads});
-        parentPort.postMessage(keyFile(workerData.path).read(true));
+        parentPort.postMessage(makeKey(workerData.path));
       });`;
     const module = new URL('../../src/store/key-file.ts', import.meta.url).href;
     const keys = await Promise.all(

@@ -137,8 +137,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never lost: a reader of the cursor goes no further than the slowest writer (14)',
     file: 'src/store/lists/search.ts',
-    original: 'return Math.min(Number(last?.seq ?? 0), lowest?.seq ?? Number.POSITIVE_INFINITY);',
-    mutant: 'return Number(last?.seq ?? 0);',
+    original: 'return Math.min(seq, lowest?.seq ?? Number.POSITIVE_INFINITY);',
+    mutant: 'return seq;',
     suite: 'test/store/interleavings.test.ts',
     tests: 'skips nothing that commits late',
   },
@@ -259,8 +259,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'at least once: an ack updates the lane of its event, also while that is being closed (3)',
     file: 'src/store/operations/record.ts',
-    original: `\`ON CONFLICT (resource) DO UPDATE SET ready_at = \${d.least}(lanes.ready_at, excluded.ready_at)\``,
-    mutant: "'ON CONFLICT (resource) DO NOTHING'",
+    original:
+      'DO UPDATE SET ready_at =\n    CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`',
+    mutant: 'DO NOTHING`',
     suite: 'test/store/interleavings.test.ts',
     tests: 'record waits for whoever closes the lane, and opens it again',
   },
@@ -472,7 +473,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bulk verbs: no event of a replay is ready before all are reset (7)',
-    file: 'src/store/replay-all.ts',
+    file: 'src/store/event-store.ts',
     original: 'running += reset.running;',
     mutant: `running += reset.running;
         await engine.write('release', { events: reset.events, until });`,

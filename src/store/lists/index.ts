@@ -1,12 +1,11 @@
-import type { Db, Dialect, Value } from '../dialect.ts';
+import { type Db, type Dialect, one } from '../dialect.ts';
 import type { Lane } from '../operations/record.ts';
-import { secretReads } from '../operations/secrets.ts';
+import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
 import type { Attempt, DoneStep, RunningStart, StateValue, StoredEvent } from '../stored.ts';
 import { quarantineReads } from './quarantine.ts';
-import { COLUMNS, type EventRow, eventOf, LANES } from './rows.ts';
-import { searchReads } from './search.ts';
+import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import type { Channel, ChannelPage, Channels, Overview, StatePlace, States, StatesQuery } from './types.ts';
 
 /** How many values one look at the states of all media or channels takes. */
@@ -25,7 +24,7 @@ interface Id {
 /** What readers ask. None of it delays writes. */
 export function readsOf(d: Dialect) {
   const searching = searchReads(d);
-  const one = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
+  const event = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
   const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.instance FROM attempts a
     JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
   const running = `SELECT l.started_at, l.until AS lease_until, l.owner AS instance
@@ -48,30 +47,30 @@ export function readsOf(d: Dialect) {
     WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
   const overview = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
     ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
-    ${count('quarantine')} AS quarantined, (SELECT value FROM meta WHERE name = 'quarantine_lost') AS lost,
-    (SELECT min(received_at) FROM (${oldestReady} UNION ALL ${oldestWaiting}) o WHERE replays = 0) AS oldest`;
+    ${count('quarantine')} AS quarantined,
+    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
+    (SELECT min(received_at) FROM (${oldestReady} UNION ALL ${oldestWaiting}) o WHERE replays = 0) AS oldest_pending_at`;
   const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
 
   return {
     ...searching,
     ...quarantineReads(),
-    ...secretReads,
+    keyCheck: (db: Db, _: object) => keyCheck(db),
+    secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
 
-    async event(db: Db, event: Id): Promise<StoredEvent | undefined> {
-      const [row] = await db.all<EventRow>(one, event);
+    async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
+      const [row] = await db.all<EventRow>(event, id);
       return row && eventOf(row);
     },
 
-    attempts: (db: Db, event: Id) => db.all<Attempt>(attempts, event),
+    attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),
 
-    async running(db: Db, event: Id): Promise<RunningStart | undefined> {
-      return (await db.all<RunningStart>(running, event))[0];
-    },
+    running: async (db: Db, id: Id) => (await db.all<RunningStart>(running, id))[0],
 
     /** The events around one of its resource, newest event time first. */
     async timeline(db: Db, { id, each }: Id & { each: number }): Promise<StoredEvent[] | undefined> {
-      const [row] = await db.all<EventRow>(one, { id });
+      const [row] = await db.all<EventRow>(event, { id });
       if (!row) return undefined;
       const filter = { resource: row.resource };
       const stretch = { after: id, reach: each, limit: each };
@@ -81,18 +80,8 @@ export function readsOf(d: Dialect) {
     },
 
     async overview(db: Db): Promise<Overview> {
-      const [row] = await db.all<Record<string, Value>>(overview);
-      const of = (name: string) => Number(row?.[name] ?? 0);
-      const isRunning = of('running');
-      return {
-        pending: Math.max(0, of('ready') - isRunning) + of('waiting'),
-        waiting: of('waiting'),
-        running: isRunning,
-        dead: of('dead'),
-        oldestPendingAt: row?.oldest === undefined ? undefined : of('oldest'),
-        quarantined: of('quarantined'),
-        quarantineLost: of('lost'),
-      };
+      const { ready, ...row } = await one<Overview & { readonly ready: number }>(db, overview);
+      return { ...row, pending: Math.max(0, ready - row.running) + row.waiting };
     },
 
     async channels(db: Db, { state, after, limit }: ChannelPage): Promise<Channels> {

@@ -1,9 +1,28 @@
-import type { Db, Dialect, Value } from '../dialect.ts';
+import { type Db, type Dialect, one, type Value } from '../dialect.ts';
 import type { EventId } from '../event-id.ts';
 import { PLACES } from '../operations/record.ts';
 import { READY } from '../schema.ts';
-import { COLUMNS, type EventRow, eventOf, LANES } from './rows.ts';
+import type { StoredEvent } from '../stored.ts';
 import type { EventFilter, Found, Received, Stretch } from './types.ts';
+
+/** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
+export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.deliveries,
+  e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error,
+  CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
+  CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
+  CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
+  CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late`;
+
+/** The lanes that run events. */
+export const LANES = 'LEFT JOIN lanes l ON l.resource = e.resource AND l.event = e.seq';
+
+/** A row of COLUMNS. */
+export type EventRow = Omit<StoredEvent, 'late'> & { readonly late: number | undefined };
+
+export const eventOf = ({ late, ...row }: EventRow): StoredEvent => ({
+  ...row,
+  late: late === undefined ? undefined : late === 1,
+});
 
 /**
  * How many events one query holds against a filter, some 20 ms: a filter that few events match goes through all events in such steps. As
@@ -113,8 +132,8 @@ export function searchReads(d: Dialect) {
     async countStretch(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
       const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
       if (!plan) return { events: 0, next: undefined };
-      const [row] = await db.all<{ n: number }>(matching(plan, 'count(*) AS n'), plan.params);
-      return { events: Number(row?.n ?? 0), next: await endOf(db, plan) };
+      const { events } = await one<{ events: number }>(db, matching(plan, 'count(*) AS events'), plan.params);
+      return { events, next: await endOf(db, plan) };
     },
 
     /** What came after a place, as it was received, in the order of receipt. */
@@ -135,9 +154,9 @@ export function searchReads(d: Dialect) {
      * Of PostgreSQL, whatever inserts events holds a lock with the last place before its own.
      */
     async lastSeq(db: Db): Promise<number> {
-      const [last] = await db.all<{ seq: number }>(d.lastSeq);
-      const [lowest] = d.hasLocks ? await db.all<{ seq: number | undefined }>(lowestLock) : [];
-      return Math.min(Number(last?.seq ?? 0), lowest?.seq ?? Number.POSITIVE_INFINITY);
+      const { seq } = await one<{ seq: number }>(db, d.lastSeq);
+      const lowest = d.hasLocks ? await one<{ seq: number | undefined }>(db, lowestLock) : undefined;
+      return Math.min(seq, lowest?.seq ?? Number.POSITIVE_INFINITY);
     },
   };
 }

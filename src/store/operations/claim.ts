@@ -76,10 +76,11 @@ export function claimOperations(d: Dialect) {
     },
 
     /** Renews leases. @returns those that their owner still has */
-    async renew(db: Db, { list, leaseMs, now }: Renewal): Promise<string[]> {
+    async renew(db: Db, { list, ...lease }: { list: readonly LeaseKey[]; leaseMs: number; now: number }) {
       const lanes = inOrder(list, 'resource');
       if (lock) await db.each(lock, lanes);
-      return (await db.each<{ lease: string }>(renew, lanes, { leaseMs, now })).map(({ lease }) => lease);
+      const renewed = await db.each<{ lease: string }>(renew, lanes, lease);
+      return renewed.map((one) => one.lease);
     },
 
     /**
@@ -107,12 +108,6 @@ export function claimOperations(d: Dialect) {
 interface Leased extends Lane {
   readonly seq: number | undefined;
   readonly lease: string;
-}
-
-export interface Renewal {
-  readonly list: readonly LeaseKey[];
-  readonly leaseMs: number;
-  readonly now: number;
 }
 
 export interface Recovery {

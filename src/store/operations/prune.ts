@@ -1,14 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { inOrder } from './record.ts';
 
-export interface Pruning {
-  /** only events that ended before this time */
-  readonly before: number;
-  readonly limit: number;
-  /** only these events, by their places */
-  readonly among?: readonly number[] | undefined;
-}
-
 export function pruneOperations(d: Dialect) {
   const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
   const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
@@ -19,8 +11,11 @@ export function pruneOperations(d: Dialect) {
     d.over(`DELETE FROM ${table} USING r(event bigint) WHERE ${table}.event = r.event`);
   const [attempts, steps] = [remove('attempts'), remove('steps')];
   return {
-    /** Empties events that ended long ago, and keeps their identities. @returns how many */
-    async prune(db: Db, { before, limit, among }: Pruning): Promise<number> {
+    /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
+    async prune(
+      db: Db,
+      { before, limit, among }: { before: number; limit: number; among?: readonly number[] | undefined },
+    ) {
       const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, { before, limit }));
       const emptied = await db.each<{ event: number }>(empty, inOrder(rows, 'seq'), { before });
       await db.each(attempts, emptied);

@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../dialect.ts';
+import { type Db, type Dialect, one } from '../dialect.ts';
 import type { Kept, ToQuarantine } from '../stored.ts';
 import type { Arrival, recordOperations } from './record.ts';
 
@@ -9,12 +9,6 @@ export interface Entry extends ToQuarantine {
   readonly network: string;
   readonly bytes: number;
   readonly receivedAt: number;
-}
-
-export interface Keeping {
-  readonly list: readonly Entry[];
-  /** undefined: there is room, as far as the caller knows */
-  readonly maxBytes: number | undefined;
 }
 
 /** Of what holds most when the quarantine is full, such a part goes. */
@@ -43,26 +37,25 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
   const makeRoom = async (db: Db, maxBytes: number): Promise<number> => {
     let lost = 0;
     for (;;) {
-      const [sum] = await db.all<{ bytes: number }>(size);
-      if (Number(sum?.bytes ?? 0) <= maxBytes) return lost;
-      const [most] = await db.all<{ what: string; name: string; entries: number }>(largest);
-      if (!most) return lost;
-      const limit = Math.max(1, Math.ceil(Number(most.entries) / GIVES_WAY));
+      const { bytes } = await one<{ bytes: number }>(db, size);
+      if (bytes <= maxBytes) return lost;
+      const most = await one<{ what: string; name: string; entries: number }>(db, largest);
+      const limit = Math.ceil(most.entries / GIVES_WAY);
       lost += (await db.all(giveWay(most.what), { name: most.name, limit })).length;
     }
   };
 
   return {
-    /** Keeps entries, each once. */
-    async quarantine(db: Db, { list, maxBytes }: Keeping): Promise<readonly Kept[]> {
-      const rows: { deliveries: number }[] = [];
-      for (const entry of list) rows.push(...(await db.each<{ deliveries: number }>(insert, [entry])));
+    /** Keeps entries, each once. Without `maxBytes` there is room, as far as the caller knows. */
+    async quarantine(db: Db, { list, maxBytes }: { list: readonly Entry[]; maxBytes?: number | undefined }) {
+      const kept: Kept[] = [];
+      for (const entry of list) {
+        const [row] = await db.each<{ deliveries: number }>(insert, [entry]);
+        kept.push({ isKept: row?.deliveries === 1, lost: 0 });
+      }
       const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
       if (lost > 0) await db.all(addLost, { n: String(lost) });
-      return rows.map(({ deliveries }, index) => ({
-        isKept: deliveries === 1,
-        lost: index === 0 ? lost : 0,
-      }));
+      return kept.map((one, index) => (index === 0 ? { ...one, lost } : one));
     },
 
     /** Counts notifications that were lost before they came to the quarantine. */

@@ -35,7 +35,8 @@ export interface Lane {
 
 /** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
 export function openLanes(d: Dialect): string {
-  const older = `ON CONFLICT (resource) DO UPDATE SET ready_at = ${d.least}(lanes.ready_at, excluded.ready_at)`;
+  const older = `ON CONFLICT (resource) DO UPDATE SET ready_at =
+    CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
   return d.insert('lanes', 'resource text, ready_at bigint', older);
 }
 

@@ -11,28 +11,22 @@ const KEY_CHECK = "SELECT value FROM meta WHERE name = 'key_check'";
 const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
   ORDER BY created_at, webhook_id, fingerprint`;
 
-const isKey = async (db: Db, { key }: Keyed, sql: string) =>
-  isKeyOf(key, (await db.all<{ value: string }>(sql))[0]?.value);
+/** By this the key of the database is recognised; undefined before the first one. */
+export const keyCheck = async (db: Db, sql = KEY_CHECK) => (await db.all<{ value: string }>(sql))[0]?.value;
 
 /** All secrets that open in their rows, oldest first. */
-async function opened(db: Db, { key }: Keyed): Promise<WebhookSecret[]> {
+export async function secretsOf(
+  db: Db,
+  { key }: Keyed,
+  sql = KEY_CHECK,
+): Promise<WebhookSecret[] | undefined> {
+  if (!isKeyOf(key, await keyCheck(db, sql))) return undefined;
   const rows = await db.all<SealedRow>(SECRETS);
   return rows.flatMap((row) => {
     const secret = openRow(key, row);
     return secret === undefined ? [] : [{ ...row, secret }];
   });
 }
-
-export const secretReads = {
-  /** By this the key of the database is recognised; undefined before the first one. */
-  async keyCheck(db: Db): Promise<string | undefined> {
-    return (await db.all<{ value: string }>(KEY_CHECK))[0]?.value;
-  },
-
-  async secrets(db: Db, keyed: Keyed): Promise<WebhookSecret[] | undefined> {
-    return (await isKey(db, keyed, KEY_CHECK)) ? opened(db, keyed) : undefined;
-  },
-};
 
 export function secretOperations(d: Dialect) {
   // What seals waits for another process that changes the key, and reads afterwards.
@@ -53,7 +47,7 @@ export function secretOperations(d: Dialect) {
 
     /** Stores a secret, or changes when it retires. @returns false if it must be there and is not */
     async putSecret(db: Db, { key, mustExist, ...given }: WebhookSecret & Keyed & { mustExist: boolean }) {
-      if (!(await isKey(db, { key }, lockKeyCheck))) return undefined;
+      if (!isKeyOf(key, await keyCheck(db, lockKeyCheck))) return undefined;
       const { webhookId, secret, createdAt, retireAt } = given;
       const row = sealRow(key, secret, { webhookId, createdAt, retireAt });
       if (mustExist && (await db.all(isThere, row)).length === 0) return false;
@@ -63,8 +57,8 @@ export function secretOperations(d: Dialect) {
 
     /** Seals all secrets under another key. @returns how many */
     async rekey(db: Db, { key, next }: Keyed & { readonly next: Uint8Array }) {
-      if (!(await isKey(db, { key }, lockKeyCheck))) return undefined;
-      const secrets = await opened(db, { key });
+      const secrets = await secretsOf(db, { key }, lockKeyCheck);
+      if (!secrets) return undefined;
       const rows = secrets.map(({ secret, ...row }) => sealRow(next, secret, row));
       await db.all('DELETE FROM secrets');
       await db.each(put, rows);

@@ -1,7 +1,7 @@
 import { findingsOf } from '../../base/finding.ts';
+import { judged } from '../check-store.ts';
 import type { Db } from '../dialect.ts';
 import type { Checks, StoreOptions } from '../engine.ts';
-import { judged } from '../judged.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';

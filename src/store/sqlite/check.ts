@@ -2,8 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
+import { judged } from '../check-store.ts';
 import type { Checks } from '../engine.ts';
-import { judged } from '../judged.ts';
 import { keyPathOf } from '../key-file.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { openReader, versionOf } from './connection.ts';
@@ -16,14 +16,24 @@ const TOO_LITTLE = 64;
 
 /** The doctor's checks of a SQLite database before it is opened: disk, database, key file. */
 export async function* checkSqlite(path: string, secretsKey: Buffer | undefined): Checks {
-  yield checkDisk(path);
-  const database = checkDatabase(path);
+  yield looked('disk', () => checkDisk(path));
+  const database = looked('database', () => checkDatabase(path));
   yield database;
-  yield checkKeyFile(keyPathOf(path), secretsKey);
+  yield secretsKey
+    ? findingsOf('key').ok('SECRETS_KEY is set')
+    : looked('key', () => checkKeyFile(keyPathOf(path)));
   // Every process sets both when it opens the database, and refuses to start without them.
   const durable = 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns';
   if (database.result === 'ok') yield findingsOf('durability').ok(durable);
   return database.result === 'ok';
+}
+
+function looked(check: string, look: () => Finding): Finding {
+  try {
+    return look();
+  } catch (error) {
+    return findingsOf(check).fail(messageOf(error));
+  }
 }
 
 /** Checks whether the disk of the database has room, and whether this user may write there. */
@@ -48,40 +58,28 @@ function checkDisk(path: string): Finding {
 
 function checkDatabase(path: string): Finding {
   const { warn, fail } = findingsOf('database');
-  try {
-    const loss = lossAt(path);
-    if (loss !== undefined) return fail(loss);
-    if (!isThere(path))
-      return warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`);
-    const db = openReader(path);
-    try {
-      const version = versionOf(db);
-      const problem = versionProblem(path, version);
-      const condition = db.pragma('quick_check(1)', { simple: true });
-      const mode = modeOf(path);
-      return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
-        [problem !== undefined, 'FAIL', problem],
-        [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
-        [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
-        [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
-      ]);
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    return fail(messageOf(error));
-  }
+  const loss = lossAt(path);
+  if (loss !== undefined) return fail(loss);
+  if (!isThere(path))
+    return warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`);
+  const db = openReader(path);
+  const version = versionOf(db);
+  const condition = db.pragma('quick_check(1)', { simple: true });
+  db.close();
+  const problem = versionProblem(path, version);
+  const mode = modeOf(path);
+  return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
+    [problem !== undefined, 'FAIL', problem],
+    [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+    [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
+    [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
+  ]);
 }
 
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
-function checkKeyFile(path: string, secretsKey: Buffer | undefined): Finding {
-  const { ok, fail, skipped } = findingsOf('key');
-  if (secretsKey) return ok('SECRETS_KEY is set');
-  try {
-    if (!isThere(path)) return skipped(`there is no ${path}: it is made with the first database`);
-  } catch (error) {
-    return fail(messageOf(error));
-  }
+function checkKeyFile(path: string): Finding {
+  const { skipped } = findingsOf('key');
+  if (!isThere(path)) return skipped(`there is no ${path}: it is made with the first database`);
   if (process.platform === 'win32') return skipped('Windows does not tell modes');
   const mode = modeOf(path);
   return judged('key', `${path}, mode ${mode.toString(8)}`, [

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
-import type { Db, Params } from '../dialect.ts';
-import { memberOf, rowOf, sqlite } from '../dialect.ts';
+import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
+import { readsOf } from '../lists/index.ts';
+import { operationsOf, RELAXED } from '../operations/index.ts';
 import { migrations, refuseVersion, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 
@@ -99,7 +100,7 @@ function migrate(db: Database.Database, path: string): void {
 function opened(path: string, mode: Mode, ready: (db: Database.Database) => void): Database.Database {
   let db: Database.Database | undefined;
   try {
-    const loss = path === IN_MEMORY ? undefined : lossAt(path);
+    const loss = lossAt(path);
     if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
     if (path !== IN_MEMORY && mode === 'write') closeToOthers(path);
     db = new Database(path, { readonly: mode === 'read', timeout: BUSY_MS });
@@ -172,13 +173,71 @@ export async function inTransaction<T>(
 
 /** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
 export function guardFile(path: string): () => void {
-  if (path === IN_MEMORY) return () => {};
-  const { ino, dev } = statSync(path);
+  const look = () => statSync(path, { throwIfNoEntry: false }); // of a database in memory, it sees nothing
+  const was = look();
   return () => {
-    const now = statSync(path, { throwIfNoEntry: false });
-    if (now?.ino === ino && now.dev === dev) return;
+    const now = look();
+    if (now?.ino === was?.ino && now?.dev === was?.dev) return;
     throw new Error(
       `${path} was moved, deleted or replaced while it was in use: put it back, and start the process again`,
     );
   };
+}
+
+/** An operation to be done on a thread. */
+export interface Request {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export interface Connection {
+  /**
+   * Does requests in one transaction, and returns their outputs. The next ones come after that.
+   * @throws KitError STORE_UNAVAILABLE; another error if one of the requests is at fault
+   */
+  run(requests: readonly Request[]): Promise<readonly unknown[]>;
+  close(): void | Promise<void>;
+}
+
+type Operate = (db: Db, input: unknown) => unknown;
+
+/** A connection. In memory there is one for reads and writes. */
+export function connectionOn(path: string, mode: Mode): Connection {
+  const isWriter = mode === 'write';
+  const database = isWriter ? openWriter(path) : openReader(path);
+  const db = statementsOn(database);
+  const check = isWriter ? guardFile(path) : () => {};
+  const operations = { ...operationsOf(sqlite), ...readsOf(sqlite) } as unknown as Record<string, Operate>;
+  let synchronous = 'FULL';
+  return {
+    async run(requests) {
+      try {
+        check();
+        // An ack waits for the disk. What a power cut takes of the others, runs again.
+        const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
+        if (wanted !== synchronous) setSynchronous(database, wanted);
+        synchronous = wanted;
+        return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
+          const outputs: unknown[] = [];
+          for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input));
+          return outputs;
+        });
+      } catch (cause) {
+        const message = advised(messageOf(cause));
+        throw isOfRequest(cause) ? new Error(message) : unavailable(message);
+      }
+    },
+    close: () => void database.close(),
+  };
+}
+
+export function unavailable(message: string): KitError {
+  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
+}
+
+/** Whether it is the request, and not the database, that something is wrong with. */
+function isOfRequest(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isError = error instanceof TypeError || error instanceof RangeError;
+  return isError || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/.test(code);
 }

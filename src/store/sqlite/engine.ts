@@ -5,8 +5,15 @@ import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import type { Engine, StoreOptions } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
-import { compact, IN_MEMORY, type Mode } from './connection.ts';
-import { type Connection, connectionOn, type Request, unavailable } from './requests.ts';
+import {
+  type Connection,
+  compact,
+  connectionOn,
+  IN_MEMORY,
+  type Mode,
+  type Request,
+  unavailable,
+} from './connection.ts';
 import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */

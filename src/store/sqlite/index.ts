@@ -1,6 +1,6 @@
 import { sqlitePathOf } from '../../base/database-url.ts';
 import type { EngineModule } from '../engine.ts';
-import { givenKey, keyFile, keyPathOf } from '../key-file.ts';
+import { keyPathOf } from '../key-file.ts';
 import { checkSqlite } from './check.ts';
 import { IN_MEMORY, openRaw } from './connection.ts';
 import { openSqlite } from './engine.ts';
@@ -9,8 +9,7 @@ const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
 export const sqliteEngine: EngineModule = {
   openEngine: (options) => openSqlite(pathOf(options.url), options),
-  keySourceOf: (url) =>
-    pathOf(url) === IN_MEMORY ? givenKey(Buffer.alloc(32)) : keyFile(keyPathOf(pathOf(url))),
+  keySourceOf: (url) => (pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url))),
   check: ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),
   openRaw: (url) => openRaw(pathOf(url)),
 };

@@ -1,8 +1,7 @@
 // A thread with a connection: the one that writes, or one for queries.
 import { parentPort, workerData } from 'node:worker_threads';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
-import type { Mode } from './connection.ts';
-import { type Connection, connectionOn, type Request } from './requests.ts';
+import { type Connection, connectionOn, type Mode, type Request } from './connection.ts';
 
 /** What the thread says: that it is ready, or how requests ended. */
 export interface Said {
