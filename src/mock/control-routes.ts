@@ -2,27 +2,12 @@ import { type ErrorRequestHandler, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
 import { visible } from '../base/visible.ts';
-import type { JsonObject } from '../notification/json.ts';
-import { type Faults, type FaultsChange, faultNames, faultsSchema } from './deliveries/delivery-faults.ts';
-import type { Delivery, DeliveryFilter } from './deliveries/delivery-log.ts';
+import type { MockClock } from './clock.ts';
+import type { Deliveries } from './deliveries.ts';
+import { filterSchema } from './delivery.ts';
 import { type GuardOptions, guard } from './guard.ts';
-import { statusOf } from './mock-error.ts';
-import { jsonBody, parse } from './request-input.ts';
-import type { ThumbnailView, TrackView } from './simulation/attachments.ts';
-import type { ChannelView } from './simulation/live-channels.ts';
-import type { MediaView } from './simulation/media-library.ts';
-import {
-  type ChannelInput,
-  channelSchema,
-  type MediaChange,
-  type MediaInput,
-  mediaChangeSchema,
-  mediaSchema,
-  type ThumbnailInput,
-  type TrackInput,
-  thumbnailSchema,
-  trackSchema,
-} from './simulation/simulation-inputs.ts';
+import { jsonRoutes, parse, statusOf } from './requests.ts';
+import { inputs, type Simulation } from './simulation.ts';
 
 /** Every control route and its purpose. `hookkit mock` prints this list; a test compares docs/mock.md with it. */
 export const controlCatalogue = [
@@ -47,71 +32,56 @@ export const controlCatalogue = [
   ['POST', '/_mock/reset', 'back to the start: no webhooks, media or faults'],
 ] as const;
 
-/** The verbs that the control routes serve, as `MockProvider` has them. */
-export interface ControlVerbs {
-  createMedia(media: MediaInput): MediaView;
-  updateMedia(id: string, change: MediaChange): MediaView;
-  reuploadMedia(id: string): MediaView;
-  publishMedia(id: string): MediaView;
-  deleteMedia(id: string): void;
-  createThumbnail(mediaId: string, thumbnail: ThumbnailInput): ThumbnailView;
-  deleteThumbnail(mediaId: string, id: string): void;
-  createTrack(mediaId: string, track: TrackInput): TrackView;
-  deleteTrack(mediaId: string, id: string): void;
-  createChannel(channel: ChannelInput): ChannelView;
-  activateChannel(id: string): ChannelView;
-  idleChannel(id: string): ChannelView;
-  sendNotification(payload: JsonObject): Delivery[];
-  deliveries(filter: DeliveryFilter): Delivery[];
-  redeliver(id: string): Delivery;
-  setFaults(change: FaultsChange): Faults;
-  now(): number;
-  advance(ms: number): Promise<void>;
+/** The parts of the mock that the control routes control. */
+export interface Controlled {
+  readonly sites: Simulation;
+  readonly deliveries: Deliveries;
+  readonly clock: MockClock;
   reset(): void;
+  /** the names that lead to the mock */
+  readonly own: GuardOptions;
 }
 
-/** These answers are read on a terminal, by `curl`: no text in them is obeyed there. For programs the JSON means the same. */
-const answerVisibly: RequestHandler = (_request, response, next) => {
-  response.json = (value) => response.type('json').send(visible(JSON.stringify(value)));
-  next();
-};
-
 /** The routes that control the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
-export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
+export function controlRoutes({ sites, deliveries, clock, reset, own }: Controlled): Router {
   const router = Router();
   const forbid = guard(own, (response, error) => response.status(403).json({ error }));
-  router.use(answerVisibly, forbid, ...jsonBody);
-  router.use(simulationRoutes(mock));
-
-  router.post('/notifications', (request, response) => {
-    const deliveries = mock.sendNotification(parse(notificationSchema, request.body));
-    response.status(202).json({ deliveries });
+  router.use(answerVisibly, forbid);
+  const route = jsonRoutes(router);
+  route('post', '/media', 201, ({ body }) => sites.createMedia(parse(inputs.media, body)));
+  route('post', '/media/:id/update', 200, ({ id, body }) =>
+    sites.updateMedia(id, parse(inputs.mediaChange, body)),
+  );
+  route('post', '/media/:id/reupload', 200, ({ id }) => sites.reuploadMedia(id));
+  route('post', '/media/:id/publish', 200, ({ id }) => sites.publishMedia(id));
+  route('delete', '/media/:id', 204, ({ id }) => sites.deleteMedia(id));
+  route('post', '/media/:id/thumbnails', 201, ({ id, body }) =>
+    sites.createThumbnail(id, parse(inputs.thumbnail, body)),
+  );
+  route('delete', '/media/:id/thumbnails/:part', 204, ({ id, part }) => sites.deleteThumbnail(id, part));
+  route('post', '/media/:id/tracks', 201, ({ id, body }) => sites.createTrack(id, parse(inputs.track, body)));
+  route('delete', '/media/:id/tracks/:part', 204, ({ id, part }) => sites.deleteTrack(id, part));
+  route('post', '/channels', 201, ({ body }) => sites.createChannel(parse(inputs.channel, body)));
+  route('post', '/channels/:id/active', 200, ({ id }) => sites.activateChannel(id));
+  route('post', '/channels/:id/idle', 200, ({ id }) => sites.idleChannel(id));
+  route('post', '/notifications', 202, ({ body }) => ({
+    deliveries: deliveries.publish(parse(notificationSchema, body)),
+  }));
+  route('get', '/deliveries', 200, ({ query }) => {
+    const { before = Number.POSITIVE_INFINITY, limit, ...filter } = parse(deliveryQuerySchema, query);
+    const found = deliveries.find(filter);
+    const older = found.filter(({ id }) => Number(id) < before);
+    return { total: found.length, deliveries: older.slice(-limit) };
   });
-  router.get('/deliveries', (request, response) => {
-    const { before = Number.POSITIVE_INFINITY, limit, ...filter } = parse(deliveryQuerySchema, request.query);
-    const found = mock.deliveries(filter);
-    const deliveries = found.filter(({ id }) => Number(id) < before).slice(-limit);
-    response.json({ total: found.length, deliveries });
+  route('post', '/deliveries/:id/redeliver', 202, ({ id }) => deliveries.redeliver(id));
+  route('put', '/faults', 200, ({ body }) => deliveries.setFaults(body));
+  const time = () => ({ now: new Date(clock.now()).toISOString() });
+  route('get', '/clock', 200, time);
+  route('post', '/clock', 200, async ({ body }) => {
+    await clock.advance(parse(advanceSchema, body).advance);
+    return time();
   });
-  router.post('/deliveries/:id/redeliver', (request, response) => {
-    response.status(202).json(mock.redeliver(request.params.id));
-  });
-  router.put('/faults', (request, response) => {
-    response.json(mock.setFaults(parse(faultsSchema, request.body)));
-  });
-  router
-    .route('/clock')
-    .get((_request, response) => {
-      response.json({ now: timeOf(mock) });
-    })
-    .post(async (request, response) => {
-      await mock.advance(parse(advanceSchema, request.body).advance);
-      response.json({ now: timeOf(mock) });
-    });
-  router.post('/reset', (_request, response) => {
-    mock.reset();
-    response.status(204).end();
-  });
+  route('post', '/reset', 204, reset);
 
   router.use((request, response) => {
     response.status(404).json({ error: `there is no route ${request.method} ${request.originalUrl}` });
@@ -120,97 +90,31 @@ export function controlRoutes(mock: ControlVerbs, own: GuardOptions): Router {
   return router;
 }
 
-/** The verbs of the simulated sites, a route each. */
-function simulationRoutes(mock: ControlVerbs): Router {
-  const router = Router();
-  router.post('/media', (request, response) => {
-    response.status(201).json(mock.createMedia(parse(mediaSchema, request.body)));
-  });
-  router.post('/media/:id/update', (request, response) => {
-    response.json(mock.updateMedia(request.params.id, parse(mediaChangeSchema, request.body ?? {})));
-  });
-  router.post('/media/:id/reupload', (request, response) => {
-    response.json(mock.reuploadMedia(request.params.id));
-  });
-  router.post('/media/:id/publish', (request, response) => {
-    response.json(mock.publishMedia(request.params.id));
-  });
-  router.delete('/media/:id', (request, response) => {
-    mock.deleteMedia(request.params.id);
-    response.status(204).end();
-  });
-
-  router.post('/media/:id/thumbnails', (request, response) => {
-    const input = parse(thumbnailSchema, request.body ?? {});
-    response.status(201).json(mock.createThumbnail(request.params.id, input));
-  });
-  router.delete('/media/:id/thumbnails/:thumbnail', (request, response) => {
-    mock.deleteThumbnail(request.params.id, request.params.thumbnail);
-    response.status(204).end();
-  });
-  router.post('/media/:id/tracks', (request, response) => {
-    const input = parse(trackSchema, request.body ?? {});
-    response.status(201).json(mock.createTrack(request.params.id, input));
-  });
-  router.delete('/media/:id/tracks/:track', (request, response) => {
-    mock.deleteTrack(request.params.id, request.params.track);
-    response.status(204).end();
-  });
-
-  router.post('/channels', (request, response) => {
-    response.status(201).json(mock.createChannel(parse(channelSchema, request.body)));
-  });
-  router.post('/channels/:id/active', (request, response) => {
-    response.json(mock.activateChannel(request.params.id));
-  });
-  router.post('/channels/:id/idle', (request, response) => {
-    response.json(mock.idleChannel(request.params.id));
-  });
-  return router;
-}
-
-const durationSchema = z.string().transform((text, context) => {
-  const ms = durationOf(text.trim());
-  if (ms !== undefined) return ms;
-  context.addIssue({ code: 'custom', message: 'must be a time such as 500ms, 30s, 6m, 2h or 1d' });
-  return z.NEVER;
-});
-
-/** JSON.stringify is recursive, so a payload with more levels could not be sent. */
-const DEEPEST = 500;
+/** These answers are read on a terminal, by `curl`: no text in them is obeyed there. For programs the JSON means the same. */
+const answerVisibly: RequestHandler = (_request, response, next) => {
+  response.json = (value) => {
+    if (value === undefined) return response.end();
+    return response.type('json').send(visible(JSON.stringify(value)));
+  };
+  next();
+};
 
 /** Any JSON object: the receiver decides what it means. */
-const notificationSchema = z
-  .custom<JsonObject>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'must be a JSON object',
-  )
-  .refine((value) => isShallow(value, DEEPEST), `must not be nested deeper than ${DEEPEST} levels`);
+const notificationSchema = z.record(z.string(), z.unknown());
 
 /** How far to put the clock forward. */
-const advanceSchema = z.strictObject({ advance: durationSchema });
+const advanceSchema = z.strictObject({
+  advance: z
+    .string()
+    .transform((text) => durationOf(text.trim()))
+    .pipe(z.number('must be a time such as 500ms, 30s, 6m, 2h or 1d')),
+});
 
-/** Which deliveries to show: the newest `limit` that match, and only those older than the delivery `before`. */
-const deliveryQuerySchema = z.strictObject({
-  event: z.string().optional(),
-  webhook_id: z.string().optional(),
-  site_id: z.string().optional(),
-  media_id: z.string().optional(),
-  channel_id: z.string().optional(),
-  state: z.enum(['pending', 'delivered', 'failed', 'dropped']).optional(),
-  fault: z.enum(faultNames).optional(),
+/** The newest `limit` that match, and only those older than the delivery `before`. */
+const deliveryQuerySchema = filterSchema.extend({
   before: z.coerce.number().int().positive().optional(),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
-
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
-}
-
-function timeOf(mock: ControlVerbs): string {
-  return new Date(mock.now()).toISOString();
-}
 
 const refuse: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   const status = statusOf(error);

@@ -8,8 +8,6 @@ export interface GuardOptions {
   readonly names: readonly string[];
 }
 
-const ANY_PORT = undefined;
-
 /**
  * Refuses requests that a foreign page makes a browser send: under a name of that page which leads to this machine (DNS
  * rebinding, a foreign Host), or across origins (a foreign Origin). The default credentials are published, so they do
@@ -21,15 +19,13 @@ export function guard(
   refuse: (response: Response, why: string) => void,
 ): RequestHandler {
   const further = names.map(hostOf);
-  const isOwn = (request: Request): boolean => {
-    const asked = hostOf(request.headers.host);
+  const isOwn = ({ headers, socket }: Request): boolean => {
+    const asked = hostOf(headers.host);
     if (asked === undefined) return false;
-    if (further.some((one) => one?.name === asked.name && (one.port === ANY_PORT || one.port === asked.port)))
-      return true;
-    const { localAddress = '', localPort } = request.socket;
-    if ((asked.port ?? 80) !== localPort) return false;
-    const address = localAddress.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
-    return isLoopback(asked.name) || asked.name === host.toLowerCase() || asked.name === address;
+    const { name, port = 80 } = asked;
+    if (further.some((one) => one?.name === name && (one.port ?? asked.port) === asked.port)) return true;
+    const address = socket.localAddress?.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
+    return port === socket.localPort && (isLoopback(name) || name === host.toLowerCase() || name === address);
   };
   return (request, response, next) => {
     if (!isOwn(request)) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Poster } from '../base/poster.ts';
-import type { Delivery } from './deliveries/delivery-log.ts';
+import type { Delivery } from './delivery.ts';
 
 /** How to start a mock provider. Everything has a default. */
 export interface MockOptions {
@@ -36,6 +36,9 @@ export interface MockOptions {
   /** 20000: how many deliveries the log keeps. */
   readonly keepDeliveries?: number;
 }
+
+/** The options, with a default in place of each that is not given. */
+export type Settings = Required<Omit<MockOptions, 'clock' | 'seed'>>;
 
 /** The defaults of the options. */
 export const mockDefaults = {

@@ -7,11 +7,11 @@ const FINENESS = 2 ** 32;
 /** A source of randomness. The same seed gives the same run; without a seed, the values cannot be predicted. */
 export class Random {
   readonly #seed: number | undefined;
-  #draw: () => number;
+  #draw: () => number = () => randomInt(FINENESS) / FINENESS;
 
   constructor(seed: number | undefined) {
     this.#seed = seed;
-    this.#draw = drawn(seed);
+    this.reset();
   }
 
   /** Whether others can compute its values. */
@@ -26,7 +26,7 @@ export class Random {
 
   /** Starts a seed from its beginning, so that the same values follow. */
   reset(): void {
-    this.#draw = drawn(this.#seed);
+    if (this.#seed !== undefined) this.#draw = seededRandom(this.#seed);
   }
 
   /** A number in [0, 1). */
@@ -50,32 +50,14 @@ export class Random {
   }
 }
 
-function drawn(seed: number | undefined): () => number {
-  return seed === undefined ? () => randomInt(FINENESS) / FINENESS : seededRandom(seed);
-}
-
 /** A source of randomness for each part of the mock, so that the draws of one part do not change those of another. */
-export class RandomStreams {
-  readonly webhooks: Random;
-  readonly simulation: Random;
-  readonly faults: Random;
-  readonly requests: Random;
-  readonly statuses: Random;
-
-  /** @param seed undefined: the values cannot be predicted */
-  constructor(seed: number | undefined) {
-    const root = new Random(seed);
-    this.webhooks = root.stream();
-    this.simulation = root.stream();
-    this.faults = root.stream();
-    this.requests = root.stream();
-    this.statuses = root.stream();
-  }
-
-  /** Starts all of them from the beginning. */
-  reset(): void {
-    for (const stream of [this.webhooks, this.simulation, this.faults, this.requests, this.statuses]) {
-      stream.reset();
-    }
-  }
+export function randomStreams(seed: number | undefined) {
+  const root = new Random(seed);
+  return {
+    webhooks: root.stream(),
+    simulation: root.stream(),
+    faults: root.stream(),
+    requests: root.stream(),
+    statuses: root.stream(),
+  };
 }

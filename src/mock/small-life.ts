@@ -1,21 +1,10 @@
 import type { Clock } from '../base/clock.ts';
-import { MockError } from './mock-error.ts';
-import type { MockProvider } from './mock-provider.ts';
 import { Random } from './random.ts';
+import { MockError } from './requests.ts';
+import type { Simulation } from './simulation.ts';
 
 export interface SmallLifeOptions {
-  readonly mock: Pick<
-    MockProvider,
-    | 'createMedia'
-    | 'updateMedia'
-    | 'reuploadMedia'
-    | 'deleteMedia'
-    | 'createTrack'
-    | 'deleteTrack'
-    | 'createChannel'
-    | 'activateChannel'
-    | 'idleChannel'
-  >;
+  readonly mock: Simulation;
   readonly site: string;
   readonly clock: Clock;
   /** the same seed has the same things happen, in the same order; without one, nobody can tell */
@@ -33,113 +22,56 @@ const MOST_MEDIA = 8;
  * channel that goes live and stops, and now and then a deletion.
  * @returns ends it
  */
-export function smallLife(options: SmallLifeOptions): () => void {
-  const { clock, seed } = options;
+export function smallLife({ mock, site, clock, seed }: SmallLifeOptions): () => void {
   const random = new Random(seed);
-  const site = new Site(options, random);
+  /** the ids of the media, the oldest first, each with its track if it has one */
+  const media = new Map<string, string | undefined>();
+  let channel: { readonly id: string; readonly isActive: boolean } | undefined;
+
+  const upload = () => {
+    media.set(mock.createMedia({ site_id: site }).media_id, undefined);
+    const [oldest = ''] = media.keys();
+    if (media.size > MOST_MEDIA) remove(oldest);
+  };
+  const remove = (id: string) => {
+    media.delete(id);
+    mock.deleteMedia(id);
+  };
+  const changeTrack = (id: string) => {
+    const track = media.get(id);
+    if (track !== undefined) mock.deleteTrack(id, track);
+    media.set(id, track === undefined ? mock.createTrack(id).track_id : undefined);
+  };
+  const goLiveOrStop = () => {
+    channel ??= { id: mock.createChannel({ site_id: site }).channel_id, isActive: false };
+    const { id, isActive } = channel;
+    channel = { id, isActive: !isActive };
+    return isActive ? mock.idleChannel(id) : mock.activateChannel(id);
+  };
+
+  function act(): void {
+    const id = [...media.keys()][random.int(Math.max(1, media.size))];
+    const chance = id === undefined ? 0 : random.int(15);
+    try {
+      if (id === undefined || chance < 4) upload();
+      else if (chance < 7) goLiveOrStop();
+      else if (chance < 11) mock.updateMedia(id);
+      else if (chance < 12) mock.reuploadMedia(id);
+      else if (chance < 14 || media.size < 3) changeTrack(id);
+      else remove(id);
+    } catch (error) {
+      if (!(error instanceof MockError)) throw error;
+      media.delete(id ?? ''); // a developer has deleted it at the mock, or everything
+      channel = undefined;
+    }
+  }
+
   let cancel = () => {};
   const goOn = () => {
-    site.act();
+    act();
     const pauseMs = SHORTEST_PAUSE_MS + random.int(LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
     cancel = clock.after(pauseMs, goOn);
   };
   goOn();
   return () => cancel();
-}
-
-/** Something that can happen, and how often beside the others. */
-interface Act {
-  readonly weight: number;
-  do(): void;
-}
-
-class Site {
-  readonly #mock: SmallLifeOptions['mock'];
-  readonly #id: string;
-  readonly #random: Random;
-  /** the ids of its media, the oldest first, each with its track if it has one */
-  readonly #media = new Map<string, string | undefined>();
-  #channel: { readonly id: string; isActive: boolean } | undefined;
-
-  constructor({ mock, site }: SmallLifeOptions, random: Random) {
-    this.#mock = mock;
-    this.#id = site;
-    this.#random = random;
-  }
-
-  /** Has one thing happen. */
-  act(): void {
-    const acts = this.#acts();
-    let left = this.#random.int(acts.reduce((sum, { weight }) => sum + weight, 0));
-    const act = acts.find(({ weight }) => {
-      left -= weight;
-      return left < 0;
-    });
-    act?.do();
-  }
-
-  #acts(): readonly Act[] {
-    const upload = { weight: 4, do: () => this.#upload() };
-    const stream = { weight: 3, do: () => this.#stream() };
-    const ids = [...this.#media.keys()];
-    const id = ids[this.#random.int(Math.max(1, ids.length))];
-    if (id === undefined) return [upload];
-    const change = (weight: number, what: () => void) => ({ weight, do: () => this.#change(id, what) });
-    return [
-      upload,
-      stream,
-      change(4, () => this.#mock.updateMedia(id)),
-      change(1, () => this.#mock.reuploadMedia(id)),
-      change(2, () => this.#changeTrack(id)),
-      change(ids.length < 3 ? 0 : 1, () => this.#delete(id)),
-    ];
-  }
-
-  #upload(): void {
-    const { media_id: id } = this.#mock.createMedia({ site_id: this.#id });
-    this.#media.set(id, undefined);
-    const [oldest] = this.#media.keys();
-    if (this.#media.size > MOST_MEDIA && oldest !== undefined)
-      this.#change(oldest, () => this.#delete(oldest));
-  }
-
-  /** Changes a media; a developer may have deleted it at the mock. */
-  #change(id: string, what: () => void): void {
-    try {
-      what();
-    } catch (error) {
-      if (!(error instanceof MockError)) throw error;
-      this.#media.delete(id);
-    }
-  }
-
-  #changeTrack(id: string): void {
-    const track = this.#media.get(id);
-    if (track === undefined) this.#media.set(id, this.#mock.createTrack(id).track_id);
-    else {
-      this.#media.set(id, undefined);
-      this.#mock.deleteTrack(id, track);
-    }
-  }
-
-  #delete(id: string): void {
-    this.#media.delete(id);
-    this.#mock.deleteMedia(id);
-  }
-
-  /** The channel goes live, or stops. */
-  #stream(): void {
-    const channel = this.#channel ?? {
-      id: this.#mock.createChannel({ site_id: this.#id }).channel_id,
-      isActive: false,
-    };
-    this.#channel = { ...channel, isActive: !channel.isActive };
-    try {
-      if (channel.isActive) this.#mock.idleChannel(channel.id);
-      else this.#mock.activateChannel(channel.id);
-    } catch (error) {
-      if (!(error instanceof MockError)) throw error;
-      this.#channel = undefined; // the mock was reset
-    }
-  }
 }

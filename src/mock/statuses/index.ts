@@ -1,16 +1,19 @@
-import type { Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
-import { defaultTokens, type Token } from './accounts.ts';
-import { Gate } from './gate.ts';
-import { IdempotencyKeys } from './idempotency-keys.ts';
-import { MediaAttachments } from './media-attachments.ts';
-import { NewStatuses } from './new-status.ts';
-import { PublishedStatuses } from './published-statuses.ts';
-import { ScheduledStatuses } from './scheduled-statuses.ts';
-import { statusesRouter } from './statuses-routes.ts';
+import type { Method } from '../requests.ts';
+import { accountEntity, alice, bob } from './accounts.ts';
+import { ApiError, answerError, openToPages, recordNotFound } from './answers.ts';
+import { countRequests, user, viewer } from './gate.ts';
+import { answerPage } from './list-page.ts';
+import { mediaAttachments, mediaEntity } from './media-attachments.ts';
+import { readNewStatus } from './new-status.ts';
+import { isBlank, parametersOf, readBody } from './parameters.ts';
+import { publishedStatuses, type Status, statusEntity } from './published-statuses.ts';
+import { scheduledStatusEntity, scheduledStatuses } from './scheduled-statuses.ts';
+import { signIn } from './sign-in.ts';
 
-export { type Account, type Application, defaultTokens, type Token } from './accounts.ts';
+export { defaultTokens } from './accounts.ts';
 
 /** How to make the mock of the scheduled statuses API. */
 export interface StatusesApiOptions {
@@ -20,15 +23,13 @@ export interface StatusesApiOptions {
   readonly requests: Random;
   /** Absolute address of the mock, for links in answers to requests without a usable Host header. */
   readonly baseUrl: () => string;
-  /** The tokens that are known; `defaultTokens` if not given. */
-  readonly tokens?: readonly Token[];
 }
 
 /** The scheduled statuses API, its state in memory. */
 export interface StatusesApi {
-  /** Serves everything under `/api/` and nothing else. Mount it at the root, before any body parser. */
-  readonly router: Router;
-  /** Forgets everything: statuses, media, keys, counted requests. */
+  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+  readonly router: RequestHandler;
+  /** Forgets everything: statuses, media, keys, clients, counted requests. */
   reset(): void;
 }
 
@@ -38,31 +39,172 @@ export interface StatusesApi {
  * const app = express().use(createStatusesApi({ clock, random, requests, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
 export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
-  const { clock, random, requests, baseUrl, tokens = defaultTokens } = options;
-  const gate = new Gate(tokens, clock);
-  const media = new MediaAttachments(random);
-  const statuses = new PublishedStatuses(clock, media);
-  const newStatuses = new NewStatuses(media, (id, viewer) => statuses.isVisible(id, viewer));
-  const scheduled = new ScheduledStatuses(clock, media, statuses);
-  const keys = new IdempotencyKeys(clock);
-  const accounts = new Map(
-    tokens.flatMap(({ account }) => (account === undefined ? [] : [[String(account.id), account] as const])),
-  );
+  let router = statusesRouter(options);
   return {
-    router: statusesRouter({
-      gate,
-      media,
-      statuses,
-      newStatuses,
-      scheduled,
-      keys,
-      accounts,
-      clock,
-      baseUrl,
-      requests,
-    }),
+    router: (request, response, next) => router(request, response, next),
     reset() {
-      for (const state of [gate, scheduled, statuses, media, keys]) state.clear();
+      router = statusesRouter(options);
     },
+  };
+}
+
+/** How long an `Idempotency-Key` is remembered, in milliseconds. */
+const KEY_LIFETIME = 3_600_000;
+
+/** What an operation is told of a request. */
+async function callOf(request: Request, baseUrl: () => string) {
+  const { id } = request.params;
+  return {
+    parameters: await parametersOf(request),
+    /** The `:id` of the path, or the empty string. */
+    id: typeof id === 'string' ? id : '',
+    /** Where the caller reached the mock, without a slash at the end. */
+    origin: originOf(request, baseUrl),
+    /** The `Idempotency-Key`, or the empty string. */
+    key: request.get('idempotency-key')?.trim() ?? '',
+  };
+}
+
+type Call = Awaited<ReturnType<typeof callOf>>;
+
+/** All routes of the API, with their full paths and a state of their own. */
+function statusesRouter({ clock, random, requests, baseUrl }: StatusesApiOptions): Router {
+  const clients = signIn(clock, random);
+  const media = mediaAttachments(random);
+  const statuses = publishedStatuses(clock, media);
+  const scheduled = scheduledStatuses(clock, media, statuses);
+  const router = express.Router();
+  router.use(['/api', '/oauth/token'], openToPages(requests), countRequests(clock));
+
+  /** A route: it checks who calls first, then reads the request, and only then does something. */
+  const serve = <Caller>(
+    method: Method,
+    path: string | string[],
+    callerOf: (request: Request) => Caller,
+    operate: (caller: Caller, call: Call, response: Response) => unknown,
+  ) => {
+    const admit: RequestHandler = (request, _response, next) => {
+      callerOf(request);
+      next();
+    };
+    router[method](path, admit, readBody, async (request, response) => {
+      const call = await callOf(request, baseUrl);
+      response.json(operate(callerOf(request), call, response));
+    });
+  };
+  const reader = user('read');
+  const writer = user('write');
+  const anyone = () => undefined;
+  const show = (status: Status, origin: string) => statusEntity(status, origin, clock.now());
+
+  serve('get', '/api/v1/scheduled_statuses', reader, (caller, { parameters, origin }, response) => {
+    const url = `${origin}/api/v1/scheduled_statuses`;
+    const page = answerPage(scheduled.of(caller), { parameters, url }, response);
+    return page.map(scheduledStatusEntity);
+  });
+  const scheduledStatus = '/api/v1/scheduled_statuses/:id';
+  serve('get', scheduledStatus, reader, (caller, { id }) =>
+    scheduledStatusEntity(scheduled.find(caller, id)),
+  );
+  for (const method of ['put', 'patch'] as const) {
+    serve(method, scheduledStatus, writer, (caller, { id, parameters: { scheduled_at: at } }) => {
+      const record = scheduled.find(caller, id);
+      return scheduledStatusEntity(at === undefined ? record : scheduled.reschedule(record, at));
+    });
+  }
+  serve('delete', scheduledStatus, writer, (caller, { id }) => {
+    scheduled.cancel(scheduled.find(caller, id));
+    return {};
+  });
+
+  /** What each user's keys made, until when. */
+  const made = new Map<string, { readonly until: number; show(origin: string): unknown }>();
+  serve('post', '/api/v1/statuses', writer, (caller, { parameters, origin, key }) => {
+    const earlier = made.get(`${caller.id}:${key}`);
+    if (earlier && earlier.until > clock.now()) return earlier.show(origin);
+    const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible });
+    const { scheduled_at: at } = parameters;
+    const isAtOnce = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const { id } = isAtOnce ? statuses.publish(content) : scheduled.schedule(content, at);
+    const showNow = (origin: string) =>
+      isAtOnce
+        ? show(statuses.find(String(id), caller), origin)
+        : scheduledStatusEntity(scheduled.find(caller, String(id)));
+    if (key !== '') made.set(`${caller.id}:${key}`, { until: clock.now() + KEY_LIFETIME, show: showNow });
+    return showNow(origin);
+  });
+  const status = '/api/v1/statuses/:id';
+  serve('get', status, viewer, (caller, { id, origin }) => show(statuses.find(id, caller), origin));
+  serve('delete', status, writer, (caller, { id, origin }) => {
+    const deleted = statuses.delete(id, caller);
+    const { content: _, ...entity } = show(deleted, origin);
+    return { ...entity, text: deleted.params.text }; // the source, so that it can be written again
+  });
+  serve('get', '/api/v1/accounts/:id/statuses', viewer, (caller, { id, parameters, origin }, response) => {
+    const author = [alice, bob].find((account) => String(account.id) === id);
+    if (author === undefined) throw recordNotFound();
+    const url = `${origin}/api/v1/accounts/${id}/statuses`;
+    const page = answerPage(statuses.by(author, caller), { parameters, url }, response);
+    return page.map((one) => show(one, origin));
+  });
+
+  serve('post', ['/api/v2/media', '/api/v1/media'], writer, (caller, { parameters, origin }) =>
+    mediaEntity(media.upload(caller, parameters, origin)),
+  );
+  const file = '/api/v1/media/:id';
+  serve('get', file, writer, (caller, { id }) => mediaEntity(media.find(caller, id)));
+  serve('put', file, writer, (caller, { id, parameters }) =>
+    mediaEntity(media.update(caller, id, parameters)),
+  );
+
+  serve('get', '/api/v1/accounts/verify_credentials', reader, (caller, { origin }) =>
+    accountEntity(caller, origin),
+  );
+  serve('get', '/api/v1/instance', anyone, (_, { origin }) => instanceEntity(origin));
+  serve('post', '/api/v1/apps', anyone, (_, { parameters }) => clients.register(parameters));
+  serve('post', '/oauth/token', anyone, (_, { parameters }) => clients.grant(parameters));
+  router.use('/api', () => {
+    throw new ApiError(404, 'Not Found');
+  });
+  router.use(answerError);
+  return router;
+}
+
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/**
+ * The address at which the caller reached the mock, as `http://HOST:PORT`: from its Host header, or from the
+ * `X-Forwarded-Host` and `X-Forwarded-Proto` of a proxy, as real servers do. Clients follow the links made from it.
+ * @param fallback used if the request has no usable host
+ */
+function originOf(request: Request, fallback: () => string): string {
+  const host = lastOf(request.get('x-forwarded-host')) ?? request.get('host') ?? '';
+  if (!HOST.test(host)) return fallback();
+  const protocol = lastOf(request.get('x-forwarded-proto')) === 'https' ? 'https' : request.protocol;
+  return `${protocol}://${host}`;
+}
+
+function lastOf(header: string | undefined): string | undefined {
+  return header?.split(',').at(-1)?.trim();
+}
+
+/** `GET /api/v1/instance`. Some clients check the release before they use its features. */
+function instanceEntity(baseUrl: string) {
+  return {
+    uri: new URL(baseUrl).host,
+    title: 'hookkit mock',
+    short_description: 'A mock: nothing posted here is ever published.',
+    description: '',
+    email: '',
+    version: '3.3.0',
+    urls: {},
+    stats: { user_count: 2, status_count: 0, domain_count: 0 },
+    thumbnail: null,
+    languages: ['en'],
+    registrations: false,
+    approval_required: false,
+    invites_enabled: false,
+    contact_account: null,
+    rules: [],
   };
 }

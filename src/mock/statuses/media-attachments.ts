@@ -1,116 +1,125 @@
 import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
-import { ApiError, recordNotFound, validationFailed } from './api-error.ts';
-import type { Parameters } from './request-parameters.ts';
-import { leadingInteger, type Scalar, scalar } from './scalars.ts';
+import { ApiError, check, recordOf } from './answers.ts';
+import { isBlank, leadingInteger, type Parameters, type Scalar, scalar } from './parameters.ts';
 
 /** How many media a status may have. */
-export const MEDIA_MAX = 4;
+const MEDIA_MAX = 4;
+const DESCRIPTION_MAX = 1500;
 
 /** An uploaded file. Its bytes are not kept. */
-export interface Media {
+export interface Media extends Details {
   readonly id: number;
   readonly account: Account;
   readonly type: 'unknown' | 'image' | 'gifv' | 'video' | 'audio';
-  /** Path of the file on the server that it was uploaded to. */
+  /** Where the file would be, on the server that it was uploaded to. */
   readonly url: string;
+}
+
+interface Details {
   readonly description: string | null;
+  /** the point of the picture that stays in view: -1 to 1, to the right and upwards */
+  readonly focus?: { readonly x: number; readonly y: number };
 }
 
 /** A file as the API shows it. */
-export function mediaEntity(media: Media) {
+export function mediaEntity({ id, type, url, description, focus }: Media) {
   return {
-    id: String(media.id),
-    type: media.type,
-    url: media.url,
-    preview_url: media.url,
+    id: String(id),
+    type,
+    url,
+    preview_url: url,
     remote_url: null,
     preview_remote_url: null,
     text_url: null,
-    meta: {},
-    description: media.description,
-    blurhash: media.type === 'image' ? 'UBL_:rOpGG-oBUNG,qRj2so|=eE1w^n4S5NH' : null,
+    meta: { focus },
+    description,
+    blurhash: type === 'image' ? 'UBL_:rOpGG-oBUNG,qRj2so|=eE1w^n4S5NH' : null,
   };
 }
 
+export type MediaAttachments = ReturnType<typeof mediaAttachments>;
+
 /** The files that were uploaded, and which of them a scheduled or a published status holds. */
-export class MediaAttachments {
-  readonly #random: Random;
-  readonly #uploaded = new Map<number, Media>();
-  readonly #attached = new Set<number>();
+export function mediaAttachments(random: Random) {
+  const uploaded = new Map<number, Media>();
+  const attached = new Set<number>();
+  const isFree = (account: Account, media: Media | undefined): media is Media =>
+    media?.account === account && !attached.has(media.id);
+  return {
+    /**
+     * Takes a file in.
+     * @param sent `file`, and where wanted `description` and `focus`
+     * @param baseUrl where the caller reached the mock
+     * @throws ApiError 422 where no file was sent
+     */
+    upload(account: Account, sent: Parameters, baseUrl: string): Media {
+      const { file } = sent;
+      if (!(file instanceof File)) throw new ApiError(422, "Validation failed: File can't be blank");
+      const details = detailsOf(sent, { description: null });
+      const id = uploaded.size + 1;
+      const extension = /\.\w+$/.exec(file.name)?.[0] ?? '';
+      const url = `${baseUrl}/system/media_attachments/files/${id}/original/${random.id(16)}${extension}`;
+      const media = { id, account, type: typeOf(file), url, ...details };
+      uploaded.set(id, media);
+      return media;
+    },
 
-  constructor(random: Random) {
-    this.#random = random;
-  }
+    /** @throws ApiError 404 where the caller has no such file */
+    find: (account: Account, id: string) => recordOf(uploaded, id, (media) => media.account === account),
 
-  /**
-   * Takes a file in.
-   * @param parameters `file`, and where wanted `description`
-   * @param baseUrl where the caller reached the mock
-   * @throws ApiError 422 where no file was sent
-   */
-  upload(account: Account, { file, description }: Parameters, baseUrl: string): Media {
-    if (!(file instanceof File)) throw validationFailed(["File can't be blank"]);
-    const id = this.#uploaded.size + 1;
-    const extension = /\.\w+$/.exec(file.name)?.[0] ?? '';
-    const url = `${baseUrl}/system/media_attachments/files/${id}/original/${this.#random.id(16)}${extension}`;
-    const text = scalar(description);
-    const media = {
-      id,
-      account,
-      type: typeOf(file),
-      url,
-      description: text === undefined ? null : String(text),
-    };
-    this.#uploaded.set(id, media);
-    return media;
-  }
+    /** Changes the description and the focus of a file that no status has. @throws ApiError 404, 422 */
+    update(account: Account, id: string, sent: Parameters): Media {
+      const media = recordOf(uploaded, id, (one) => isFree(account, one));
+      const changed = { ...media, ...detailsOf(sent, media) };
+      uploaded.set(media.id, changed);
+      return changed;
+    },
 
-  /** @throws ApiError 404 where the caller has no such file */
-  find(account: Account, id: string): Media {
-    const media = this.#uploaded.get(/^\d+$/.test(id) ? Number(id) : Number.NaN);
-    if (media?.account !== account) throw recordNotFound();
-    return media;
-  }
+    /**
+     * The files that a new status is to have.
+     * @throws ApiError 422 if there are too many, or one is unknown, of another user, or part of another status
+     */
+    choose(account: Account, ids: readonly Scalar[]): Media[] {
+      if (ids.length > MEDIA_MAX) throw tooManyFiles();
+      const named = ids.map((id) => ({ id, media: uploaded.get(leadingInteger(id)) }));
+      const missing = named.filter(({ media }) => !isFree(account, media)).map(({ id }) => id);
+      if (missing.length > 0) {
+        throw new ApiError(422, `Media ${missing.join(', ')} not found or already attached to another post`);
+      }
+      const chosen = new Set(named.map(({ media }) => media).filter((media) => isFree(account, media)));
+      if (chosen.size > 1 && chosen.values().some(({ type }) => type === 'video' || type === 'audio')) {
+        throw new ApiError(422, 'Cannot attach a video to a post that already contains images');
+      }
+      return [...chosen];
+    },
 
-  /**
-   * The files that a new status is to have.
-   * @throws ApiError 422 if there are too many, or one is unknown, of another user, or part of another status
-   */
-  choose(account: Account, ids: readonly Scalar[]): Media[] {
-    if (ids.length > MEDIA_MAX) throw tooManyFiles();
-    const free = (id: Scalar) => {
-      const media = this.#uploaded.get(leadingInteger(id));
-      return media?.account === account && !this.#attached.has(media.id) ? media : undefined;
-    };
-    const missing = ids.filter((id) => free(id) === undefined);
-    if (missing.length > 0) {
-      throw new ApiError(422, `Media ${missing.join(', ')} not found or already attached to another post`);
-    }
-    const media = [...new Set(ids.map(free).filter((one) => one !== undefined))];
-    if (media.length > 1 && media.some(({ type }) => type === 'video' || type === 'audio')) {
-      throw new ApiError(422, 'Cannot attach a video to a post that already contains images');
-    }
-    return media;
-  }
+    attach(media: readonly Media[]): void {
+      for (const { id } of media) attached.add(id);
+    },
 
-  attach(media: readonly Media[]): void {
-    for (const { id } of media) this.#attached.add(id);
-  }
-
-  release(media: readonly Media[]): void {
-    for (const { id } of media) this.#attached.delete(id);
-  }
-
-  clear(): void {
-    this.#uploaded.clear();
-    this.#attached.clear();
-  }
+    release(media: readonly Media[]): void {
+      for (const { id } of media) attached.delete(id);
+    },
+  };
 }
 
 /** The provider answers this too if a status has both files and a poll. */
 export function tooManyFiles(): ApiError {
   return new ApiError(422, `Cannot attach more than ${MEDIA_MAX} files`);
+}
+
+/** What was sent of a description and a focus (`0.5,-0.2`), in place of what was before. @throws ApiError 422 */
+function detailsOf(parameters: Parameters, { description, ...before }: Details): Details {
+  const text = 'description' in parameters ? scalar(parameters.description) : description;
+  const isLong = [...String(text ?? '')].length > DESCRIPTION_MAX;
+  check([[isLong, `Description is too long (maximum is ${DESCRIPTION_MAX} characters)`]]);
+  const point = scalar(parameters.focus);
+  const [x = 0, y = 0] = String(point)
+    .split(',')
+    .map((part) => Number.parseFloat(part) || 0);
+  const focus = isBlank(point) ? before.focus : { x, y };
+  return { description: text == null ? null : String(text), ...(focus && { focus }) };
 }
 
 function typeOf(file: File): Media['type'] {

@@ -1,86 +1,69 @@
-import type { Account, Application } from './accounts.ts';
-import { ApiError, validationFailed } from './api-error.ts';
+import { type Account, application } from './accounts.ts';
+import { ApiError, check } from './answers.ts';
 import { type Media, type MediaAttachments, tooManyFiles } from './media-attachments.ts';
-import { charactersOf, type PollParameters, pollProblems, readPoll } from './poll.ts';
-import type { Parameters } from './request-parameters.ts';
-import { isBlank, leadingInteger, type Scalar, scalar, scalars } from './scalars.ts';
+import { isBlank, leadingInteger, type Parameters, type Scalar, scalar, scalars } from './parameters.ts';
+import { charactersOf, pollRules, readPoll } from './poll.ts';
 
 /** Characters of text and content warning together; an address counts as 23 of them. */
-export const TEXT_MAX = 500;
+const TEXT_MAX = 500;
 
 const VISIBILITIES = ['public', 'unlisted', 'private', 'direct'];
-
-/** The parameters of a status: the ten members of the specification, in the provider's order. */
-export interface StatusParameters {
-  readonly poll: PollParameters | null;
-  readonly text: string;
-  readonly media_ids: readonly Scalar[] | null;
-  readonly sensitive: Scalar | null;
-  readonly visibility: Scalar | null;
-  readonly idempotency: null;
-  readonly scheduled_at: null;
-  readonly spoiler_text: Scalar | null;
-  readonly application_id: number;
-  readonly in_reply_to_id: number | null;
-}
 
 /** A status to publish, now or later. Its parameters have passed all checks but those of `scheduled_at`. */
 export interface NewStatus {
   readonly account: Account;
-  readonly application: Application;
-  readonly params: StatusParameters;
+  readonly params: ReturnType<typeof paramsOf>;
   readonly media: readonly Media[];
 }
 
-/** Reads and checks the parameters of `POST /api/v1/statuses`. */
-export class NewStatuses {
-  readonly #media: MediaAttachments;
-  readonly #isVisible: (statusId: number, viewer: Account) => boolean;
-
-  /** @param isVisible whether a published status exists that the viewer may see, and so reply to */
-  constructor(media: MediaAttachments, isVisible: (statusId: number, viewer: Account) => boolean) {
-    this.#media = media;
-    this.#isVisible = isVisible;
-  }
-
-  /** @throws ApiError 404 for an unknown reply target, 422 for parameters that break a rule */
-  read(account: Account, application: Application, sent: Parameters): NewStatus {
-    const replyTarget = this.#replyTarget(account, scalar(sent.in_reply_to_id));
-    const mediaIds = scalars(sent.media_ids) ?? null;
-    const poll = readPoll(sent.poll);
-    if (mediaIds !== null && mediaIds.length > 0 && poll !== null) throw tooManyFiles();
-    const media = this.#media.choose(account, mediaIds ?? []);
-    const params: StatusParameters = {
-      poll,
-      text: String(scalar(sent.status) ?? ''),
-      media_ids: mediaIds,
-      sensitive: scalar(sent.sensitive) ?? null,
-      visibility: scalar(sent.visibility) ?? null,
-      idempotency: null,
-      scheduled_at: null,
-      spoiler_text: scalar(sent.spoiler_text) ?? null,
-      application_id: application.id,
-      in_reply_to_id: replyTarget,
-    };
-    const problems = problemsOf(params, media);
-    if (problems.length > 0) throw validationFailed(problems);
-    return { account, application, params, media };
-  }
-
-  #replyTarget(account: Account, sent: Scalar | undefined): number | null {
-    if (sent === undefined || isBlank(sent)) return null;
-    if (this.#isVisible(leadingInteger(sent), account)) return leadingInteger(sent);
-    throw new ApiError(404, 'The post you are trying to reply to does not appear to exist.');
-  }
+/** The state that a new status is checked against. */
+interface Surroundings {
+  readonly media: MediaAttachments;
+  /** Whether a published status exists that the author may see. */
+  canReplyTo(id: number, author: Account): boolean;
 }
 
-function problemsOf(params: StatusParameters, media: readonly Media[]): string[] {
-  const written = `${params.spoiler_text ?? ''}${params.text}`.replace(/https?:\/\/\S+/g, 'x'.repeat(23));
-  const problems: string[] = [];
-  if (isBlank(params.text) && media.length === 0) problems.push("Text can't be blank");
-  if (charactersOf(written) > TEXT_MAX) problems.push(`Text character limit of ${TEXT_MAX} exceeded`);
-  if (!isBlank(params.visibility) && !VISIBILITIES.includes(String(params.visibility))) {
-    problems.push('Visibility is not included in the list');
+/**
+ * Reads the parameters of `POST /api/v1/statuses`.
+ * @throws ApiError 404 for an unknown reply target, 422 for parameters that break a rule
+ */
+export function readNewStatus(
+  account: Account,
+  sent: Parameters,
+  { media: files, canReplyTo }: Surroundings,
+): NewStatus {
+  const params = paramsOf(sent);
+  const { in_reply_to_id: target, media_ids, poll, text, spoiler_text, visibility } = params;
+  if (target !== null && !canReplyTo(target, account)) {
+    throw new ApiError(404, 'The post you are trying to reply to does not appear to exist.');
   }
-  return params.poll === null ? problems : [...problems, ...pollProblems(params.poll)];
+  if (media_ids !== null && media_ids.length > 0 && poll !== null) throw tooManyFiles();
+  const media = files.choose(account, media_ids ?? []);
+  const written = `${spoiler_text ?? ''}${text}`.replace(/https?:\/\/\S+/g, 'x'.repeat(23));
+  const isKnownVisibility = isBlank(visibility) || VISIBILITIES.includes(String(visibility));
+  check([
+    [isBlank(text) && media.length === 0, "Text can't be blank"],
+    [charactersOf(written) > TEXT_MAX, `Text character limit of ${TEXT_MAX} exceeded`],
+    [!isKnownVisibility, 'Visibility is not included in the list'],
+    ...(poll === null ? [] : pollRules(poll)),
+  ]);
+  return { account, params, media };
+}
+
+/** The parameters of a status: the ten members of the specification, in the provider's order. */
+function paramsOf(sent: Parameters) {
+  const plain = (name: string): Scalar | null => scalar(sent[name]) ?? null;
+  const target = plain('in_reply_to_id');
+  return {
+    poll: readPoll(sent.poll),
+    text: String(plain('status') ?? ''),
+    media_ids: scalars(sent.media_ids) ?? null,
+    sensitive: plain('sensitive'),
+    visibility: plain('visibility'),
+    idempotency: null,
+    scheduled_at: null,
+    spoiler_text: plain('spoiler_text'),
+    application_id: application.id,
+    in_reply_to_id: target === null || isBlank(target) ? null : leadingInteger(target),
+  };
 }

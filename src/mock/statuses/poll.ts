@@ -1,4 +1,4 @@
-import { isBlank, leadingInteger, type Scalar, scalar, scalars } from './scalars.ts';
+import { isBlank, leadingInteger, type Parameters, scalar, scalars } from './parameters.ts';
 
 const MIN_OPTIONS = 2;
 const MAX_OPTIONS = 4;
@@ -9,53 +9,46 @@ const MIN_DURATION = 300;
 const MAX_DURATION = 2_629_746;
 
 /** A poll as it was sent, and as `params` echoes it. */
-export interface PollParameters {
-  readonly options: readonly Scalar[];
-  readonly expires_in: Scalar | null;
-  readonly multiple?: Scalar;
-  readonly hide_totals?: Scalar;
-}
+export type Poll = NonNullable<ReturnType<typeof readPoll>>;
 
 /** The poll among the parameters; null where none was sent. */
-export function readPoll(sent: unknown): PollParameters | null {
+export function readPoll(sent: unknown) {
   if (typeof sent !== 'object' || sent === null || Object.keys(sent).length === 0) return null;
-  const members = new Map<string, unknown>(Object.entries(sent));
-  const multiple = scalar(members.get('multiple'));
-  const hideTotals = scalar(members.get('hide_totals'));
+  const members: Parameters = { ...sent };
   return {
-    options: scalars(members.get('options')) ?? [],
-    expires_in: scalar(members.get('expires_in')) ?? null,
-    ...(multiple !== undefined && { multiple }),
-    ...(hideTotals !== undefined && { hide_totals: hideTotals }),
+    options: scalars(members.options) ?? [],
+    expires_in: scalar(members.expires_in) ?? null,
+    multiple: scalar(members.multiple),
+    hide_totals: scalar(members.hide_totals),
   };
 }
 
 /** The choices of a poll, without empty ones. */
-export function choicesOf(poll: PollParameters): string[] {
-  return poll.options.map((option) => String(option).trim()).filter((option) => option !== '');
+export function choicesOf({ options }: Poll): string[] {
+  return options.map((option) => String(option).trim()).filter((option) => option !== '');
 }
 
 /** How long a poll is open, in seconds; undefined if it has no end. */
-export function durationOf(poll: PollParameters): number | undefined {
-  return poll.expires_in === null || isBlank(poll.expires_in) ? undefined : leadingInteger(poll.expires_in);
+export function durationOf({ expires_in }: Poll): number | undefined {
+  return expires_in === null || isBlank(expires_in) ? undefined : leadingInteger(expires_in);
 }
 
-/** Which rules a poll breaks, in the provider's words and order. */
-export function pollProblems(poll: PollParameters): string[] {
+/** The rules for a poll, in the provider's words and order, and whether this one breaks them. */
+export function pollRules(poll: Poll): (readonly [isBroken: boolean, problem: string])[] {
   const choices = choicesOf(poll);
+  const longest = Math.max(...choices.map(charactersOf));
   const duration = durationOf(poll);
-  const rules: [boolean, string][] = [
+  return [
     [choices.length < MIN_OPTIONS, 'Choices must have more than one item'],
     [choices.length > MAX_OPTIONS, `Choices can't contain more than ${MAX_OPTIONS} items`],
     [
-      choices.some((choice) => charactersOf(choice) > MAX_OPTION_CHARACTERS),
+      longest > MAX_OPTION_CHARACTERS,
       `Choices cannot be longer than ${MAX_OPTION_CHARACTERS} characters each`,
     ],
     [new Set(choices).size < choices.length, 'Choices contain duplicate items'],
     [duration === undefined || duration > MAX_DURATION, 'Deadline is too far into the future'],
     [duration !== undefined && duration < MIN_DURATION, 'Deadline is too soon'],
   ];
-  return rules.filter(([broken]) => broken).map(([, problem]) => problem);
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

@@ -1,74 +1,66 @@
 import type { Clock } from '../../base/clock.ts';
-import { type Account, accountEntity } from './accounts.ts';
-import { recordNotFound } from './api-error.ts';
+import { type Account, accountEntity, application } from './accounts.ts';
+import { recordOf } from './answers.ts';
 import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
-import { formatMoment } from './moments.ts';
 import type { NewStatus } from './new-status.ts';
-import { choicesOf, durationOf, type PollParameters } from './poll.ts';
-import { isBlank, truth } from './scalars.ts';
+import { isBlank, truth } from './parameters.ts';
+import { choicesOf, durationOf, type Poll } from './poll.ts';
 
 /** A published status. */
-export interface Status {
+export interface Status extends NewStatus {
   readonly id: number;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  readonly content: NewStatus;
   /** The account id of the status that it replies to. */
-  readonly inReplyToAccountId: number | null;
+  readonly inReplyToAccountId: number | undefined;
 }
 
-/** Published statuses count from here, so that none has the id of a scheduled one. */
-const FIRST_ID = 100_000_000_001;
+/** Published statuses count from behind this, so that none has the id of a scheduled one. */
+const BEFORE_FIRST_ID = 100_000_000_000;
+
+export type PublishedStatuses = ReturnType<typeof publishedStatuses>;
 
 /** The published statuses. */
-export class PublishedStatuses {
-  readonly #clock: Clock;
-  readonly #media: MediaAttachments;
-  readonly #published = new Map<number, Status>();
+export function publishedStatuses(clock: Clock, media: MediaAttachments) {
+  const published = new Map<number, Status>();
+  let lastId = BEFORE_FIRST_ID;
+  return {
+    publish(content: NewStatus): Status {
+      media.attach(content.media);
+      const target = published.get(content.params.in_reply_to_id ?? Number.NaN);
+      const id = ++lastId;
+      const status = { ...content, id, createdAt: clock.now(), inReplyToAccountId: target?.account.id };
+      published.set(id, status);
+      return status;
+    },
 
-  constructor(clock: Clock, media: MediaAttachments) {
-    this.#clock = clock;
-    this.#media = media;
-  }
+    /** @throws ApiError 404 if there is none that the viewer may see */
+    find: (id: string, viewer: Account | undefined) =>
+      recordOf(published, id, (status) => maySee(status, viewer)),
 
-  publish(content: NewStatus): Status {
-    this.#media.attach(content.media);
-    const target = this.#published.get(content.params.in_reply_to_id ?? Number.NaN);
-    const status: Status = {
-      id: FIRST_ID + this.#published.size,
-      createdAt: this.#clock.now(),
-      content,
-      inReplyToAccountId: target?.content.account.id ?? null,
-    };
-    this.#published.set(status.id, status);
-    return status;
-  }
+    /** Deletes a status of this author; its files are free again. @throws ApiError 404 */
+    delete(id: string, author: Account): Status {
+      const status = recordOf(published, id, ({ account }) => account === author);
+      published.delete(status.id);
+      media.release(status.media);
+      return status;
+    },
 
-  /** @throws ApiError 404 if there is none that the viewer may see */
-  find(id: string, viewer: Account | undefined): Status {
-    const status = this.#published.get(/^\d+$/.test(id) ? Number(id) : Number.NaN);
-    if (status === undefined || !maySee(status, viewer)) throw recordNotFound();
-    return status;
-  }
+    isVisible(id: number, viewer: Account): boolean {
+      const status = published.get(id);
+      return status !== undefined && maySee(status, viewer);
+    },
 
-  /** The statuses of an author that the viewer may see, id descending. */
-  by(author: Account, viewer: Account | undefined): Status[] {
-    const all = [...this.#published.values()].reverse();
-    return all.filter((status) => status.content.account === author && maySee(status, viewer));
-  }
-
-  isVisible(id: number, viewer: Account): boolean {
-    const status = this.#published.get(id);
-    return status !== undefined && maySee(status, viewer);
-  }
-
-  clear(): void {
-    this.#published.clear();
-  }
+    /** The statuses of an author that the viewer may see, id descending. */
+    by(author: Account, viewer: Account | undefined): Status[] {
+      const all = [...published.values()].reverse();
+      return all.filter((status) => status.account === author && maySee(status, viewer));
+    },
+  };
 }
 
-function maySee({ content }: Status, viewer: Account | undefined): boolean {
-  return ['public', 'unlisted'].includes(visibilityOf(content)) || content.account === viewer;
+function maySee(status: Status, viewer: Account | undefined): boolean {
+  return ['public', 'unlisted'].includes(visibilityOf(status)) || status.account === viewer;
 }
 
 /** Who may see a status. The mock has no followers, so only the author sees two of the four visibilities. */
@@ -77,21 +69,17 @@ function visibilityOf({ params }: NewStatus): string {
 }
 
 /** A status as the API shows it. */
-export function statusEntity(
-  { id, createdAt, content, inReplyToAccountId }: Status,
-  baseUrl: string,
-  now: number,
-) {
-  const { account, application, params, media } = content;
+export function statusEntity(status: Status, baseUrl: string, now: number) {
+  const { id, createdAt, account, params, media, inReplyToAccountId } = status;
   const spoilerText = String(params.spoiler_text ?? '');
   return {
     id: String(id),
-    created_at: formatMoment(createdAt),
-    in_reply_to_id: params.in_reply_to_id === null ? null : String(params.in_reply_to_id),
-    in_reply_to_account_id: inReplyToAccountId === null ? null : String(inReplyToAccountId),
+    created_at: new Date(createdAt).toISOString(),
+    in_reply_to_id: params.in_reply_to_id?.toString() ?? null,
+    in_reply_to_account_id: inReplyToAccountId?.toString() ?? null,
     sensitive: truth(params.sensitive) || spoilerText !== '',
     spoiler_text: spoilerText,
-    visibility: visibilityOf(content),
+    visibility: visibilityOf(status),
     language: 'en',
     uri: `${baseUrl}/users/${account.username}/statuses/${id}`,
     url: `${baseUrl}/@${account.username}/${id}`,
@@ -112,17 +100,17 @@ export function statusEntity(
     tags: [],
     emojis: [],
     card: null,
-    poll: params.poll === null ? null : pollEntity(id, params.poll, createdAt, now),
+    poll: params.poll === null ? null : pollEntity(params.poll, status, now),
   };
 }
 
 /** A status has at most one poll, so that its id serves for the poll's. */
-function pollEntity(id: number, poll: PollParameters, createdAt: number, now: number) {
+function pollEntity(poll: Poll, { id, createdAt }: Status, now: number) {
   const expiresAt = createdAt + (durationOf(poll) ?? 0) * 1000;
   const votes = truth(poll.hide_totals) && expiresAt > now ? null : 0;
   return {
     id: String(id),
-    expires_at: formatMoment(expiresAt),
+    expires_at: new Date(expiresAt).toISOString(),
     expired: expiresAt <= now,
     multiple: truth(poll.multiple),
     votes_count: 0,

@@ -1,136 +1,128 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
-import { recordNotFound, validationFailed } from './api-error.ts';
+import { check, recordOf } from './answers.ts';
 import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
-import { dayOf, formatMoment, parseMoment } from './moments.ts';
 import type { NewStatus } from './new-status.ts';
 import type { PublishedStatuses } from './published-statuses.ts';
 
 /** How far ahead a status must be scheduled, in milliseconds: more than this. */
-export const MIN_LEAD = 300_000;
-/** How many statuses a user may have scheduled in all. */
-export const TOTAL_LIMIT = 300;
-/** How many statuses a user may have scheduled on one day of the UTC calendar. */
-export const DAILY_LIMIT = 25;
+const MIN_LEAD = 300_000;
+/** How many statuses a user may have scheduled in all, and on one day of the UTC calendar. */
+const TOTAL_LIMIT = 300;
+const DAILY_LIMIT = 25;
 
 /** A scheduled status. */
-export interface ScheduledStatus {
+export interface ScheduledStatus extends NewStatus {
   readonly id: number;
   /** When it is published, in milliseconds since the epoch. */
   readonly at: number;
-  readonly content: NewStatus;
 }
 
 /** The scheduled statuses. At its time, each is removed here and published under another id. */
-export class ScheduledStatuses {
-  readonly #clock: Clock;
-  readonly #media: MediaAttachments;
-  readonly #statuses: PublishedStatuses;
-  readonly #records = new Map<number, ScheduledStatus>();
-  #lastId = 0;
-  #disarm: () => void = () => undefined;
-
-  constructor(clock: Clock, media: MediaAttachments, statuses: PublishedStatuses) {
-    this.#clock = clock;
-    this.#media = media;
-    this.#statuses = statuses;
-  }
-
-  /** @throws ApiError 422 where the time breaks a rule */
-  schedule(content: NewStatus, scheduledAt: unknown): ScheduledStatus {
-    const at = this.#check(content.account, scheduledAt);
-    this.#media.attach(content.media);
-    return this.#put({ id: ++this.#lastId, at, content });
-  }
+export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuses: PublishedStatuses) {
+  const records = new Map<number, ScheduledStatus>();
+  let lastId = 0;
+  let disarm = () => {};
 
   /** The scheduled statuses of a user, id descending. */
-  of(account: Account): ScheduledStatus[] {
-    return [...this.#records.values()]
-      .filter(({ content }) => content.account === account)
-      .sort((left, right) => right.id - left.id);
-  }
+  const of = (author: Account): ScheduledStatus[] => {
+    const own = [...records.values()].filter(({ account }) => account === author);
+    return own.sort((left, right) => right.id - left.id);
+  };
 
-  /** @throws ApiError 404 where the user has none of this id */
-  find(account: Account, id: string): ScheduledStatus {
-    const record = this.#records.get(/^\d+$/.test(id) ? Number(id) : Number.NaN);
-    if (record?.content.account !== account) throw recordNotFound();
-    return record;
-  }
-
-  /** @throws ApiError 422 where the time breaks a rule; the record is then as it was */
-  reschedule(record: ScheduledStatus, scheduledAt: unknown): ScheduledStatus {
-    return this.#put({ ...record, at: this.#check(record.content.account, scheduledAt) });
-  }
-
-  cancel(record: ScheduledStatus): void {
-    this.#records.delete(record.id);
-    this.#media.release(record.content.media);
-    this.#arm();
-  }
-
-  clear(): void {
-    this.#disarm();
-    this.#records.clear();
-    this.#lastId = 0;
-  }
-
-  #check(account: Account, scheduledAt: unknown): number {
+  /**
+   * The rules are in the provider's words and order. The same hold on creation and on change, where the status that is
+   * changed counts like any other, as it does in the provider's code.
+   */
+  const checked = (author: Account, scheduledAt: unknown): number => {
     const at = parseMoment(scheduledAt);
-    const problems = timeProblems(at, this.of(account), this.#clock.now());
-    if (at === undefined || problems.length > 0) throw validationFailed(problems);
+    const scheduled = of(author);
+    const sameDay = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
+    check([
+      [Number.isNaN(at), 'Scheduled at is not an ISO 8601 date and time'],
+      [at <= clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
+      [scheduled.length >= TOTAL_LIMIT, `You have exceeded the limit of ${TOTAL_LIMIT} scheduled posts`],
+      [
+        sameDay.length >= DAILY_LIMIT,
+        `You have exceeded the limit of ${DAILY_LIMIT} scheduled posts for today`,
+      ],
+    ]);
     return at;
-  }
+  };
 
-  #put(record: ScheduledStatus): ScheduledStatus {
-    this.#records.set(record.id, record);
-    this.#arm();
+  const put = (record: ScheduledStatus): ScheduledStatus => {
+    records.set(record.id, record);
+    arm();
     return record;
-  }
+  };
 
-  /** One timer, for the status that is due first. A clock may fire it early where the time is far off. */
-  #arm(): void {
-    this.#disarm();
-    if (this.#records.size === 0) return;
-    const first = Math.min(...[...this.#records.values()].map(({ at }) => at));
-    this.#disarm = this.#clock.after(Math.max(0, first - this.#clock.now()), () => this.#publishDue());
-  }
+  /** One timer, for the status that is due first. */
+  const arm = () => {
+    disarm();
+    if (records.size === 0) return;
+    const first = Math.min(...records.values().map(({ at }) => at));
+    disarm = clock.after(Math.max(0, first - clock.now()), publishDue);
+  };
 
-  #publishDue(): void {
-    const due = [...this.#records.values()].filter(({ at }) => at <= this.#clock.now());
-    for (const { id, content } of due.sort((left, right) => left.at - right.at || left.id - right.id)) {
-      this.#records.delete(id);
-      this.#statuses.publish(content);
+  const publishDue = () => {
+    const due = [...records.values()].filter(({ at }) => at <= clock.now());
+    due.sort((one, other) => one.at - other.at || one.id - other.id);
+    for (const { id, at: _, ...content } of due) {
+      records.delete(id);
+      statuses.publish(content);
     }
-    this.#arm();
-  }
-}
+    arm();
+  };
 
-/** A scheduled status as the API shows it. */
-export function scheduledStatusEntity({ id, at, content }: ScheduledStatus) {
   return {
-    id: String(id),
-    scheduled_at: formatMoment(at),
-    params: content.params,
-    media_attachments: content.media.map(mediaEntity),
+    of,
+
+    /** @throws ApiError 404 where the user has none of this id */
+    find: (author: Account, id: string) => recordOf(records, id, ({ account }) => account === author),
+
+    /** @throws ApiError 422 where the time breaks a rule */
+    schedule(content: NewStatus, scheduledAt: unknown): ScheduledStatus {
+      const at = checked(content.account, scheduledAt);
+      media.attach(content.media);
+      return put({ ...content, id: ++lastId, at });
+    },
+
+    /** @throws ApiError 422 where the time breaks a rule; the record is then as it was */
+    reschedule: (record: ScheduledStatus, scheduledAt: unknown) =>
+      put({ ...record, at: checked(record.account, scheduledAt) }),
+
+    cancel(record: ScheduledStatus): void {
+      records.delete(record.id);
+      media.release(record.media);
+      arm();
+    },
   };
 }
 
+/** A scheduled status as the API shows it. */
+export function scheduledStatusEntity({ id, at, params, media }: ScheduledStatus) {
+  const scheduled_at = new Date(at).toISOString();
+  return { id: String(id), scheduled_at, params, media_attachments: media.map(mediaEntity) };
+}
+
+const ISO_8601 =
+  /^(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?\s*(?:(Z|UTC)|([+-]\d\d)(?::?(\d\d))?)?)?$/i;
+
 /**
- * Which rules a time breaks, in the provider's words and order. The same rules hold on creation and on change, where the
- * status that is changed counts like any other, as it does in the provider's code.
- * @param at the requested time, undefined if it could not be read
- * @param scheduled all that the user has scheduled
+ * Reads an ISO 8601 date, or date and time. A date alone is midnight; without a zone it is UTC.
+ * @returns milliseconds since the epoch; NaN if it is not such a date, or not a day of the calendar
  */
-function timeProblems(at: number | undefined, scheduled: readonly ScheduledStatus[], now: number) {
-  const problems: string[] = [];
-  if (at === undefined) problems.push('Scheduled at is not an ISO 8601 date and time');
-  else if (at <= now + MIN_LEAD) problems.push('Scheduled at The scheduled date must be in the future');
-  if (scheduled.length >= TOTAL_LIMIT) {
-    problems.push(`You have exceeded the limit of ${TOTAL_LIMIT} scheduled posts`);
-  }
-  const sameDay = scheduled.filter((other) => at !== undefined && dayOf(other.at) === dayOf(at));
-  if (sameDay.length >= DAILY_LIMIT) {
-    problems.push(`You have exceeded the limit of ${DAILY_LIMIT} scheduled posts for today`);
-  }
-  return problems;
+function parseMoment(value: unknown): number {
+  const [, year, month, day = '', hour = '00', minute = '00', second = '00', fraction = '', , ...zone] =
+    (typeof value === 'string' && ISO_8601.exec(value.trim())) || [];
+  const [hours = '+00', minutes = '00'] = zone;
+  const date = `${year}-${month}-${day}`;
+  if (new Date(`${date}T00:00Z`).getUTCDate() !== Number(day)) return Number.NaN; // 30 February is 2 March
+  const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
+  return Date.parse(`${date}T${hour}:${minute}:${second}.${milliseconds}${hours}:${minutes}`);
+}
+
+/** The day of the UTC calendar that a moment falls on. */
+function dayOf(ms: number): number {
+  return Math.floor(ms / 86_400_000);
 }

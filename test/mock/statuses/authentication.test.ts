@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { defaultTokens, type Token } from '../../../src/mock/statuses/index.ts';
 import { type Api, at, LIST, MEDIA, MINUTE, STATUSES, startApi } from './support.ts';
-
-const [template] = defaultTokens as [Token, ...Token[]];
-const narrow = ['read:statuses', 'write:statuses', 'write:media', 'read:accounts'];
-const tokens = [...defaultTokens, ...narrow.map((scope) => ({ ...template, token: scope, scopes: [scope] }))];
 
 let api: Api;
 beforeAll(async () => {
-  api = await startApi({ tokens });
+  api = await startApi();
 });
 afterAll(() => api.close());
 
@@ -50,13 +45,7 @@ describe.each(operations)('%s %s', (method, path, scope) => {
     expect([status, body]).toEqual([403, { error: 'This action is outside the authorized scopes' }]);
   });
 
-  test('refuses a call, when the token has another narrow scope, with 403', async () => {
-    for (const token of narrow.filter((name) => name !== scope)) {
-      expect((await api.request(method, path, { token })).status).toBe(403);
-    }
-  });
-
-  test.each([scope, scope.startsWith('read') ? 'alice-read' : 'alice-write', 'alice-rw'])(
+  test.each([scope.startsWith('read') ? 'alice-read' : 'alice-write', 'alice-rw'])(
     'lets a call through, when the token is %s, to the operation itself',
     async (token) => {
       const { status } = await api.request(method, path, { token });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRestAPIClient, MastoHttpError } from 'masto';
+import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto';
 import { type Api, at, DAY, MINUTE, startApi } from './support.ts';
 
 // The real client from the npm registry, unchanged, over HTTP.
@@ -12,6 +12,16 @@ afterEach(() => api.close());
 
 const schedule = (text: string, ms: number) =>
   client().statuses.create({ status: text, scheduledAt: at(ms) });
+
+const problem = async (promise: PromiseLike<unknown>) => {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof MastoHttpError) return [error.statusCode, error.message];
+    throw error;
+  }
+  throw new Error('nothing went wrong');
+};
 
 test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
   const created = await schedule('hello from masto', DAY);
@@ -68,6 +78,75 @@ test('answers the first one again, when masto sends an Idempotency-Key twice', a
   expect(await client().statuses.create(params, { requestInit })).toEqual(first);
 });
 
+test('signs in by itself, when it has registered, with each grant, and is refused with a wrong one', async () => {
+  const app = await createRestAPIClient({ url: api.url }).v1.apps.create({
+    clientName: 'a client',
+    redirectUris: 'urn:ietf:wg:oauth:2.0:oob',
+    scopes: 'read write',
+  });
+  expect(app).toMatchObject({ id: '2', name: 'a client', clientId: expect.any(String) });
+  const clientId = app.clientId ?? '';
+  const clientSecret = app.clientSecret ?? '';
+  const redirectUri = 'urn:ietf:wg:oauth:2.0:oob';
+  const { token } = createOAuthAPIClient({ url: api.url });
+  const credentials = { clientId, clientSecret, redirectUri, scope: 'read write' };
+  const byCode = { ...credentials, grantType: 'authorization_code' as const, code: 'alice-rw' };
+  const byPassword = { ...credentials, grantType: 'password' as const, username: 'bob', password: 'bob-rw' };
+  const { accessToken, tokenType, scope } = await token.create(byCode);
+  expect([accessToken, tokenType, scope]).toEqual(['alice-rw', 'Bearer', 'read write']);
+  expect((await client(accessToken).accounts.verifyCredentials()).username).toBe('alice');
+  expect((await token.create(byPassword)).accessToken).toBe('bob-rw');
+  const byClient = { ...credentials, grantType: 'client_credentials' as const };
+  expect((await token.create(byClient)).accessToken).toBe('app-only');
+  for (const [sent, status, error] of [
+    [{ ...byCode, code: 'alice-revoked' }, 400, 'invalid_grant'],
+    [{ ...byPassword, username: 'alice' }, 400, 'invalid_grant'],
+    [{ ...byCode, clientSecret: 'another' }, 401, 'invalid_client'],
+    [{ ...byCode, clientId: 'another' }, 401, 'invalid_client'],
+    [{ ...byCode, grantType: 'implicit' as 'password' }, 400, 'unsupported_grant_type'],
+  ] as const) {
+    expect(await problem(token.create(sent as typeof byCode))).toEqual([status, error]);
+  }
+});
+
+test('describes a file, when it is uploaded already, unless a status has it', async () => {
+  const file = new Blob(['not really'], { type: 'image/png' });
+  const { id } = await createRestAPIClient({ url: api.url, accessToken: 'alice-rw' }).v2.media.create({
+    file,
+    skipPolling: true,
+  });
+  const media = client().media.$select(id);
+  expect(await media.update({ description: 'a picture' })).toMatchObject({ id, description: 'a picture' });
+  const focused = await media.update({ focus: '0.5,-0.25' });
+  expect(focused).toMatchObject({ description: 'a picture', meta: { focus: { x: 0.5, y: -0.25 } } });
+  expect(await media.fetch()).toEqual(focused);
+  expect(await problem(client('bob-rw').media.$select(id).update({ description: '' }))).toEqual([
+    404,
+    'Record not found',
+  ]);
+  await client().statuses.create({ mediaIds: [id], scheduledAt: at(DAY) });
+  expect(await problem(media.update({ description: '' }))).toEqual([404, 'Record not found']);
+});
+
+test('deletes a status and writes it again, when it has a file, from the text that it is answered', async () => {
+  const file = new Blob(['not really'], { type: 'image/png' });
+  const media = await createRestAPIClient({ url: api.url, accessToken: 'alice-rw' }).v2.media.create({
+    file,
+    skipPolling: true,
+  });
+  const { id } = await client().statuses.create({ status: 'a & b', mediaIds: [media.id] });
+  expect(await problem(client('bob-rw').statuses.$select(id).remove())).toEqual([404, 'Record not found']);
+  const { text, mediaAttachments, ...rest } = await client().statuses.$select(id).remove();
+  expect([text, 'content' in rest]).toEqual(['a & b', false]);
+  expect(await problem(client().statuses.$select(id).fetch())).toEqual([404, 'Record not found']);
+  const again = await client().statuses.create({
+    status: text ?? '',
+    mediaIds: mediaAttachments.map((one) => one.id),
+  });
+  expect(again).toMatchObject({ content: '<p>a &#38; b</p>', mediaAttachments: [{ id: media.id }] });
+  expect(again.id).not.toBe(id);
+});
+
 describe('45 records', () => {
   const ids = Array.from({ length: 45 }, (_, n) => String(45 - n));
   beforeEach(async () => {
@@ -96,16 +175,6 @@ describe('45 records', () => {
 });
 
 describe('an error', () => {
-  const problem = async (promise: PromiseLike<unknown>) => {
-    try {
-      await promise;
-    } catch (error) {
-      if (error instanceof MastoHttpError) return [error.statusCode, error.message];
-      throw error;
-    }
-    throw new Error('nothing went wrong');
-  };
-
   test.each([
     ['nobody', 401, 'The access token is invalid'],
     ['alice-revoked', 401, 'The access token was revoked'],

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import generator, { type Entity } from 'megalodon';
 import { type Api, at, DAY, startApi } from './support.ts';
@@ -58,4 +59,21 @@ test('is told what goes wrong, when something does, by status and text', async (
     422,
     'Validation failed: Scheduled at The scheduled date must be in the future',
   ]);
+});
+
+test('signs in by itself, when it has registered, with the code that is a token', async () => {
+  const visitor = generator('mastodon', api.url);
+  const app = await visitor.createApp('a client', { scopes: ['read', 'write'] });
+  const signedIn = await visitor.fetchAccessToken(app.client_id, app.client_secret, 'bob-rw');
+  expect((await client(signedIn.access_token).verifyAccountCredentials()).data.username).toBe('bob');
+});
+
+test('describes a file and deletes a status, when both are there', async () => {
+  const file = Object.assign(Readable.from(['not really']), { path: 'a.png' });
+  const { id } = (await client().uploadMedia(file)).data;
+  const { data } = await client().updateMedia(id, { description: 'a picture', focus: '0,1' });
+  expect(data).toMatchObject({ id, description: 'a picture', meta: { focus: { x: 0, y: 1 } } });
+  const status = (await client().postStatus('gone soon')).data;
+  expect((await client().deleteStatus(status.id)).status).toBe(200);
+  expect(await statusOf(client().getStatus(status.id))).toEqual([404, 'Record not found']);
 });

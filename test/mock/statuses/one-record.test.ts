@@ -121,7 +121,6 @@ describe('change', () => {
     ['with microseconds', '2026-02-03T04:05:06.789123Z', '2026-02-03T04:05:06.789Z'],
     ['with a space', '2026-02-03 04:05:06 UTC', '2026-02-03T04:05:06.000Z'],
     ['3000 years out', '5026-01-01T00:00:00Z', '5026-01-01T00:00:00.000Z'],
-    ['of more than four digits', '12026-01-01T00:00:00Z', '12026-01-01T00:00:00.000Z'],
   ])('reads a time, when it is %s, as UTC', async (_, sent, expected) => {
     expect((await change(sent)).body.scheduled_at).toBe(expected);
   });

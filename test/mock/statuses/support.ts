@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Random } from '../../../src/mock/random.ts';
-import { createStatusesApi, type Token } from '../../../src/mock/statuses/index.ts';
+import { createStatusesApi } from '../../../src/mock/statuses/index.ts';
 
 /** When the virtual clocks of these tests start. */
 export const NOW = Date.UTC(2026, 0, 1);
@@ -33,8 +33,7 @@ export interface Answer {
 export type Json = any;
 
 /** The API under a virtual clock, on a port of its own. */
-export async function startApi(options: { readonly tokens?: readonly Token[]; readonly now?: number } = {}) {
-  const { now = NOW, ...given } = options;
+export async function startApi({ now = NOW }: { readonly now?: number } = {}) {
   const clock = new VirtualClock(now);
   let url = '';
   const api = createStatusesApi({
@@ -42,7 +41,6 @@ export async function startApi(options: { readonly tokens?: readonly Token[]; re
     random: new Random(1),
     requests: new Random(2),
     baseUrl: () => url,
-    ...given,
   });
   const server = createServer(express().use(api.router));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

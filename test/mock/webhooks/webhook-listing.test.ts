@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { listPage } from '../../../src/mock/webhooks/webhook-listing.ts';
-import type { Webhook } from '../../../src/mock/webhooks/webhook-registry.ts';
+import type { Webhook } from '../../../src/mock/webhooks.ts';
+import { listPage } from '../../../src/mock/webhooks-api.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { present } from '../../support/only.ts';
 import { runs } from '../../support/sizes.ts';

@@ -1,0 +1,282 @@
+import { z } from 'zod';
+import { wholeSeconds } from '../base/duration.ts';
+import type { JsonObject } from '../notification/json.ts';
+import type { Kind } from '../notification/kinds.ts';
+import type { MockClock } from './clock.ts';
+import type { Random } from './random.ts';
+import { MockError } from './requests.ts';
+
+const id = z.string().min(1).max(200);
+const publishStart = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' })
+  .nullable()
+  .optional();
+
+/** What the verbs take. The simulation draws the ids that are not given. */
+export const inputs = {
+  media: z.strictObject({ site_id: id, media_id: id.optional(), publish_at: publishStart }),
+  mediaChange: z.strictObject({ publish_at: publishStart }).prefault({}),
+  thumbnail: z.strictObject({ thumbnail_id: id.optional() }).prefault({}),
+  track: z.strictObject({ track_id: id.optional() }).prefault({}),
+  channel: z.strictObject({ site_id: id, channel_id: id.optional() }),
+};
+
+export type MediaInput = z.output<typeof inputs.media>;
+export type MediaChange = z.output<typeof inputs.mediaChange>;
+export type ThumbnailInput = z.output<typeof inputs.thumbnail>;
+export type TrackInput = z.output<typeof inputs.track>;
+export type ChannelInput = z.output<typeof inputs.channel>;
+
+/** How far an upload has been processed. */
+export type Stage = 'received' | 'thumbnail' | 'indexed' | 'complete';
+
+/** The stages of processing, and when each is reached as a part of the whole time. */
+const stages: readonly (readonly [Stage, number])[] = [
+  ['thumbnail', 0.25],
+  ['indexed', 0.5],
+  ['complete', 1],
+];
+
+/** A media as the control routes show it. */
+export type MediaView = ReturnType<typeof viewOf>;
+
+/** The states of a live channel. */
+export type ChannelState = 'active' | 'idle';
+
+/** A live channel as the control routes show it. */
+export interface ChannelView {
+  readonly channel_id: string;
+  readonly site_id: string;
+  readonly state: ChannelState;
+}
+
+/** A media as the simulation keeps it. */
+interface Media {
+  readonly media_id: string;
+  readonly site_id: string;
+  /** How far the latest upload has been processed. */
+  stage: Stage;
+  /** How often an original was uploaded: 1, and one more for each reupload. */
+  uploads: number;
+  /** The publish start in milliseconds since the epoch; null for at once. */
+  publishAt: number | null;
+  /** Whether media_available has been sent for the latest upload. */
+  available: boolean;
+  /** Whether processing has made a thumbnail; a reupload does not make another. */
+  hasPoster: boolean;
+  readonly thumbnails: Set<string>;
+  readonly tracks: Set<string>;
+  stopProcessing: () => void;
+  forgetPublishStart: () => void;
+}
+
+/** The dependencies and settings of a simulation. */
+export interface SimulationNeeds {
+  readonly clock: MockClock;
+  readonly random: Random;
+  /** Sends a notification to the webhooks that it is for. */
+  readonly publish: (notification: JsonObject) => unknown;
+  /** How long it takes to process an upload. */
+  readonly processingMs: number;
+}
+
+export type Simulation = ReturnType<typeof createSimulation>;
+
+/** Simulated sites: the life of their media, thumbnails, tracks and live channels. docs/mock.md draws the states. */
+export function createSimulation({ clock, random, publish, processingMs }: SimulationNeeds) {
+  const allMedia = new Map<string, Media>();
+  const channels = new Map<string, ChannelView>();
+  const newId = () => random.id(8);
+
+  const send = (event: Kind, site_id: string, ids: Readonly<Record<string, string>>) => {
+    publish({ event, ...ids, site_id, event_time: wholeSeconds(clock.now()) });
+  };
+  const emit = (event: Kind, { media_id, site_id }: Media, ids: Readonly<Record<string, string>> = {}) => {
+    send(event, site_id, { ...ids, media_id });
+  };
+
+  const find = (id: string): Media => {
+    const media = allMedia.get(id);
+    if (!media) throw new MockError(404, `there is no media ${id}`);
+    return media;
+  };
+
+  /** Goes through the stages from this one on, over the time that processing takes. */
+  const process = (media: Media, begun = clock.now(), next = 0) => {
+    const [stage, part] = stages[next] ?? [];
+    if (stage === undefined || part === undefined) return;
+    media.stopProcessing = clock.step(begun + processingMs * part - clock.now(), () => {
+      process(media, begun, next + 1);
+      reach(media, stage);
+    });
+  };
+  const reach = (media: Media, stage: Stage) => {
+    media.stage = stage;
+    if (stage === 'thumbnail' && !media.hasPoster) {
+      media.hasPoster = true;
+      createThumbnail(media.media_id);
+    }
+    if (stage === 'indexed') offer(media);
+    if (stage === 'complete' && media.uploads === 1) emit('conversions_complete', media);
+  };
+  /** Sends media_available, once an upload, as soon as the media is indexed and its publish start is reached. */
+  const offer = (media: Media) => {
+    media.forgetPublishStart();
+    if (media.available || (media.stage !== 'indexed' && media.stage !== 'complete')) return;
+    const ahead = (media.publishAt ?? 0) - clock.now();
+    if (ahead > 0) {
+      media.forgetPublishStart = clock.after(ahead, () => offer(media));
+      return;
+    }
+    media.available = true;
+    emit('media_available', media);
+  };
+  const stop = (media: Media) => {
+    media.stopProcessing();
+    media.forgetPublishStart();
+  };
+
+  /** @throws MockError 404 if there is no such media, 400 if the id is taken */
+  const createThumbnail = (media_id: string, { thumbnail_id = newId() }: ThumbnailInput = {}) => {
+    const media = find(media_id);
+    add(media.thumbnails, thumbnail_id, 'thumbnail');
+    emit('thumbnail_created', media, { thumbnail_id });
+    return { thumbnail_id, media_id };
+  };
+
+  /** Only a change of state sends an event. */
+  const enter = (id: string, state: ChannelState): ChannelView => {
+    const channel = channels.get(id);
+    if (!channel) throw new MockError(404, `there is no channel ${id}`);
+    if (channel.state === state) return channel;
+    const changed = { ...channel, state };
+    channels.set(id, changed);
+    send(`channel_${state}`, channel.site_id, { channel_id: id });
+    return changed;
+  };
+
+  return {
+    /** A first upload, which is then processed. @throws MockError 400 if the id is taken */
+    createMedia({ site_id, media_id = newId(), publish_at = null }: MediaInput) {
+      if (allMedia.has(media_id)) throw new MockError(400, `there is a media ${media_id} already`);
+      const media: Media = {
+        media_id,
+        site_id,
+        stage: 'received',
+        uploads: 1,
+        publishAt: timeOf(publish_at),
+        available: false,
+        hasPoster: false,
+        thumbnails: new Set(),
+        tracks: new Set(),
+        stopProcessing() {},
+        forgetPublishStart() {},
+      };
+      allMedia.set(media_id, media);
+      emit('media_created', media);
+      process(media);
+      return viewOf(media);
+    },
+
+    /** @throws MockError 404 */
+    updateMedia(id: string, { publish_at }: MediaChange = {}) {
+      const media = find(id);
+      if (publish_at !== undefined) media.publishAt = timeOf(publish_at);
+      emit('media_updated', media);
+      offer(media);
+      return viewOf(media);
+    },
+
+    /** A new original for a media. It is processed in place of the upload before. @throws MockError 404 */
+    reuploadMedia(id: string) {
+      const media = find(id);
+      media.stage = 'received';
+      media.uploads++;
+      media.available = false;
+      emit('media_reuploaded', media);
+      stop(media);
+      process(media);
+      return viewOf(media);
+    },
+
+    /** Moves the publish start to now. @throws MockError 404 */
+    publishMedia(id: string) {
+      const media = find(id);
+      if (media.publishAt !== null) media.publishAt = Math.min(media.publishAt, clock.now());
+      offer(media);
+      return viewOf(media);
+    },
+
+    /** @throws MockError 404 */
+    deleteMedia(id: string): void {
+      const media = find(id);
+      stop(media);
+      allMedia.delete(id);
+      emit('media_deleted', media);
+    },
+
+    createThumbnail,
+
+    /** @throws MockError 404 */
+    deleteThumbnail(mediaId: string, thumbnail_id: string): void {
+      const media = find(mediaId);
+      remove(media.thumbnails, thumbnail_id, 'thumbnail');
+      emit('thumbnail_deleted', media, { thumbnail_id });
+    },
+
+    /** @throws MockError 404 if there is no such media, 400 if the id is taken */
+    createTrack(media_id: string, { track_id = newId() }: TrackInput = {}) {
+      const media = find(media_id);
+      add(media.tracks, track_id, 'track');
+      emit('track_created', media, { track_id });
+      return { track_id, media_id };
+    },
+
+    /** @throws MockError 404 */
+    deleteTrack(mediaId: string, track_id: string): void {
+      const media = find(mediaId);
+      remove(media.tracks, track_id, 'track');
+      emit('track_deleted', media, { track_id });
+    },
+
+    /** A live channel, idle at first. @throws MockError 400 if the id is taken */
+    createChannel({ site_id, channel_id = newId() }: ChannelInput): ChannelView {
+      if (channels.has(channel_id)) throw new MockError(400, `there is a channel ${channel_id} already`);
+      const channel: ChannelView = { channel_id, site_id, state: 'idle' };
+      channels.set(channel_id, channel);
+      send('channel_created', site_id, { channel_id });
+      return channel;
+    },
+
+    /** @throws MockError 404 */
+    activateChannel: (id: string) => enter(id, 'active'),
+    /** @throws MockError 404 */
+    idleChannel: (id: string) => enter(id, 'idle'),
+
+    /** Forgets all media and channels; their timers are the clock's. */
+    reset(): void {
+      allMedia.clear();
+      channels.clear();
+    },
+  };
+}
+
+function timeOf(publishStart: string | null): number | null {
+  return publishStart === null ? null : Date.parse(publishStart);
+}
+
+function add(ids: Set<string>, id: string, what: string): void {
+  if (ids.has(id)) throw new MockError(400, `the media has a ${what} ${id} already`);
+  ids.add(id);
+}
+
+function remove(ids: Set<string>, id: string, what: string): void {
+  if (!ids.delete(id)) throw new MockError(404, `the media has no ${what} ${id}`);
+}
+
+function viewOf({ media_id, site_id, stage, uploads, publishAt, available, ...media }: Media) {
+  const publish_at = publishAt === null ? null : new Date(publishAt).toISOString();
+  const thumbnail_ids = [...media.thumbnails];
+  const track_ids = [...media.tracks];
+  return { media_id, site_id, stage, uploads, publish_at, available, thumbnail_ids, track_ids };
+}

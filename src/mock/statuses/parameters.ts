@@ -1,0 +1,118 @@
+import express, { type Request, type RequestHandler } from 'express';
+import { ApiError } from './answers.ts';
+
+/** The parameters of a request, by name, wherever in the request they came from. Without a prototype. */
+export type Parameters = { readonly [name: string]: unknown };
+
+/** A plain value as JSON or a form gives it. */
+export type Scalar = string | number | boolean;
+
+/** Reads the body of a request; larger uploads are of no use in a mock that keeps everything in memory. */
+export const readBody: RequestHandler = express.raw({ type: () => true, limit: '16mb' });
+
+/**
+ * The parameters of a request whose body was read. Query string, urlencoded form, multipart form and JSON are equally
+ * understood on every operation; a parameter of the body outweighs one of the query. A body of any other type is ignored.
+ * @throws ApiError 400 if the body does not match its Content-Type
+ */
+export async function parametersOf(request: Request): Promise<Parameters> {
+  const [, ...query] = request.originalUrl.split('?');
+  const fromQuery = nest(new URLSearchParams(query.join('?')));
+  const body: unknown = request.body;
+  if (!Buffer.isBuffer(body) || body.length === 0) return fromQuery;
+  const contentType = request.get('content-type') ?? 'application/x-www-form-urlencoded';
+  return Object.assign(fromQuery, await parseBody(body, contentType));
+}
+
+async function parseBody(body: Buffer, contentType: string): Promise<object> {
+  const mediaType = contentType.split(';')[0]?.trim().toLowerCase();
+  if (mediaType === 'application/x-www-form-urlencoded') return nest(new URLSearchParams(body.toString()));
+  try {
+    if (mediaType === 'application/json') return objectIn(JSON.parse(body.toString()));
+    // Node's own parser, the one behind `fetch`, takes everything that the multipart writers of real clients produce.
+    const headers = { 'Content-Type': contentType };
+    if (mediaType === 'multipart/form-data')
+      return nest(await new Response(new Uint8Array(body), { headers }).formData());
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, 'Error occurred while parsing request parameters');
+  }
+  return {};
+}
+
+function objectIn(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** `name`, `name[]`, `name[member]` and `name[member][]`: no operation of this API has parameters that nest deeper. */
+const KEY = /^([^[\]]+)(?:\[([^[\]]+)\])?(\[\])?$/;
+
+type Building = { [name: string]: unknown };
+
+/**
+ * Puts the flat entries of a query or a form together as Rails does: `media_ids[]` makes a list, `poll[options][]` a list
+ * inside of an object, and of two plain entries with one name the last one counts.
+ * @throws ApiError 400 where one name is used both as a list or object and as a plain value
+ */
+function nest(entries: Iterable<readonly [string, unknown]>): Building {
+  const parameters = emptyParameters();
+  for (const [key, value] of entries) {
+    const [, name, member, list] = KEY.exec(key) ?? [];
+    if (name === undefined) continue;
+    const target = member === undefined ? parameters : within(parameters, name, emptyParameters, isBuilding);
+    const leaf = member ?? name;
+    if (list === undefined) target[leaf] = value;
+    else within(target, leaf, () => [], Array.isArray).push(value);
+  }
+  return parameters;
+}
+
+function emptyParameters(): Building {
+  return Object.create(null);
+}
+
+function isBuilding(value: unknown): value is Building {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
+}
+
+/** The list or object of this name in another, made where there is none. @throws ApiError 400 where it is something else */
+function within<T>(target: Building, name: string, make: () => T, isOne: (value: unknown) => value is T): T {
+  target[name] ??= make();
+  const found = target[name];
+  if (isOne(found)) return found;
+  throw new ApiError(400, `Bad Request: the parameter ${name} is both a plain value and a list or object`);
+}
+
+/** The value if it is plain; lists, objects, files and null are not, and count as not sent. */
+export function scalar(value: unknown): Scalar | undefined {
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isPlain ? value : undefined;
+}
+
+/** A plain value as a text; empty where none was sent. */
+export function text(value: unknown): string {
+  return String(scalar(value) ?? '');
+}
+
+/** The list if it is one and each of its elements is plain; else it counts as not sent. */
+export function scalars(value: unknown): Scalar[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const plain = value.map(scalar).filter((one) => one !== undefined);
+  return plain.length === value.length ? plain : undefined;
+}
+
+/** The integer at the beginning of a value, as Ruby reads it; 0 if there is none. */
+export function leadingInteger(value: Scalar): number {
+  const [digits] = /^\s*[+-]?\d+/.exec(String(value)) ?? ['0'];
+  return Number(digits);
+}
+
+/** A value as a yes or no, as Rails reads it. */
+export function truth(value: Scalar | undefined | null): boolean {
+  return value != null && !['', '0', 'f', 'false', 'off'].includes(String(value).toLowerCase());
+}
+
+/** Whether a text is empty or only spaces. */
+export function isBlank(value: Scalar | undefined | null): boolean {
+  return value == null || String(value).trim() === '';
+}

@@ -1,0 +1,157 @@
+import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
+import { z } from 'zod';
+import { type GuardOptions, guard } from './guard.ts';
+import type { Random } from './random.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { jsonRoutes, parse, statusOf } from './requests.ts';
+import type { Webhook, Webhooks } from './webhooks.ts';
+
+/** The dependencies of the webhooks API. */
+export interface WebhooksApiNeeds {
+  readonly webhooks: Webhooks;
+  readonly rateLimit: RateLimit;
+  readonly apiSecret: string;
+  /** Where request ids come from. */
+  readonly random: Random;
+  readonly baseUrl: () => string;
+  /** the names that lead to the mock */
+  readonly own: GuardOptions;
+}
+
+const withMetadata = z.object({ metadata: z.unknown() });
+
+/** The webhooks API, to be mounted at `/v2`. Every answer has the service's headers. */
+export function webhooksApi(needs: WebhooksApiNeeds): Router {
+  const { webhooks } = needs;
+  const router = Router().use(admit(needs));
+  const route = jsonRoutes(router);
+  route('get', '/webhooks', 200, ({ query }) => listPage(webhooks.list(), query));
+  route('post', '/webhooks', 201, ({ body }) => webhooks.create(parse(withMetadata, body).metadata));
+  route('get', '/webhooks/:id', 200, ({ id }) => webhooks.get(id));
+  route('patch', '/webhooks/:id', 200, ({ id, body }) =>
+    webhooks.update(id, parse(withMetadata, body).metadata),
+  );
+  route('delete', '/webhooks/:id', 204, ({ id }) => webhooks.delete(id));
+  router.all('/webhooks', refuseMethod('GET, HEAD, POST'));
+  router.all('/webhooks/:id', refuseMethod('DELETE, GET, HEAD, PATCH'));
+  router.use((_request, response) => sendApiError(response, 'not_found'));
+  router.use(refuse);
+  return router;
+}
+
+/**
+ * Sets the headers that every answer has, and checks Host, Origin and the credential: the whole Authorization, as
+ * documented, or what follows `Bearer`, as many clients send it.
+ */
+function admit({ rateLimit, apiSecret, random, baseUrl, own }: WebhooksApiNeeds): RequestHandler[] {
+  const { limit } = rateLimit;
+  return [
+    (_request, response, next) => {
+      response.set({
+        'jw-request-limit': String(limit),
+        'jw-request-remaining': String(limit),
+        'jw-request-id': random.id(16),
+        'jw-proxied-request': 'false',
+        'jw-dashboard-page': `${baseUrl()}/`,
+      });
+      next();
+    },
+    guard(own, (response, why) => sendApiError(response, 'forbidden', why)),
+    (request, response, next) => {
+      const credential = request.headers.authorization?.trim().replace(/^bearer\s+/i, '');
+      if (credential !== apiSecret) return sendApiError(response, 'unauthorized');
+      const remaining = rateLimit.take(apiSecret);
+      response.set('jw-request-remaining', String(Math.max(0, remaining)));
+      if (remaining < 0) return sendApiError(response, 'rate_limit_exceeded');
+      next();
+    },
+  ];
+}
+
+function refuseMethod(allowed: string): RequestHandler {
+  return (_request, response) => {
+    response.set('Allow', allowed);
+    sendApiError(response, 'method_not_allowed');
+  };
+}
+
+/** Answers a wrong request with one of the API's errors. A fault of the mock stays an error of the app. */
+const refuse: ErrorRequestHandler = (error: unknown, _request, response: Response, next) => {
+  if (error instanceof URIError) return sendApiError(response, 'not_found'); // an id that cannot be one
+  const status = statusOf(error);
+  if (status === 404) return sendApiError(response, 'not_found');
+  if (status < 500) return sendApiError(response, 'invalid_body');
+  next(error);
+};
+
+/** The errors that the mock gives. The service has more (409, 422), but does not document when. */
+const apiErrors = {
+  invalid_body: [400, 'The provided request body is invalid.'],
+  unauthorized: [401, 'Provided authentication credentials are invalid'],
+  forbidden: [403, 'Requestor does not have permission to perform the request'],
+  not_found: [404, 'requested resource could not be found'],
+  method_not_allowed: [405, 'Provided method is not allowed on the targeted resource'],
+  rate_limit_exceeded: [429, 'Rate limit has been exceeded'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+/**
+ * Answers with an error in the API's envelope.
+ * @param why stands after the service's own words, if the refusal is one of the mock only
+ */
+function sendApiError(response: Response, code: keyof typeof apiErrors, why?: string): void {
+  const [status, words] = apiErrors[code];
+  const description = why === undefined ? words : `${words}: ${why}`;
+  response.status(status).json({ errors: [{ code, description }] });
+}
+
+/** The fields that sort. Times and ids compare as texts. */
+const sortFields = ['id', 'created', 'last_modified', 'name', 'description', 'webhook_url'] as const;
+
+const wholeNumber = z.coerce.number().int().positive();
+/** Invalid members of a query count as absent. */
+const listQuery = z.object({
+  page: wholeNumber.catch(1),
+  page_length: wholeNumber.catch(10).transform((length) => Math.min(length, 100)),
+  q: z.string().toLowerCase().catch(''),
+  sort: z.string().catch(''),
+});
+
+/**
+ * One page of `webhooks`, which come in order of creation. Each word of `q` must occur, in any case, in a readable field;
+ * `field:word` in that field.
+ */
+export function listPage(webhooks: readonly Webhook[], query: unknown) {
+  const { page, page_length, q, sort } = listQuery.parse(query);
+  const found = sorted(webhooks, sort).filter(({ id, metadata }) => {
+    const fields = Object.entries({ id, ...metadata }).map(
+      ([name, value]) => [`${name}:`, [value].flat().join(' ').toLowerCase()] as const,
+    );
+    const isIn = (word: string) =>
+      fields.some(
+        ([name, text]) =>
+          text.includes(word) || (word.startsWith(name) && text.includes(word.slice(name.length))),
+      );
+    return q.split(/\s+/).every(isIn);
+  });
+  const start = (page - 1) * page_length;
+  return { page, page_length, total: found.length, webhooks: found.slice(start, start + page_length) };
+}
+
+/** Sorts by each field in turn; equal webhooks stay in the order of creation, reversed if the first field is. */
+function sorted(webhooks: readonly Webhook[], sort: string): Webhook[] {
+  const given = sort.split(',').flatMap((part) => {
+    const [name, direction] = part.trim().split(':');
+    return sortFields
+      .filter((field) => field === name)
+      .map((field) => ({ field, isAscending: direction === 'asc' }));
+  });
+  const orders = given.length > 0 ? given : [{ field: 'created' as const, isAscending: false }];
+  const created = orders[0]?.isAscending ? [...webhooks] : webhooks.toReversed();
+  return orders.reduceRight((list, { field, isAscending }) => {
+    const textOf = (webhook: Webhook) => ({ ...webhook, ...webhook.metadata })[field];
+    return list.sort((one, other) => {
+      const [left, right] = isAscending ? [one, other] : [other, one];
+      return textOf(left) < textOf(right) ? -1 : Number(textOf(left) > textOf(right));
+    });
+  }, created);
+}

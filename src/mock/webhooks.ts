@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { SEEDED_MARK } from '../base/seeded-random.ts';
+import { kindNames } from '../notification/kinds.ts';
+import type { Random } from './random.ts';
+import { MockError, parse } from './requests.ts';
+
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** HTTPS, as the service demands, or plain HTTP to this machine, as a mock is used. */
+function isReceiverUrl(text: string): boolean {
+  if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return false; // URL passes over line breaks
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+}
+
+/** `metadata` of a webhook. Bounds are not in the specification, so none are set; members it does not know are dropped. */
+const metadataSchema = z.object({
+  name: z.string(),
+  description: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? ''),
+  webhook_url: z.string().refine(isReceiverUrl, 'must be an https URL, or an http URL on a loopback host'),
+  events: z.array(z.enum(kindNames)),
+  site_ids: z
+    .array(z.string())
+    .nullish()
+    .transform((ids) => ids ?? []),
+});
+
+/** Which kinds and sites a webhook is for, and where it sends their notifications. */
+export type Metadata = z.output<typeof metadataSchema>;
+
+/** The metadata of a new webhook: `description` and `site_ids` may be left out. */
+export type MetadataInput = z.input<typeof metadataSchema>;
+
+/** A webhook as the API shows it. */
+export interface Webhook {
+  readonly id: string;
+  readonly type: 'webhook';
+  /** ISO 8601 with fractional seconds and an offset: `2024-08-27T00:20:57.123000+00:00` */
+  readonly created: string;
+  readonly last_modified: string;
+  readonly metadata: Metadata;
+  readonly schema: null;
+  readonly relationships: Readonly<Record<string, never>>;
+}
+
+/** A webhook with its secret, which only its creation shows. */
+export interface CreatedWebhook extends Webhook {
+  readonly secret: string;
+}
+
+/** Characters in a secret: some verifiers refuse HS256 keys of fewer than 32 bytes. */
+const SECRET_LENGTH = 48;
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+/** The account's webhooks. */
+export function createWebhooks(clock: Clock, random: Random) {
+  const webhooks = new Map<string, CreatedWebhook>();
+
+  /** With the secret that the API never shows again. @throws MockError 404 */
+  const withSecret = (id: string): CreatedWebhook => {
+    const webhook = webhooks.get(id);
+    if (!webhook) throw new MockError(404, `there is no webhook ${id}`);
+    return webhook;
+  };
+  return {
+    withSecret,
+
+    /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
+    create(input: unknown): CreatedWebhook {
+      const metadata = parse(metadataSchema, input);
+      const now = microseconds(clock.now());
+      const mark = random.isSeeded ? SEEDED_MARK : ''; // a secret that follows from a seed says so, and receivers refuse it
+      const webhook: CreatedWebhook = {
+        id: random.id(8),
+        type: 'webhook',
+        created: now,
+        last_modified: now,
+        metadata,
+        schema: null,
+        relationships: {},
+        secret: mark + random.id(SECRET_LENGTH - mark.length),
+      };
+      webhooks.set(webhook.id, webhook);
+      return webhook;
+    },
+
+    /** In order of creation. */
+    list: (): Webhook[] => [...webhooks.values()].map(withoutSecret),
+
+    /** @throws MockError 404 */
+    get: (id: string): Webhook => withoutSecret(withSecret(id)),
+
+    /**
+     * Changes the members of the metadata that were sent. Clients written in Go send a list that they do not set as null.
+     * @throws MockError 404, 400
+     */
+    update(id: string, input: unknown): Webhook {
+      const before = withSecret(id);
+      const change = parse(z.record(z.string(), z.unknown()), input);
+      const site_ids = change.site_ids ?? before.metadata.site_ids;
+      const metadata = parse(metadataSchema, { ...before.metadata, ...change, site_ids });
+      const webhook = { ...before, last_modified: microseconds(clock.now()), metadata };
+      webhooks.set(id, webhook);
+      return withoutSecret(webhook);
+    },
+
+    /** Notifications from before are still delivered. @throws MockError 404 */
+    delete(id: string): void {
+      webhooks.delete(withSecret(id).id);
+    },
+
+    /** Where a webhook's notifications go now; where they went last if it has been deleted. */
+    urlOf: ({ id, metadata }: CreatedWebhook): string => (webhooks.get(id)?.metadata ?? metadata).webhook_url,
+
+    /** The webhooks whose metadata match. */
+    matching: (wants: (metadata: Metadata) => boolean): CreatedWebhook[] =>
+      [...webhooks.values()].filter(({ metadata }) => wants(metadata)),
+
+    reset: () => webhooks.clear(),
+  };
+}
+
+function withoutSecret({ secret: _, ...webhook }: CreatedWebhook): Webhook {
+  return webhook;
+}
+
+/** `2024-08-27T00:20:57.123000+00:00`: as in a resource's `created`. */
+function microseconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 23)}000+00:00`;
+}
