@@ -20,8 +20,8 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   app.set('query parser', false);
   app.all(config.WEBHOOK_PATH, ...webhookRoute(config, { ...parts, readiness, requestLog }));
 
-  app.all('/healthz', readOnly, (_req, res) => answer(res, 200, { status: 'ok' }));
-  app.all('/readyz', readOnly, async (req, res) => {
+  app.get('/healthz', (_req, res) => answer(res, 200, { status: 'ok' }));
+  app.get('/readyz', async (req, res) => {
     const isDraining = phase() !== 'open';
     if (!isDraining && (await readiness.check())) return answer(res, 200, { status: 'ready' });
     refuse(req, res, isDraining ? SHUTTING_DOWN : BUSY);
@@ -37,9 +37,3 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 
 const BUSY = unavailable('the store is busy');
 const NOTHING_HERE = refused(404, 'there is nothing here');
-const READ_ONLY = refused(405, 'only GET is allowed here', { Allow: 'GET, HEAD' });
-
-const readOnly: express.RequestHandler = (req, res, next) => {
-  if (req.method === 'GET' || req.method === 'HEAD') next();
-  else answerError(res, READ_ONLY);
-};

@@ -70,6 +70,7 @@ describe('sources', () => {
     ['the port', ['203.0.113.7:40001', '203.0.113.7:40002', '203.0.113.7', '203.0.113.7:1']],
     ['the port of IPv6', ['[2001:db8::1]:443', '[2001:db8::1]:444', '2001:db8::1', '[2001:db8::1]']],
     ['an address of one /56', ['2001:db8:0:1::1', '2001:db8:0:2::1', '2001:db8:0:ff::', '2001:db8::9']],
+    ['nothing, though they are no addresses', ['_hidden:80', '_hidden:80', '_hidden:80', '_hidden:80']],
     ['invented ones in front', ['1.1.1.1, 192.0.2.1', '1.1.1.2, 192.0.2.1', '9, 192.0.2.1', '192.0.2.1']],
   ])('count as one, when they differ by %s', async (_what, sources) => {
     const receiver = await start(behindProxy);
