@@ -74,7 +74,6 @@ export function clientsOf(baseUrl: string, more = {}) {
     webhooks: new WebhooksClient({ apiSecret: 's3cret', ...options }),
   };
 }
-export type Clients = ReturnType<typeof clientsOf>;
 
 /** How a call fails. */
 export const failureOf = (call: Promise<unknown>): Promise<ProviderError> =>

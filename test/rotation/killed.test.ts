@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eventsIn } from '../support/events-in.ts';
-import { eventually } from '../support/eventually.ts';
-import { createCommand, hookOf, SITE } from '../support/installation.ts';
+import { createCommand, hookOf } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
 import type { Served } from '../support/served.ts';
@@ -113,35 +111,3 @@ atFullSize(test)(
     expect(await here.json(['webhooks', 'rotate', old])).toMatchObject({ replaced: old });
   },
 );
-
-test('refuses nothing and handles everything once, when a webhook is rotated three times under traffic', async () => {
-  const create = createCommand(hookOf(service), SITE);
-  let { id } = await here.json([...create, '--description', 'as it was']);
-  const before = here.mock.listWebhooks().find((webhook) => webhook.id === id)?.metadata;
-  const traffic = startTraffic(here.mock, SITE);
-  const ids = [id];
-  for (let round = 0; round < 3; round++) {
-    const rotated = await here.json(['webhooks', 'rotate', id]);
-    expect(rotated).toEqual({ id: expect.any(String), replaced: id, old_secret_until: expect.any(String) });
-    id = rotated.id;
-    ids.push(id);
-  }
-  await traffic.stop();
-  expect(refusals(here.mock)).toEqual([]);
-  expect(new Set(ids).size).toBe(4);
-  const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.site_ids.includes(SITE));
-  expect(left).toMatchObject([{ id, metadata: before }]);
-  const store = await here.openStore();
-  try {
-    const filter = { site: SITE };
-    const isHandled = async () =>
-      (await store.count({ ...filter, status: 'handled' })) === (await store.count(filter));
-    await eventually('everything is handled', isHandled);
-    const events = await eventsIn(store, filter, 100_000);
-    expect(events).toHaveLength(traffic.count);
-    const sent = here.mock.deliveries().filter(({ notification }) => notification.site_id === SITE);
-    expect(events.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(sent.length);
-  } finally {
-    await store.close();
-  }
-});
