@@ -49,7 +49,7 @@ export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
   const files = appFiles(recipe);
   const former = manifestIn(folder);
   const spec = kit === undefined ? specOfKit(folder, former) : specFor(folder, cwd, kit);
-  const own = manifest.parse(JSON.parse(files.get('package.json') ?? ''));
+  const own = manifestOf(files.get('package.json') ?? '');
   files.set('package.json', `${JSON.stringify(merged(own, former, { folder, spec }), null, 2)}\n`);
   const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
   const isFree = (path: string) => (path === 'package.json' && isOfNpm) || !existsSync(join(folder, path));
@@ -72,12 +72,19 @@ function write(path: string, text: string): void {
   }
 }
 
+/** Its members stay in their order. @throws Error if it is none */
+function manifestOf(text: string): Manifest {
+  const read: unknown = JSON.parse(text);
+  manifest.parse(read);
+  return read as Manifest;
+}
+
 /** The package.json of a folder, if it has one. @throws KitError INPUT_INVALID if it is not one: it would be lost */
 function manifestIn(folder: string): Manifest | undefined {
   const path = join(folder, 'package.json');
   if (!existsSync(path)) return undefined;
   try {
-    return manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return manifestOf(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new KitError('INPUT_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
