@@ -49,8 +49,9 @@ export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
   const files = appFiles(recipe);
   const former = manifestIn(folder);
   const spec = kit === undefined ? specOfKit(folder, former) : specFor(folder, cwd, kit);
-  const own = manifestOf(files.get('package.json') ?? '');
-  files.set('package.json', `${JSON.stringify(merged(own, former, { folder, spec }), null, 2)}\n`);
+  const own: Manifest = JSON.parse(files.get('package.json') ?? '{}');
+  const both = { name: nameFor(folder), ...merged(own, former ?? {}, spec) };
+  files.set('package.json', `${JSON.stringify(both, null, 2)}\n`);
   const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
   const isFree = (path: string) => (path === 'package.json' && isOfNpm) || !existsSync(join(folder, path));
   return {
@@ -72,32 +73,22 @@ function write(path: string, text: string): void {
   }
 }
 
-/** Its members stay in their order. @throws Error if it is none */
-function manifestOf(text: string): Manifest {
-  const read: unknown = JSON.parse(text);
-  manifest.parse(read);
-  return read as Manifest;
-}
-
 /** The package.json of a folder, if it has one. @throws KitError INPUT_INVALID if it is not one: it would be lost */
 function manifestIn(folder: string): Manifest | undefined {
   const path = join(folder, 'package.json');
   if (!existsSync(path)) return undefined;
   try {
-    return manifestOf(readFileSync(path, 'utf8'));
+    const read = JSON.parse(readFileSync(path, 'utf8'));
+    manifest.parse(read);
+    return read; // with its members in their order
   } catch (cause) {
     throw new KitError('INPUT_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
 }
 
 /** The new package.json, with what a former one has beyond it: versions that somebody has chosen stay. */
-function merged(
-  own: Manifest,
-  former: Manifest = {},
-  { folder, spec }: { readonly folder: string; readonly spec: string },
-): Manifest {
+function merged(own: Manifest, former: Manifest, spec: string): Manifest {
   return {
-    name: nameFor(folder),
     ...former,
     ...own,
     scripts: { ...former.scripts, ...own.scripts },
