@@ -58,14 +58,9 @@ const readers: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   },
 };
 
-test.each([
-  ['the client of a provider', 'identity'],
-  ['the client of a provider', 'gzip'],
-  ['the doctor', 'identity'],
-  ['the doctor', 'gzip'],
-  ['a replay to a receiver', 'identity'],
-  ['the mock', 'identity'],
-] as const)(
+test.each(
+  Object.keys(readers).flatMap((reader) => [[reader, 'identity'] as const, [reader, 'gzip'] as const]),
+)(
   'an answer without end to %s, in coding %s, is given up after 1 MiB, and its connection closed',
   async (reader, coding) => {
     const { url, seen } = await endless(coding);

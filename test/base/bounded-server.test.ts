@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { boundedServer, largestHead } from '../../src/base/bounded-server.ts';
+import { boundedServer } from '../../src/base/bounded-server.ts';
 import { Listener } from '../../src/base/listener.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RawConnection, rawConnection } from '../support/raw-http.ts';
@@ -49,7 +49,7 @@ async function serve() {
   return { listener: started, connect, hold, asked, answer: () => answers.shift()?.() };
 }
 
-const get = (path: string, header = 'A: b') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`;
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 test('a connection is answered once and closed, when a second request comes before the first is answered', async () => {
   const { hold, asked, answer } = await serve();
@@ -73,17 +73,6 @@ test('a connection is closed at once, when there are as many as there may be', a
   const { connect } = await serve();
   for (let count = 0; count < options.maxConnections; count++) await connect();
   expect(await (await connect()).closed).toBe('');
-});
-
-test('headers may be as long as a token that holds the largest body, and 16 KiB more', async () => {
-  expect(largestHead(65_536)).toBe(Math.ceil((65_536 * 4) / 3) + 16_384);
-  const { connect } = await serve();
-  const longest = largestHead(options.bodyLimit);
-  const [fits, tooLong] = [longest - 200, longest].map(
-    (length) => `Connection: close\r\nA: ${'x'.repeat(length)}`,
-  );
-  expect(await (await connect(get('/', fits))).closed).toContain('200 OK');
-  expect(await (await connect(get('/', tooLong))).closed).toContain('431');
 });
 
 test('a listener that closes waits for answers, and closes each connection behind its own', async () => {

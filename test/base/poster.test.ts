@@ -38,11 +38,6 @@ test('posts again on a new connection, when the one that was kept alive was clos
 test.each([
   ['the error, when a first connection is reset', reset, { type: 'unanswered', error: 'ECONNRESET' }],
   ['that the time is over, when there is no answer', () => {}, { type: 'timed out' }],
-  [
-    'the answer itself, when that is a redirect',
-    answering('HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0'),
-    { type: 'answered', status: 302, body: '' },
-  ],
 ])('tells %s, and posts once', async (_what, answer, result) => {
   const { post, requests } = await posting(answer, ok);
   expect(await post(1000)).toEqual(result);
