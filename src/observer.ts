@@ -102,5 +102,7 @@ export interface AdminNeeds {
 /** Watches the service, and opens a listener of its own once that runs. */
 export interface Admin {
   readonly observer: Observer;
+  /** Stores what it counts. @returns a function that stores the rest, and ends it */
+  keepStats(needs: Pick<AdminNeeds, 'store' | 'config' | 'clock'>): () => Promise<void>;
   start(needs: AdminNeeds): Promise<{ readonly url: string; stop(): Promise<void> }>;
 }

@@ -58,6 +58,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const store = await (options.store ?? openConfigured(config, { clock, onCommit: observer.committed }));
     ends.defer(() => store.close());
+    if (admin) ends.defer(admin.keepStats({ store, config, clock }));
 
     const keyring = new Keyring({ store, clock, log, config });
     ends.defer(() => keyring.stop());

@@ -1,6 +1,6 @@
 import express, { type Express } from 'express';
 import { apiRouter } from './api/api-router.ts';
-import type { Inspected } from './api/lookups.ts';
+import type { Inspected } from './api/endpoint.ts';
 import { assets } from './assets.ts';
 import { Guesses } from './guard/guesses.ts';
 import { guardHost, guardOrigin } from './guard/hosts.ts';
@@ -25,8 +25,9 @@ export function adminApp(inspected: Inspected): Express {
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN);
-    const guesses = new Guesses({ clock, log, count: (result) => watch.metrics.guessed(result) });
-    app.use(guardToken({ check, guesses, sessions: new Sessions(clock), log, render }));
+    const count = (result: 'wrong' | 'unchecked') => watch.metrics.guessed(result);
+    const guesses = new Guesses({ check, clock, log, count });
+    app.use(guardToken({ guesses, sessions: new Sessions(clock), log, render }));
   }
   app.use((_req, res, next) => {
     res.set('Cache-Control', 'no-store'); // a shared cache or a later reader of this browser has no token

@@ -3,8 +3,10 @@ import { boundedServer } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Listener } from '../base/listener.ts';
+import { instanceNameOf } from '../config.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
+import { keepStats } from './watch/stats.ts';
 import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
@@ -25,6 +27,8 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
+    keepStats: ({ store, config, clock }) =>
+      keepStats(watch.stats, { store, clock, instance: instanceNameOf(config) }),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       let replays: BulkReplays | undefined;
@@ -41,8 +45,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       return {
         url,
         async stop() {
-          await listener.stop(); // ends live tails too
-          await replays?.stop();
+          await Promise.all([replays?.stop(), listener.stop()]); // ends live tails too
         },
       };
     },

@@ -10,6 +10,7 @@ import type { Recovery } from './operations/claim.ts';
 import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
+import type { Stat } from './operations/stats.ts';
 import { HOLD_MS, type Reset } from './operations/wake.ts';
 import type {
   Claim,
@@ -25,8 +26,10 @@ import type {
 } from './stored.ts';
 import type { Vault } from './vault.ts';
 
+export type { Sum } from './lists/stats.ts';
 export type * from './lists/types.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
+export type { Stat } from './operations/stats.ts';
 export type * from './stored.ts';
 
 export interface Recorded {
@@ -308,6 +311,12 @@ export class EventStore {
     if (admitted.isNew) this.#tell(admitted.resource);
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
+
+  /** Adds to the statistics, and removes what is older than eight days. */
+  readonly addStats = (list: readonly Stat[]) => this.#engine.write('addStats', { list });
+
+  /** What all processes have counted since a time, by minutes or kinds. */
+  readonly stats = (since: number, by: 'minute' | 'kind') => this.#engine.read('stats', { since, by });
 
   /** Resolves if the store can commit. */
   readonly ping = () => this.#engine.write('ping', {});

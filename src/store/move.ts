@@ -40,6 +40,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   state: ['resource', 'name'],
   channels: ['resource'],
   quarantine: ['seq'],
+  stats: ['minute', 'instance', 'kind', 'result'],
   meta: ['name'],
 };
 

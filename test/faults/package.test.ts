@@ -66,7 +66,7 @@ withPackages(
         'docs/handlers.md',
         'dist/index.d.ts',
         'dist/store/sqlite/thread.js',
-        'dist/inspector/assets/base.css',
+        'dist/inspector/assets/inspector.css',
         'dist/inspector/views/layout.eta',
         'dist/recipes/forward.ts',
         'templates/app/gitignore',

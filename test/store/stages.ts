@@ -99,7 +99,7 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
   };
 }
 
-const TABLES = 'events lanes attempts steps state channels secrets quarantine'.split(' ');
+const TABLES = 'events lanes attempts steps state channels secrets quarantine stats'.split(' ');
 
 async function emptied({ sql }: Database, kind: Kind): Promise<void> {
   for (const table of TABLES) await sql(`DELETE FROM ${table}`);

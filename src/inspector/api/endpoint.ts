@@ -1,7 +1,12 @@
 import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
 import { visible } from '../../base/visible.ts';
-import { overlooked, withoutEmpty } from './overlooked.ts';
+import type { AdminNeeds } from '../../observer.ts';
+import type { Watch } from '../watch/watch.ts';
+import type { BulkReplays } from './replays.ts';
+
+/** The sources of what the inspector shows: store and configuration of the service, its own watch, and its replays. */
+export type Inspected = AdminNeeds & { readonly watch: Watch; readonly replays: BulkReplays };
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {
@@ -9,11 +14,11 @@ export interface Endpoint {
   /** as in Express, `/events/:id` */
   readonly path: string;
   readonly summary: string;
-  /** of query and JSON body together; the body wins */
+  /** of path, query and JSON body together */
   readonly input: z.ZodObject;
   readonly answer: z.ZodType;
   /** its refusals by status, other than of a wrong input */
-  readonly errors: Readonly<Record<number, string>>;
+  readonly errors?: Readonly<Record<number, string>>;
   readonly run: (input: never) => Promise<unknown>;
 }
 
@@ -29,28 +34,48 @@ export class Refused extends Error {
 
 /** Makes an endpoint, and checks its function against the types of its schemas. */
 export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
-  given: Omit<Endpoint, 'input' | 'answer' | 'run' | 'errors'> & {
+  given: Omit<Endpoint, 'input' | 'answer' | 'run'> & {
     readonly input: I;
     readonly answer: A;
-    readonly errors?: Endpoint['errors'];
     readonly run: (input: z.output<I>) => Promise<z.input<A>>;
   },
 ): Endpoint {
-  return { errors: {}, ...given } as Endpoint;
+  return given as Endpoint;
 }
 
 export function mount(router: Router, { method, path, input, run }: Endpoint): void {
-  const names = Object.keys(input.shape);
   router[method](path, async (req: Request, res: Response) => {
-    const mistake = overlooked(req, { inQuery: names, inBody: names });
-    if (mistake !== undefined) return void res.status(400).json({ error: mistake });
-    const given = { ...withoutEmpty(req.query), ...withoutEmpty(req.body), ...req.params };
-    const parsed = input.safeParse(given);
-    if (!parsed.success) return void res.status(400).json({ error: mistakesOf(parsed.error) });
-    res.type('json').send(visible(JSON.stringify(await run(parsed.data as never))));
+    res.type('json').send(visible(JSON.stringify(await run(inputOf(input, req) as never))));
   });
 }
 
-export function mistakesOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join('.') || 'request'}: ${message}`).join('; ');
+/**
+ * Checks what a request gives: path, query and body together. With a mistyped `dry_run` it would change what was only to be counted, and
+ * with a filter given twice take or show more than was meant.
+ * @throws Refused 400 that names each mistake, and each parameter that is not known or given more than once
+ */
+export function inputOf<S extends z.ZodObject>(schema: S, { query, body, params }: Request): z.output<S> {
+  const known = Object.keys(schema.shape);
+  const names = [query, body ?? {}, params].flatMap((given: object) => Object.keys(given));
+  const unknown = names.filter((name) => !known.includes(name));
+  const repeated = names.filter((name, at) => names.indexOf(name) < at || Array.isArray(query[name]));
+  const [mistake, wrong] = unknown.length > 0 ? ['unknown', unknown] : ['given more than once', repeated];
+  if (wrong.length > 0) {
+    const asked = known.filter((name) => !Object.hasOwn(params, name)).join(', ') || 'none';
+    const quoted = [...new Set(wrong)].map((name) => visible(JSON.stringify(name)));
+    throw new Refused(400, `${mistake}: ${quoted.join(', ')}; known are ${asked}`);
+  }
+  return parsed(schema, { ...query, ...body, ...params });
+}
+
+/** Checks members. Empty ones count as absent, since forms send every field. @throws Refused 400 that names each mistake */
+export function parsed<S extends z.ZodType>(schema: S, given: object): z.output<S> {
+  const { success, data, error } = schema.safeParse(withoutEmpty(given));
+  if (success) return data;
+  const mistakes = error.issues.map(({ path, message }) => `${path.join('.') || 'request'}: ${message}`);
+  throw new Refused(400, mistakes.join('; '));
+}
+
+export function withoutEmpty(given: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }

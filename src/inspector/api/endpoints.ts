@@ -1,18 +1,10 @@
 import { z } from 'zod';
-import * as answers from './answer-schemas.ts';
-import { type Endpoint, endpoint, Refused } from './endpoint.ts';
+import { type Endpoint, endpoint, type Inspected, Refused } from './endpoint.ts';
+import { event, eventDetailAnswer, events, eventsAnswer } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
-import {
-  channels,
-  event,
-  events,
-  type Inspected,
-  quarantine,
-  rejections,
-  stats,
-  webhooks,
-} from './lookups.ts';
-import { countReplay, type Progress, replayOne } from './replays.ts';
+import { countReplay, replayOne } from './replays.ts';
+import * as reports from './reports.ts';
+import { stats, statsAnswer } from './stats.ts';
 
 const limit = (byDefault: number, most: number) =>
   z.coerce.number().int().min(1).max(most).default(byDefault);
@@ -29,10 +21,15 @@ const unknownEvent = { 404: 'there is no such event' };
 /** How long a request waits for the end of a bulk replay. */
 const LONGEST_ANSWER_MS = 10_000;
 
-function cutShort({ events, next, problem }: Pick<Progress, 'events' | 'next' | 'problem'>): string {
-  const goOn = next === null ? 'the same request' : `the same request with "before": "${next}"`;
-  return `the replay was cut short after ${events} events (${problem}): ${goOn} goes on`;
-}
+const bulkReplayAnswer = z.object({
+  dry_run: z.boolean(),
+  events: z.int().min(0).describe('how many events were reset, or would be'),
+  next: z.string().nullable().describe('the `before` with which to go on counting; null if all were counted'),
+  replay: z
+    .string()
+    .optional()
+    .describe('present while the replay is under way: the same request with it says how far it is'),
+});
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
@@ -42,7 +39,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events',
       summary: 'Events, newest first: by event time if a resource is given, else as received.',
       input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
-      answer: answers.eventsAnswer,
+      answer: eventsAnswer,
       run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),
     }),
     endpoint({
@@ -64,7 +61,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
             'an id for this replay; a request with a known id starts no replay, and says how far that one is',
           ),
       }),
-      answer: answers.bulkReplayAnswer,
+      answer: bulkReplayAnswer,
       errors: {
         409: 'another replay is under way',
         503: 'the replay was cut short, and the error says where to go on; or the store cannot be reached now',
@@ -74,9 +71,14 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         if (dry_run) return { dry_run, ...(await countReplay(inspected, { filter, before })) };
         if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
         const replay = { filter, before, resetSteps: reset_steps };
-        const { isOver, ...ran } = await inspected.replays.run(replay, LONGEST_ANSWER_MS, id);
-        if (ran.problem !== undefined) throw new Refused(503, cutShort(ran));
-        return { dry_run, events: ran.events, next: ran.next, ...(!isOver && { replay: ran.id }) };
+        const { end, ...ran } = await inspected.replays.run(replay, LONGEST_ANSWER_MS, id);
+        if (end?.problem === undefined)
+          return { dry_run, events: ran.events, next: null, ...(!end && { replay: ran.id }) };
+        const goOn = end.next === null ? 'the same request' : `the same request with "before": "${end.next}"`;
+        throw new Refused(
+          503,
+          `the replay was cut short after ${ran.events} events (${end.problem}): ${goOn} goes on`,
+        );
       },
     }),
     endpoint({
@@ -85,7 +87,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary:
         'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
       input: oneEvent,
-      answer: answers.eventDetailAnswer,
+      answer: eventDetailAnswer,
       errors: unknownEvent,
       run: ({ id }) => event(inspected, id),
     }),
@@ -94,7 +96,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events/:id/replay',
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
-      answer: answers.replayedAnswer,
+      answer: z.object({ replayed: z.int().min(0), id: z.string() }),
       errors: { ...unknownEvent, 409: 'the event runs without a replay, or cannot run any more' },
       run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
     }),
@@ -107,39 +109,39 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         after: z.string().max(200).optional().describe('a channel_id'),
         limit: limit(200, 1000),
       }),
-      answer: answers.channelsAnswer,
-      run: ({ state, after, limit }) => channels(inspected, { state, after, limit }),
+      answer: reports.channelsAnswer,
+      run: ({ state, after, limit }) => reports.channels(inspected, { state, after, limit }),
     }),
     endpoint({
       method: 'get',
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       input: nothing,
-      answer: answers.rejectionsAnswer,
-      run: () => rejections(inspected),
+      answer: reports.rejectionsAnswer,
+      run: () => reports.rejections(inspected),
     }),
     endpoint({
       method: 'get',
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       input: nothing,
-      answer: answers.quarantineAnswer,
-      run: () => quarantine(inspected),
+      answer: reports.quarantineAnswer,
+      run: () => reports.quarantine(inspected),
     }),
     endpoint({
       method: 'get',
       path: '/webhooks',
       summary: 'Webhooks with a stored secret; the secrets themselves are not shown.',
       input: nothing,
-      answer: answers.webhooksAnswer,
-      run: () => webhooks(inspected),
+      answer: reports.webhooksAnswer,
+      run: () => reports.webhooks(inspected),
     }),
     endpoint({
       method: 'get',
       path: '/stats',
       summary: 'Counts, times and rates.',
       input: nothing,
-      answer: answers.statsAnswer,
+      answer: statsAnswer,
       run: () => stats(inspected),
     }),
   ];

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { errorAnswer } from './answer-schemas.ts';
 import type { Endpoint } from './endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -7,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The OpenAPI 3.1 description of the API, from the schemas that check its requests. */
 export function openApi(endpoints: readonly Endpoint[]): Json {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const one of [...endpoints]) {
+  for (const one of endpoints) {
     const path = `/api${one.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     paths[path] = { ...paths[path], [one.method]: operation(one) };
   }
@@ -21,6 +20,7 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
         'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
         'A parameter that a route does not know, or that is given twice, is refused with 400.',
     },
+    servers: [{ url: '..' }],
     components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     security: [{ token: [] }, {}],
     paths,
@@ -29,11 +29,10 @@ export function openApi(endpoints: readonly Endpoint[]): Json {
 
 const STREAM = {
   summary:
-    'Changes of events as server-sent events: `changes`, at most every 250 ms. `more` counts changes that are not listed: of many at once, and one whenever the store looks different, as when ' +
-    'another process changed something, within about a second.',
+    'Server-sent events: `changes` whenever something came in, was handled or refused, by this or another process, once a second at most.',
   responses: {
     200: {
-      description: 'data: {"changes": [{"id", "change", "kind"}], "more": 0, "rejections": 0}',
+      description: 'data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}',
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },
   },
@@ -45,44 +44,38 @@ const ANY_ROUTE = {
 };
 
 function operation({ method, path, summary, input, answer, errors }: Endpoint): Json {
-  const { properties = {}, required = [] } = schemaOf(input, 'input') as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-  const others = Object.entries(properties).filter(([name]) => !inPath.includes(name));
+  const { properties = {}, required = [] } = schemaOf(input, 'input');
+  const isInPath = (name: string) => path.split('/').includes(`:${name}`);
+  const parameters = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: isInPath(name) ? 'path' : 'query',
+    required: required.includes(name),
+    schema,
+  }));
+  const inBody = Object.entries(properties).filter(([name]) => !isInPath(name));
+  const body = { type: 'object', properties: Object.fromEntries(inBody), additionalProperties: false };
+  const refusals = Object.entries({ ...ANY_ROUTE, ...errors }).map(([status, description]) => [
+    status,
+    { description, content: json(schemaOf(errorAnswer, 'output')) },
+  ]);
   return {
     summary,
-    parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: properties[name] })),
-      ...(method === 'get' ? others.map(([name, schema]) => parameter(name, schema, required)) : []),
-    ],
-    ...(method === 'post' && { requestBody: bodyOf(Object.fromEntries(others)) }),
+    parameters: parameters.filter((one) => method === 'get' || one.in === 'path'),
+    ...(method === 'post' && { requestBody: { required: false, content: json(body) } }),
     responses: {
       200: { description: 'done', content: json(schemaOf(answer, 'output')) },
-      ...Object.fromEntries(
-        Object.entries({ ...ANY_ROUTE, ...errors }).map(([status, description]) => [
-          status,
-          { description, content: json(schemaOf(errorAnswer, 'output')) },
-        ]),
-      ),
+      ...Object.fromEntries(refusals),
     },
   };
 }
 
-function parameter(name: string, schema: Json, required: readonly string[]): Json {
-  return { name, in: 'query', required: required.includes(name), schema };
-}
-
-function bodyOf(properties: Json): Json {
-  return { required: false, content: json({ type: 'object', properties, additionalProperties: false }) };
-}
+const errorAnswer = z.object({ error: z.string() });
 
 function json(schema: Json): Json {
   return { 'application/json': { schema } };
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema, '~standard': _, ...rest } = z.toJSONSchema(schema, { io }) as Json;
+function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema, '~standard': _, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
 }

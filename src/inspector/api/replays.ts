@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.ts';
-import { pauseUntilAborted, within } from '../../base/pause.ts';
+import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { isReplayable } from '../../replay/dry-run.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from './endpoint.ts';
 
-export type ReplayParts = Pick<AdminNeeds, 'store' | 'wake'>;
-
 /** Resets one event to pending. */
 export async function replayOne(
-  { store, wake }: ReplayParts,
+  { store, wake }: Pick<AdminNeeds, 'store' | 'wake'>,
   id: string,
   resetSteps: boolean,
 ): Promise<number> {
@@ -37,8 +34,8 @@ export interface Counted {
 
 /** How many events a bulk replay would reset. */
 export async function countReplay(
-  { store }: Pick<ReplayParts, 'store'>,
-  { filter, before }: { readonly filter: EventFilter; readonly before: string | undefined },
+  { store }: Pick<AdminNeeds, 'store'>,
+  { filter, before }: Pick<BulkReplay, 'filter' | 'before'>,
 ): Promise<Counted> {
   let events = 0;
   let next: string | undefined = before;
@@ -62,18 +59,12 @@ export interface BulkReplay {
 /** How far a bulk replay is. */
 export interface Progress {
   readonly id: string;
-  readonly replay: BulkReplay;
   /** how many events it has reset so far */
-  readonly events: number;
-  readonly isOver: boolean;
-  /** where to go on, if it was cut short */
-  readonly next: string | null;
-  /** why it was cut short */
-  readonly problem: string | undefined;
+  events: number;
+  /** once it is over: where to go on, if it was cut short, and why it was */
+  end?: { readonly next: string | null; readonly problem: string | undefined };
 }
 
-/** Between two commits, so that acks do not wait for a replay. */
-const PAUSE_MS = 5;
 /** How many replays are remembered: a client may ask again for one that has ended. */
 const REMEMBERED = 100;
 
@@ -83,9 +74,8 @@ const REMEMBERED = 100;
  */
 export class BulkReplays {
   readonly #parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>;
-  readonly #known = new Map<string, Running>();
+  readonly #known = new Map<string, { readonly progress: Progress; readonly ended: Promise<void> }>();
   readonly #stop = new AbortController();
-  #current: Running | undefined;
 
   constructor(parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>) {
     this.#parts = parts;
@@ -97,79 +87,53 @@ export class BulkReplays {
   }
 
   /**
-   * Starts a replay, unless one with this id is known or the same one is under way, and waits for its end, at most `waitMs`.
+   * Starts a replay, unless one with this id is known, and waits for its end, at most `waitMs`.
    * @throws Refused 409 while another one is under way, 503 at a shutdown
    */
   async run(replay: BulkReplay, waitMs: number, id: string = randomUUID()): Promise<Progress> {
-    const running = this.#known.get(id) ?? this.#joined(replay) ?? this.#start(id, replay);
-    await within(this.#parts.clock, waitMs, running.ended);
-    return running.progress;
+    const { progress, ended } = this.#known.get(id) ?? this.#start(id, replay);
+    await within(this.#parts.clock, waitMs, ended);
+    return progress;
   }
 
   /** Cuts the running replay short: the events that it has reset become ready. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#current?.ended;
+    await Promise.all([...this.#known.values()].map(({ ended }) => ended));
   }
 
-  #joined(replay: BulkReplay): Running | undefined {
-    const current = this.#current;
-    if (current === undefined) return undefined;
-    if (isDeepStrictEqual(current.progress.replay, replay)) return current;
-    const soFar = `it has reset ${current.progress.events} events so far`;
-    throw new Refused(409, `another replay is under way, and ${soFar}: ask again once it has ended`);
-  }
-
-  #start(id: string, replay: BulkReplay): Running {
+  #start(id: string, replay: BulkReplay) {
     if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
-    const progress = { id, replay, events: 0, isOver: false, next: null, problem: undefined };
-    const running: Running = { progress, ended: Promise.resolve() };
-    running.ended = this.#reset(running).finally(() => {
-      this.#current = undefined;
-    });
-    this.#current = running;
+    const other = [...this.#known.values()].find(({ progress }) => !progress.end)?.progress;
+    if (other) {
+      const soFar = `it has reset ${other.events} events so far`;
+      throw new Refused(409, `another replay is under way, and ${soFar}: ask again once it has ended`);
+    }
+    const progress: Progress = { id, events: 0 };
+    const running = { progress, ended: this.#run(progress, replay) };
     this.#known.set(id, running);
     const [oldest] = this.#known.keys();
     if (this.#known.size > REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
     return running;
   }
 
-  async #reset(running: Running): Promise<void> {
-    const { store, clock, wake, log } = this.#parts;
-    const { filter, before, resetSteps } = running.progress.replay;
-    let last = before;
-    const end = (problem: string | undefined) => {
-      const next = problem === undefined ? null : (last ?? null);
-      running.progress = { ...running.progress, isOver: true, problem, next };
-      const { id, events } = running.progress;
-      log.info({ replay: id, events, problem }, 'bulk replay ended');
-    };
+  async #run(progress: Progress, { filter, before: after, resetSteps }: BulkReplay): Promise<void> {
+    const { store, wake, log } = this.#parts;
     const { signal } = this.#stop;
-    const rest = () => pauseUntilAborted(clock, PAUSE_MS, signal);
+    let last = after ?? null;
+    let problem: string | undefined;
+    const onStep = (ids: readonly string[]) => {
+      last = ids.at(-1) ?? last;
+      progress.events += ids.length;
+    };
     try {
-      await store.replay(filter, {
-        resetSteps,
-        after: before,
-        signal,
-        onStep(ids) {
-          last = ids.at(-1) ?? last;
-          running.progress = { ...running.progress, events: running.progress.events + ids.length };
-          return rest();
-        },
-        onReady() {
-          wake();
-          return rest();
-        },
-      });
-      end(signal.aborted ? 'the service was stopped' : undefined);
+      await store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
+      if (signal.aborted) problem = 'the service was stopped';
     } catch (error) {
-      end(messageOf(error));
+      problem = messageOf(error);
     }
+    progress.end = { problem, next: problem === undefined ? null : last };
+    log.info({ replay: progress.id, events: progress.events, problem }, 'bulk replay ended');
     wake();
   }
-}
-
-interface Running {
-  progress: Progress;
-  ended: Promise<void>;
 }

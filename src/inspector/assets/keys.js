@@ -1,6 +1,6 @@
 // `/` goes to the search, `j` and `k` to the next and previous row, `r` replays: this event, or that of the row.
 
-const EVENT = /^\/events\/[^/]+$/;
+const EVENT = /^events\/[^/?]+$/;
 
 function rows() {
   return [...document.querySelectorAll('[data-row]')];
@@ -29,7 +29,7 @@ function replay() {
     if (confirm('Replay this event? Its handler runs again.')) form.requestSubmit();
     return;
   }
-  const path = document.activeElement?.closest('[data-row]')?.querySelector('a')?.pathname ?? '';
+  const path = document.activeElement?.closest('[data-row]')?.querySelector('a')?.getAttribute('href') ?? '';
   if (EVENT.test(path) && confirm('Replay this event? Its handler runs again.')) submit(`${path}/replay`);
 }
 
@@ -51,7 +51,7 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
     const search = document.querySelector('#search');
     if (search instanceof HTMLElement) search.focus();
-    else location.assign('/events#search');
+    else location.assign('events#search');
   } else if (key === 'j') move(1);
   else if (key === 'k') move(-1);
   else if (key === 'r') replay();

@@ -12,10 +12,10 @@ const LINES = {
     ['not_recorded', '--bad', 'not recorded'],
   ],
   times: [
-    ['ack_p50', '--good', 'ack, median'],
-    ['ack_p99', '--calm', 'ack, 99 %'],
-    ['handler_p50', '--warn', 'handler, median'],
-    ['handler_p99', '--bad', 'handler, 99 %'],
+    ['ack_mean', '--good', 'ack, mean'],
+    ['ack_slowest', '--calm', 'ack, slowest'],
+    ['handler_mean', '--warn', 'handler, mean'],
+    ['handler_slowest', '--bad', 'handler, slowest'],
   ],
 };
 
@@ -37,8 +37,8 @@ function draw(uPlot, place, hour) {
   const known = drawn.get(place);
   if (known) return known.setData(data);
   const axis = {
-    stroke: colour('--faint'),
-    grid: { stroke: colour('--line'), width: 1 },
+    stroke: colour('--pico-muted-color'),
+    grid: { stroke: colour('--pico-muted-border-color'), width: 1 },
     ticks: { show: false },
   };
   const series = lines.map(([, stroke, label]) => ({
@@ -46,7 +46,7 @@ function draw(uPlot, place, hour) {
     stroke: colour(stroke),
     width: 1.5,
     spanGaps: true,
-    points: { show: false },
+    points: { show: true, size: 4 },
     value: (_plot, value) => (value === null ? '–' : value.toFixed(1)),
   }));
   const options = {
@@ -69,10 +69,10 @@ function draw(uPlot, place, hour) {
 async function refresh() {
   const places = [...document.querySelectorAll('[data-plot]')];
   if (places.length === 0) return;
-  const answer = await fetch('/api/stats').catch(() => undefined);
+  const answer = await fetch('api/stats').catch(() => undefined);
   if (!answer?.ok) return;
   const { last_hour: hour } = await answer.json();
-  const { default: uPlot } = await import('/assets/uplot.js'); // only where there is something to draw
+  const { default: uPlot } = await import('./uplot.js'); // only where there is something to draw
   for (const place of places) draw(uPlot, place, hour);
 }
 

@@ -1,7 +1,10 @@
+import { MemoryStore, type Options } from 'express-rate-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 
 export interface GuessesOptions {
+  /** whether a token is the right one */
+  readonly check: (token: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** called for each request whose token is wrong or was not checked */
@@ -13,15 +16,13 @@ const DAY_MS = 24 * 3_600_000;
 /** After so many wrong tokens within a minute, no token is checked. */
 const WRONG_OF_A_SOURCE = 10;
 const WRONG_IN_ALL = 100;
-/** How many sources with the right token are remembered. */
-const KNOWN_SOURCES = 100;
-/** The name in the log for all sources that never had a token checked. */
+/** The name for all sources together, and in the log for those whose tokens were not checked because of others. */
 const OTHERS = 'others';
 
-interface Source {
-  readonly wrong: Wrong;
-  /** how many guesses are in no line of the log yet */
-  untold: number;
+function hitsWithin(windowMs: number): MemoryStore {
+  const hits = new MemoryStore();
+  hits.init({ windowMs } as Options);
+  return hits;
 }
 
 /**
@@ -31,90 +32,60 @@ interface Source {
  */
 export class Guesses {
   readonly #options: GuessesOptions;
-  readonly #inAll = new Wrong(WRONG_IN_ALL);
-  readonly #sources = new Map<string, Source>();
-  /** when each source last had the right token, the oldest first */
-  readonly #known = new Map<string, number>();
+  readonly #bySource = hitsWithin(MINUTE_MS);
+  readonly #inAll = hitsWithin(MINUTE_MS);
+  readonly #known = hitsWithin(DAY_MS);
+  /** of each source with a line in the log, how many guesses came since */
+  readonly #untold = new Map<string, number>();
 
   constructor(options: GuessesOptions) {
     this.#options = options;
   }
 
-  /** After how many milliseconds a token of this source will be checked; 0 for now. */
-  waitMs(source: string): number {
-    const now = this.#options.clock.now();
-    const own = this.#sources.get(source)?.wrong.waitMs(now) ?? 0;
-    return own > 0 || this.#isKnown(source, now) ? own : this.#inAll.waitMs(now);
-  }
-
-  /** A token was the right one. */
-  right(source: string): void {
-    this.#known.delete(source);
-    this.#known.set(source, this.#options.clock.now());
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_SOURCES && oldest !== undefined) this.#known.delete(oldest);
-  }
-
-  /** A token was not the right one. */
-  wrong(source: string): void {
-    const now = this.#options.clock.now();
-    this.#inAll.add(now);
-    this.#options.count('wrong');
-    this.#tell(source).wrong.add(now);
-  }
-
-  /** A token was not checked. */
-  unchecked(source: string): void {
-    this.#options.count('unchecked');
-    this.#tell(this.#sources.has(source) ? source : OTHERS);
-  }
-
-  #isKnown(source: string, now: number): boolean {
-    const at = this.#known.get(source);
-    return at !== undefined && now - at < DAY_MS;
-  }
-
-  /** Logs the first guess at once; then at most a line a minute, with the number of guesses since the line before. */
-  #tell(source: string): Source {
-    const known = this.#sources.get(source);
-    if (known) {
-      known.untold++;
-      return known;
+  /** Whether a token is the right one, or after how many milliseconds a token of this source will be checked. */
+  async check(source: string, token: string): Promise<boolean | { readonly waitMs: number }> {
+    const { check, clock, count } = this.#options;
+    // Counted first: many may come at the same moment.
+    const own = await this.#bySource.increment(source);
+    if (own.totalHits > WRONG_OF_A_SOURCE) return this.#unchecked(source, own.resetTime);
+    const all = await this.#inAll.increment(OTHERS);
+    const known = await this.#known.get(source);
+    const isKnown = known?.resetTime !== undefined && known.resetTime.getTime() > clock.now();
+    const isOver = all.totalHits > WRONG_IN_ALL && !isKnown;
+    const isRight = !isOver && check(token);
+    if (isOver || isRight) {
+      await this.#bySource.decrement(source);
+      await this.#inAll.decrement(OTHERS);
     }
-    const fresh = { wrong: new Wrong(WRONG_OF_A_SOURCE), untold: 0 };
-    this.#sources.set(source, fresh);
-    this.#options.log.warn({ source, guesses: 1 }, 'wrong admin token');
-    this.#tellAgain(source, fresh);
-    return fresh;
+    if (isOver) return this.#unchecked(OTHERS, all.resetTime);
+    if (isRight) {
+      await this.#known.resetKey(source); // its day begins again
+      await this.#known.increment(source);
+    } else {
+      count('wrong');
+      this.#tell(source);
+    }
+    return isRight;
   }
 
-  /** Forgets a source that was quiet for a minute: its wrong tokens do not count any more. */
-  #tellAgain(source: string, entry: Source): void {
-    this.#options.clock.after(MINUTE_MS, () => {
-      if (entry.untold === 0) return void this.#sources.delete(source);
-      this.#options.log.warn({ source, guesses: entry.untold }, 'wrong admin token');
-      entry.untold = 0;
-      this.#tellAgain(source, entry);
+  #unchecked(source: string, until: Date | undefined) {
+    const { clock, count } = this.#options;
+    count('unchecked');
+    this.#tell(source);
+    return { waitMs: Math.max(1, Number(until ?? 0) - clock.now()) };
+  }
+
+  /** Logs the first guess at once, and a minute later how many followed. */
+  #tell(source: string): void {
+    const { clock, log } = this.#options;
+    const untold = this.#untold.get(source);
+    this.#untold.set(source, (untold ?? -1) + 1);
+    if (untold !== undefined) return;
+    log.warn({ source, guesses: 1 }, 'wrong admin token');
+    clock.after(MINUTE_MS, () => {
+      const guesses = this.#untold.get(source) ?? 0;
+      this.#untold.delete(source);
+      if (guesses > 0) log.warn({ source, guesses }, 'wrong admin token');
     });
-  }
-}
-
-/** The times of the latest wrong tokens. */
-class Wrong {
-  readonly #limit: number;
-  #times: number[] = [];
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(now: number): void {
-    this.#times = [...this.#times, now].slice(-this.#limit);
-  }
-
-  /** How long until fewer than the limit were within a minute. */
-  waitMs(now: number): number {
-    const recent = this.#times.filter((time) => time <= now && time > now - MINUTE_MS); // later: the clock was set back
-    return recent.length < this.#limit ? 0 : (recent[0] ?? now) + MINUTE_MS - now;
   }
 }

@@ -12,7 +12,7 @@ export const pagePolicy: RequestHandler = helmet({
       imgSrc: ["'self'", 'data:'], // Pico's icons are data URLs
       connectSrc: ["'self'"],
       formAction: ["'self'"],
-      baseUri: ["'none'"],
+      baseUri: ["'self'"], // links are relative to the root, wherever a proxy has it
       frameAncestors: ["'none'"],
     },
   },

@@ -1,15 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import express, { type Request, type RequestHandler, type Response, Router } from 'express';
+import express, { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { sourceOf } from '../../base/request-source.ts';
+import { rootOf } from '../pages/page.ts';
 import type { Render } from '../pages/render.ts';
 import type { Guesses } from './guesses.ts';
 import { refuse } from './refuse.ts';
 import type { Session, Sessions } from './session.ts';
 
 export interface SignInOptions {
-  /** whether a token is the right one */
-  readonly check: (token: string) => boolean;
   readonly guesses: Guesses;
   readonly sessions: Sessions;
   readonly log: Logger;
@@ -17,69 +16,51 @@ export interface SignInOptions {
 }
 
 /** Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. */
-export function guardToken({ check, guesses, sessions, log, render }: SignInOptions): Router {
+export function guardToken({ guesses, sessions, log, render }: SignInOptions): Router {
   const router = Router();
 
-  /** Over the limit of wrong tokens, no token is checked. */
-  const limit: RequestHandler = (req, res, next) => {
-    const waitMs = guesses.waitMs(sourceOf(req.ip));
-    if (waitMs === 0) return next();
-    guesses.unchecked(sourceOf(req.ip));
-    const seconds = Math.ceil(waitMs / 1000);
-    refuse(
-      req,
-      res.set('Retry-After', String(seconds)),
-      429,
-      `too many wrong tokens: no token is checked for the next ${seconds} s`,
-    );
+  /** Whether the token is the right one. Over the limit of wrong tokens no token is checked, and the answer is given here. */
+  const check = async (req: Request, res: Response, token: string): Promise<boolean | undefined> => {
+    const verdict = await guesses.check(sourceOf(req.ip), token);
+    if (typeof verdict === 'boolean') return verdict;
+    const seconds = Math.ceil(verdict.waitMs / 1000);
+    const error = `too many wrong tokens: no token is checked for the next ${seconds} s`;
+    refuse(req, res.set('Retry-After', String(seconds)), 429, error);
+    return undefined;
   };
-  const tryToken = (req: Request, token: string): boolean => {
-    const isRight = check(token);
-    if (isRight) guesses.right(sourceOf(req.ip));
-    else guesses.wrong(sourceOf(req.ip));
-    return isRight;
-  };
-
   const show = (res: Response, to: string, wrong: boolean) =>
     render(res, 'sign-in', { title: 'Sign in', to, wrong });
+
   router.get('/sign-in', (req, res) => show(res, ownPath(req.query.to), false));
-  // The limit is checked after the body: else many requests at once could pass it while their bodies are read.
-  router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), limit, (req, res) => {
-    const token: unknown = req.body?.token;
-    if (!tryToken(req, typeof token === 'string' ? token : '')) {
-      return show(res.status(401), ownPath(req.body?.to), true);
-    }
+  router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), async (req, res) => {
+    const { token, to } = req.body ?? {};
+    const isRight = await check(req, res, typeof token === 'string' ? token : '');
+    if (isRight === undefined) return;
+    if (!isRight) return show(res.status(401), ownPath(to), true);
     log.info({ source: req.ip }, 'signed in');
     res.cookie(...sessions.begin({ secure: isSecure(req) }));
-    res.redirect(303, ownPath(req.body?.to));
+    res.redirect(303, `.${ownPath(to)}`);
   });
   router.post('/sign-out', (req, res) => {
     res.clearCookie(...sessions.end(req.headers.cookie));
-    res.redirect(303, '/sign-in');
+    res.redirect(303, './sign-in');
   });
 
-  // A session comes first: guesses of others, even from the same address, do not shut it out.
-  router.use((req, res, next) => {
+  router.use(async (req, res, next) => {
+    // A session comes first: guesses of others, even from the same address, do not shut it out.
     const session = sessions.find(req.headers.cookie);
-    if (!session) return next();
-    tie(session, res);
-    next('router');
-  });
-  const letIn: RequestHandler = (req, _res, next) => {
-    const token = bearerOf(req);
-    next(token !== undefined && tryToken(req, token) ? 'router' : undefined);
-  };
-  const limitTokens: RequestHandler = (req, res, next) =>
-    bearerOf(req) === undefined ? next() : limit(req, res, next);
-  const turnAway: RequestHandler = (req, res) => {
-    if (bearerOf(req) === undefined && isPage(req)) {
+    if (session) tie(session, res);
+    const token = session ? undefined : bearerOf(req);
+    const isRight = token === undefined ? false : await check(req, res, token);
+    if (session || isRight) return next('router');
+    if (isRight === undefined) return;
+    if (token === undefined && isPage(req)) {
       const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
-      return res.redirect(303, `/sign-in${query}`);
+      return res.redirect(303, `${rootOf(req)}sign-in${query}`);
     }
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
-  };
-  router.use(limitTokens, letIn, turnAway);
+  });
   return router;
 }
 

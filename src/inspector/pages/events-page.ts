@@ -4,12 +4,11 @@ import { kindNames } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { STATUSES } from '../../store/stored.ts';
-import { Refused } from '../api/endpoint.ts';
+import { type Inspected, parsed, Refused } from '../api/endpoint.ts';
+import { events } from '../api/events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
-import type { Inspected } from '../api/lookups.ts';
-import { events } from '../api/lookups.ts';
-import type { Page } from './page.ts';
-import { readQuery, textsOf } from './page.ts';
+import { type Page, textsOf } from './page.ts';
+import { eventPath, eventsPath } from './words.ts';
 
 const LIMIT = 50;
 const query = z.object({ ...filterShape, before: eventIdText.optional(), replayed: z.string().optional() });
@@ -64,7 +63,7 @@ interface Asked {
 
 function asked(req: Request): Asked {
   try {
-    const { before, replayed, ...filters } = readQuery(query, req.query);
+    const { before, replayed, ...filters } = parsed(query, req.query);
     return { filter: filterOf(filters), before, replayed };
   } catch (error) {
     if (error instanceof Refused) return { filter: {}, mistake: error.message };
@@ -76,7 +75,7 @@ function asked(req: Request): Asked {
 async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefined) {
   if (q === undefined) return [];
   const found = isEventId(q) ? await store.event(q) : undefined;
-  if (found) return [{ path: `/events/${q}`, text: `Event ${q}` }];
+  if (found) return [{ path: eventPath(q), text: `Event ${q}` }];
   const resources = q.includes(':') ? [q] : [`media:${q}`, `channel:${q}`];
   const lists = await Promise.all(
     resources.map((resource) => store.search({ resource }, { limit: 1, reach: 1 })),
@@ -84,7 +83,7 @@ async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefine
   return resources
     .filter((_, index) => (lists[index]?.events.length ?? 0) > 0)
     .map((resource) => ({
-      path: `/events?${new URLSearchParams({ resource })}`,
+      path: eventsPath({ resource }),
       text: `All events of ${resource}`,
     }));
 }

@@ -1,10 +1,12 @@
-import express, { type Request, type Response, Router } from 'express';
+import express, { Router } from 'express';
 import { z } from 'zod';
-import { channels, type Inspected, quarantine, rejections, stats, webhooks } from '../api/lookups.ts';
+import { type Inspected, parsed } from '../api/endpoint.ts';
+import { channels, quarantine, rejections, webhooks } from '../api/reports.ts';
+import { stats } from '../api/stats.ts';
 import { concernsOf } from './attention.ts';
 import { eventPage, replayEvent } from './event-page.ts';
 import { eventsPage } from './events-page.ts';
-import { type Page, readQuery } from './page.ts';
+import type { Page } from './page.ts';
 import type { Render } from './render.ts';
 import { replayMany, replayPage } from './replay-page.ts';
 
@@ -12,40 +14,45 @@ import { replayMany, replayPage } from './replay-page.ts';
 export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
   const { store, clock, config } = inspected;
-  const show = (path: string, page: Page) =>
-    router.get(path, async (req: Request, res: Response) => {
+  const pages: Readonly<Record<string, Page>> = {
+    '/': async () => {
+      const known = await stats(inspected);
+      const concerns = concernsOf(known, clock.now());
+      return {
+        view: 'overview',
+        title: 'Overview',
+        stats: known,
+        webhookPath: config.WEBHOOK_PATH,
+        concerns,
+      };
+    },
+    '/events': eventsPage(inspected),
+    '/events/replay': replayPage(inspected),
+    '/events/:id': eventPage(inspected),
+    '/channels': async ({ query }) => {
+      const { state, after } = parsed(channelsQuery, query);
+      const found = await channels(inspected, { state, after, limit: CHANNELS });
+      return { view: 'channels', title: 'Channels', state, ...found };
+    },
+    '/rejections': async () => ({
+      view: 'rejections',
+      title: 'Rejections',
+      ...(await rejections(inspected)),
+    }),
+    '/quarantine': async () => ({
+      view: 'quarantine',
+      title: 'Quarantine',
+      ...(await quarantine(inspected)),
+    }),
+    '/webhooks': async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(inspected)) }),
+  };
+  for (const [path, page] of Object.entries(pages)) {
+    router.get(path, async (req, res) => {
       const [{ view, ...data }, overview] = await Promise.all([page(req, res), store.overview()]);
-      const nav = { at: path, dead: overview.dead, quarantined: overview.quarantined };
-      render(res, view, { nav, url: req.originalUrl, now: clock.now(), ...data });
+      const nav = { at: path.split('/')[1], dead: overview.dead, quarantined: overview.quarantined };
+      render(res, view, { nav, now: clock.now(), ...data });
     });
-
-  show('/', async () => {
-    const known = await stats(inspected);
-    const webhookPath = config.WEBHOOK_PATH;
-    return {
-      view: 'overview',
-      title: 'Overview',
-      stats: known,
-      webhookPath,
-      concerns: concernsOf(known, clock.now()),
-    };
-  });
-  show('/events', eventsPage(inspected));
-  show('/events/replay', replayPage(inspected));
-  show('/events/:id', eventPage(inspected));
-  show('/channels', channelsPage(inspected));
-  show('/rejections', async () => ({
-    view: 'rejections',
-    title: 'Rejections',
-    ...(await rejections(inspected)),
-  }));
-  show('/quarantine', async () => ({
-    view: 'quarantine',
-    title: 'Quarantine',
-    ...(await quarantine(inspected)),
-  }));
-  show('/webhooks', async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(inspected)) }));
-
+  }
   const form = express.urlencoded({ extended: false, limit: '16kb' });
   router.post('/events/replay', form, replayMany(inspected));
   router.post('/events/:id/replay', form, replayEvent(inspected));
@@ -57,19 +64,3 @@ const channelsQuery = z.object({
   state: z.enum(['active', 'idle']).optional(),
   after: z.string().max(200).optional(),
 });
-
-/** A board of live channels. */
-function channelsPage({ store }: Pick<Inspected, 'store'>): Page {
-  return async (req) => {
-    const { state, after } = readQuery(channelsQuery, req.query);
-    const found = await channels({ store }, { state, after, limit: CHANNELS });
-    const { next } = found;
-    return {
-      view: 'channels',
-      title: 'Channels',
-      state,
-      ...found,
-      nextQuery: next === null ? undefined : new URLSearchParams({ ...(state && { state }), after: next }),
-    };
-  };
-}

@@ -2,8 +2,11 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Response } from 'express';
 import { visible } from '../../base/visible.ts';
+import { rootOf } from './page.ts';
 import * as words from './words.ts';
 
+/** A part of a page asks for itself again when something has changed. */
+const REFRESHING = 'hx-trigger="changes from:body throttle:1s, every 15s"';
 const VIEWS = join(import.meta.dirname, '../views');
 
 /** Sends a page, made from a view and its values. */
@@ -14,7 +17,12 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
   const exact = eta.config.escapeFunction;
   eta.config.escapeFunction = (text) => visible(exact(text));
   // `exact` is for values that a form sends back.
-  const given = { ...shared, ...words, time: words.timeElement, exact };
-  return (res, view, data) =>
-    void res.type('html').send(eta.render(view, { nav: undefined, ...given, ...data }));
+  const given = { ...shared, ...words, exact, nav: undefined };
+  return (res, view, data) => {
+    const url = res.req.originalUrl.slice(1);
+    const live = (id: string) =>
+      `id="${id}" data-live hx-get="${exact(url || './')}" hx-select="#${id}" hx-swap="outerMorph" ${REFRESHING}`;
+    const place = { root: rootOf(res.req), url, live };
+    res.type('html').send(eta.render(view, { ...given, ...place, ...data }));
+  };
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { z } from 'zod';
+import { type Inspected, inputOf, parsed } from '../api/endpoint.ts';
 import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
-import type { Inspected } from '../api/lookups.ts';
-import { countReplay, type Progress } from '../api/replays.ts';
-import type { Page } from './page.ts';
-import { readForm, readQuery, textsOf } from './page.ts';
+import { countReplay } from '../api/replays.ts';
+import { type Page, rootOf, textsOf } from './page.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();
@@ -28,7 +27,7 @@ const REFRESH_S = 2;
 /** Shows how many events a bulk replay would reset, before it begins; or the progress of one that has begun. */
 export function replayPage(inspected: Inspected): Page {
   return async (req, res) => {
-    const { replay, ...filters } = readQuery(query, req.query);
+    const { replay, ...filters } = parsed(query, req.query);
     const given = textsOf(req.query, formNames);
     const shown = { given, back: eventsPath(textsOf(req.query, filterNames)), replay: randomUUID() };
     if (replay === undefined) {
@@ -36,25 +35,22 @@ export function replayPage(inspected: Inspected): Page {
       return { view: 'replay', title: 'Replay', ...shown, ...counted };
     }
     const progress = inspected.replays.find(replay);
-    if (progress && !progress.isOver) res.set('Refresh', String(REFRESH_S));
+    if (progress && !progress.end) res.set('Refresh', String(REFRESH_S));
     return { view: 'replaying', title: 'Replay', ...shown, progress };
   };
 }
 
 export function replayMany(inspected: Inspected): RequestHandler {
   return async (req, res) => {
-    const { reset_steps: reset, replay, before, ...filters } = readForm(form, req);
+    const { reset_steps: reset, replay, before, ...filters } = inputOf(form, req);
     const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
-    const progress = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
-    lead(res, progress, textsOf(req.body, formNames));
+    const { end } = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
+    const { status, reset_steps: _done, ...given } = textsOf(req.body, formNames);
+    // To the list once all events are reset; else to the page that shows the progress, or how to go on.
+    const isDone = end && end.problem === undefined;
+    const path = isDone
+      ? eventsPath({ ...given, replayed: replay })
+      : `events/replay?${new URLSearchParams({ ...textsOf(req.body, formNames), replay })}`;
+    res.redirect(303, `${rootOf(req)}${path}`);
   };
-}
-
-/** Redirects to the list if all events are reset; else to the page that shows the progress, or how to go on. */
-function lead(res: Response, { id: replay, isOver, problem }: Progress, given: Record<string, string>) {
-  if (isOver && problem === undefined) {
-    const { status: _past, reset_steps: _done, ...filters } = given;
-    return res.redirect(303, eventsPath({ ...filters, replayed: replay }));
-  }
-  res.redirect(303, `/events/replay?${new URLSearchParams({ ...given, replay })}`);
 }

@@ -38,9 +38,9 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** The path of an event's page. */
+/** The path of an event's page, below the listener's. */
 export function eventPath(id: string): string {
-  return `/events/${encodeURIComponent(id)}`;
+  return `events/${encodeURIComponent(id)}`;
 }
 
 /** The name of a kind, also of none. */
@@ -51,7 +51,12 @@ export function kindName(kind: string): string {
 /** The list of events with these filters. */
 export function eventsPath(filters: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(filters).filter((pair): pair is [string, string] => Boolean(pair[1]));
-  return given.length === 0 ? '/events' : `/events?${new URLSearchParams(given)}`;
+  return given.length === 0 ? 'events' : `events?${new URLSearchParams(given)}`;
+}
+
+/** A state as HTML. Views insert it unescaped. */
+export function badge(state: string): string {
+  return `<span class="status ${state}">${symbol(state)} ${state}</span>`;
 }
 
 const SYMBOLS: Readonly<Record<string, string>> = {
@@ -60,6 +65,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   handled: '✓',
   skipped: '»',
   dead: '✕',
+  failed: '✕',
   dismissed: '–',
   active: '●',
   idle: '○',
@@ -74,9 +80,9 @@ export function symbol(state: string): string {
  * A time as HTML, in UTC; a script changes it to the reader's zone. Views insert it unescaped.
  * @param at ISO 8601, or null for none
  */
-export function timeElement(at: string | null): string {
-  const time = at === null ? Number.NaN : Date.parse(at);
-  if (Number.isNaN(time)) return '<span class="quiet">none</span>';
-  const exact = new Date(time).toISOString();
-  return `<time datetime="${exact}" title="${exact.replace('T', ' ').replace('Z', ' UTC')}">${exact.slice(0, 10)} ${exact.slice(11, 19)} UTC</time>`;
+export function time(at: string | null): string {
+  if (at === null) return '<span class="quiet">none</span>';
+  const exact = new Date(at).toISOString();
+  const utc = exact.replace('T', ' ').replace('Z', ' UTC');
+  return `<time datetime="${exact}" title="${utc}">${utc.replace(/\.\d+/, '')}</time>`;
 }

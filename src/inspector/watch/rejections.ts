@@ -29,9 +29,10 @@ export class Rejections {
     this.#kept = this.#kept.map((one) => (found.has(one.answer.webhookId) ? { ...one, isOver: true } : one));
   }
 
-  /** Whether none of the last `ms` milliseconds stands for a problem that is still there. */
+  /** Whether there were some in the last `ms` milliseconds, and none of them stands for a problem that is still there. */
   areOver(ms: number, now: number): boolean {
-    return this.#kept.every(({ at, isOver }) => isOver || at <= now - ms);
+    const recent = this.#kept.filter(({ at }) => at > now - ms);
+    return recent.length > 0 && recent.every(({ isOver }) => isOver);
   }
 
   /** Newest first. */

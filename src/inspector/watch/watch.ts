@@ -1,55 +1,50 @@
 import type { Clock, MonotonicClock } from '../../base/clock.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
-import { Feed } from './feed.ts';
 import { Metrics } from './metrics.ts';
-import { Rates } from './rates.ts';
-
 import { RefusedWebhooks, Rejections } from './rejections.ts';
 import { isRejection, resultOf } from './request-results.ts';
+import { Stats } from './stats.ts';
 
-/** The inspector's own observations, beside the store's data. It is lost when the process ends. */
+/** The inspector's own observations, beside the store's data. All but the statistics is lost when the process ends. */
 export class Watch implements Observer {
   readonly metrics: Metrics;
   readonly rejections = new Rejections();
-  readonly rates = new Rates();
+  readonly stats = new Stats();
   readonly refusedWebhooks = new RefusedWebhooks();
-  readonly feed: Feed;
   readonly startedAt: number;
+  /** how many requests were answered and handlers have run */
+  changes = 0;
   readonly #clock: Clock;
 
   constructor(clock: MonotonicClock, droppedLogLines?: () => number) {
     this.metrics = new Metrics(droppedLogLines);
     this.#clock = clock;
     this.startedAt = clock.now();
-    this.feed = new Feed(clock);
   }
 
   answered(answer: Answered): void {
     const now = this.#clock.now();
+    this.changes++;
     const result = resultOf(answer);
     this.metrics.answered(result, answer.ms);
     if (answer.recorded) {
-      const { id, status } = answer.recorded;
-      this.rates.count(status, now);
-      this.rates.time('ack', answer.ms, now);
+      this.stats.count(answer.recorded.status, answer.ms, now, answer.kind);
       this.refusedWebhooks.accepted(answer.webhookId, now);
-      this.feed.changed(id, status, answer.kind);
     } else if (isRejection(result)) {
-      this.rates.count('rejected', now);
+      this.stats.count('rejected', answer.ms, now);
       if (answer.webhookId !== '') this.refusedWebhooks.refused(answer.webhookId, now);
       this.rejections.add({ at: now, result, answer });
-      this.feed.rejected();
     } else {
-      this.rates.count('notRecorded', now);
+      this.stats.count('not_recorded', answer.ms, now);
     }
   }
 
   ran(run: HandlerRun): void {
     const now = this.#clock.now();
+    this.changes++;
     this.metrics.ran(run);
-    this.rates.count(run.status === 'handled' || run.status === 'skipped' ? 'handled' : 'failed', now);
-    this.rates.time('handler', run.ms, now);
-    this.feed.changed(run.id, run.status, run.kind);
+    const isDone = run.status === 'handled' || run.status === 'skipped';
+    this.stats.count(isDone ? 'handled' : 'failed', run.ms, now, run.kind);
   }
 
   secretsFound(webhooks: readonly string[]): void {
@@ -59,6 +54,6 @@ export class Watch implements Observer {
 
   committed(ms: number): void {
     this.metrics.committed(ms);
-    this.rates.time('commit', ms, this.#clock.now());
+    this.stats.count('commit', ms, this.#clock.now());
   }
 }

@@ -6,6 +6,7 @@ import { READY } from '../schema.ts';
 import type { Attempt, DoneStep, RunningStart, StateValue, StoredEvent } from '../stored.ts';
 import { quarantineReads } from './quarantine.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
+import { statsReads } from './stats.ts';
 import type { Channel, ChannelPage, Channels, Overview, StatePlace, States, StatesQuery } from './types.ts';
 
 /** How many values one look at the states of all media or channels takes. */
@@ -58,6 +59,7 @@ export function readsOf(d: Dialect) {
     ...quarantineReads(),
     keyCheck: (db: Db, _: object) => keyCheck(db),
     secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
+    ...statsReads(),
 
     async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
       const [row] = await db.all<EventRow>(event, id);

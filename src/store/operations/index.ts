@@ -5,6 +5,7 @@ import { quarantineOperations } from './quarantine.ts';
 import { recordOperations } from './record.ts';
 import { secretOperations } from './secrets.ts';
 import { settleOperations } from './settle.ts';
+import { statsOperations } from './stats.ts';
 import { wakeOperations } from './wake.ts';
 
 /**
@@ -23,6 +24,7 @@ export function operationsOf(d: Dialect) {
     ...pruneOperations(d),
     ...quarantineOperations(d, recording),
     ...secretOperations(d),
+    ...statsOperations(d),
     /** Commits something: a page that does not change would not be written. */
     async ping(db: Db, _: object): Promise<void> {
       await db.all(ping);

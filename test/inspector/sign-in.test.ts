@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { parseConfig } from '../../../src/config.ts';
-import { Sessions } from '../../../src/inspector/guard/session.ts';
-import { ownPath, tokenCheck } from '../../../src/inspector/guard/sign-in.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
-import { present } from '../../support/only.ts';
-import { runs } from '../../support/sizes.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { parseConfig } from '../../src/config.ts';
+import { Sessions } from '../../src/inspector/guard/session.ts';
+import { ownPath, tokenCheck } from '../../src/inspector/guard/sign-in.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { present } from '../support/only.ts';
+import { runs } from '../support/sizes.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -57,7 +57,7 @@ describe('the admin token', () => {
 
   test('is asked for on a page, when a reader comes without one, by way of 303', async () => {
     const answer = await inspected.raw('/events', { headers: { accept: 'text/html' } });
-    expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in?to=%2Fevents' } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: './sign-in?to=%2Fevents' } });
     expect((await inspected.raw('/sign-in')).body).toContain('Admin token');
   });
 
@@ -89,7 +89,7 @@ describe('the admin token', () => {
         headers: FORM,
         body: new URLSearchParams({ token: TOKEN, to: given }).toString(),
       });
-    expect((await signedIn(to)).headers.location).toBe(to);
+    expect((await signedIn(to)).headers.location).toBe(`.${to}`);
     for (const evil of [
       '//evil.example',
       '/.//evil.example',
@@ -97,7 +97,7 @@ describe('the admin token', () => {
       '/\\evil.example',
       '/\t/evil.example',
     ])
-      expect((await signedIn(evil)).headers.location).toMatch(/^\/(?![/\\])/);
+      expect((await signedIn(evil)).headers.location).toMatch(/^\.\/(?![/\\])/);
   });
 
   test('leads to this listener, whatever stands in the link to the sign-in page', () => {
@@ -157,7 +157,7 @@ describe('the admin token', () => {
 describe('a session', () => {
   test('begins, when the token is given on the page, in an HttpOnly and SameSite=Strict cookie', async () => {
     const answer = await signIn(TOKEN);
-    expect(answer).toMatchObject({ status: 303, headers: { location: '/' } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: './' } });
     const cookie = String(answer.headers['set-cookie']);
     for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/', 'Max-Age=43200'])
       expect(cookie).toContain(part);

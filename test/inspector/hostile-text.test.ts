@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { WEBHOOK } from '../../support/genuine.ts';
-import { hostileIn, SPOOF } from '../../support/hostile-text.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { WEBHOOK } from '../support/genuine.ts';
+import { hostileIn, SPOOF } from '../support/hostile-text.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 const body = (media_id: string) => ({
   event: 'media_available',

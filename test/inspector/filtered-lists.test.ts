@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { WEBHOOK } from '../../support/genuine.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 const HTML = { headers: { accept: 'text/html' } };
 const members = { webhook_id: WEBHOOK, site_id: 'site0001' };

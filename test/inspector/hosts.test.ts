@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isForeign } from '../../../src/base/request-origin.ts';
-import { isOwnHost } from '../../../src/inspector/guard/hosts.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { isForeign } from '../../src/base/request-origin.ts';
+import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ describe('the Host of a request', () => {
   test.each(['evil.example', 'evil.example:3001', '127.0.0.1.evil.example', '10.0.0.1', '', 'a b', '[::2]'])(
     'is refused on every route, when it is %j and the listener is on loopback, with 421',
     async (host) => {
-      for (const path of ['/', '/events', '/metrics', '/api/stats', '/api/stream', '/assets/base.css']) {
+      for (const path of ['/', '/events', '/metrics', '/api/stats', '/api/stream', '/assets/inspector.css']) {
         // An empty Host cannot be sent by Node's client.
         if (host === '') continue;
         expect((await inspected.raw(path, { headers: { host } })).status).toBe(421);

@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { eventually } from '../../support/eventually.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
-import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { type RawConnection, rawConnection } from '../support/raw-http.ts';
 
 const TOKEN = 'a-token-for-the-admin-listener';
 let inspected: Inspected;
@@ -36,7 +36,7 @@ function openFiles(): string[] {
   });
 }
 
-test.each(['uplot.js', 'base.css', 'htmx.js'])(
+test.each(['uplot.js', 'inspector.css', 'htmx.js'])(
   'many requests for %s on one connection, which is cut off before they are answered, leave no file open',
   async (name) => {
     const connection = await connected();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { defineHandlers, skip } from '../../../src/dispatch/handler.ts';
-import { eventually } from '../../support/eventually.ts';
-import { notification, WEBHOOK } from '../../support/genuine.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
-import { present } from '../../support/only.ts';
+import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { present } from '../support/only.ts';
 
 let inspected: Inspected;
 // biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
@@ -276,6 +276,6 @@ describe('reports', () => {
     expect(stats.events).toEqual({ pending: 0, running: 0, dead: 1 });
     expect(stats).toMatchObject({ oldest_pending_at: null, quarantined: 1 });
     expect(stats.last_10_minutes).toMatchObject({ accepted: 7, duplicate: 1, rejected: 1 });
-    expect(stats.last_hour.times).toHaveLength(360);
+    expect(stats.last_hour.times).toHaveLength(60);
   });
 });

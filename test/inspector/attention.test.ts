@@ -1,21 +1,21 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { concernsOf } from '../../../src/inspector/pages/attention.ts';
-import { RefusedWebhooks } from '../../../src/inspector/watch/rejections.ts';
-import { eventually } from '../../support/eventually.ts';
-import { notification, WEBHOOK } from '../../support/genuine.ts';
-import { type Inspected, inspectedForEachTest } from '../../support/inspected-service.ts';
-import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
-import { verified } from '../../support/verified-notification.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { concernsOf } from '../../src/inspector/pages/attention.ts';
+import { RefusedWebhooks } from '../../src/inspector/watch/rejections.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+import { verified } from '../support/verified-notification.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
-const nothing = { p50: null, p99: null };
+const nothing = { mean: null, slowest: null };
 
 /** What the API says of a quiet service, with some of its last ten minutes changed. */
 function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats> = {}): Stats {
   const columns = {
     ...{ times: [], accepted: [], duplicate: [], rejected: [], not_recorded: [], handled: [], failed: [] },
-    ...{ ack_p50: [], ack_p99: [], handler_p50: [], handler_p99: [] },
+    ...{ ack_mean: [], ack_slowest: [], handler_mean: [], handler_slowest: [] },
   };
   return {
     instance: 'test',
@@ -33,6 +33,7 @@ function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats>
       ...recent,
     },
     last_hour: columns,
+    last_day: [],
     ...more,
   };
 }

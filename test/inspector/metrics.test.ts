@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isRejection, results } from '../../../src/inspector/watch/request-results.ts';
-import { notification } from '../../support/genuine.ts';
-import { type Inspected, inspect } from '../../support/inspected-service.ts';
+import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;
 let text: string;
@@ -72,7 +72,7 @@ test('commits are timed, when there were some, one time a commit', () => {
 test.each(['alerts.yml', 'dashboard.json'])(
   'every metric that docs/monitoring/%s names exists, when it is compared with what is scraped',
   (file) => {
-    const document = readFileSync(new URL(`../../../docs/monitoring/${file}`, import.meta.url), 'utf8');
+    const document = readFileSync(new URL(`../../docs/monitoring/${file}`, import.meta.url), 'utf8');
     const named = [...document.matchAll(/\bwebhook_\w+/g)].map(([name]) => name);
     expect(named.length).toBeGreaterThan(4);
     const series = new Set([...text.matchAll(/^(webhook_\w+)[{ ]/gm)].map(([, name]) => name));
@@ -85,7 +85,7 @@ test.each(['alerts.yml', 'dashboard.json'])(
 );
 
 test('the alert of nothing that gets in goes by what the overview goes by, when requests are refused', () => {
-  const alerts = readFileSync(new URL('../../../docs/monitoring/alerts.yml', import.meta.url), 'utf8');
+  const alerts = readFileSync(new URL('../../docs/monitoring/alerts.yml', import.meta.url), 'utf8');
   const alert = alerts.split('- alert: ').find((text) => text.startsWith('WebhookNothingGetsIn')) ?? '';
   const [refused, taken] = [...alert.matchAll(/result=~"([^"]+)"/g)].map(([, values = '']) =>
     values.split('|'),

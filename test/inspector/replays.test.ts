@@ -1,0 +1,177 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import type { EventStore, ReplayOptions } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { HANDLED, settleAll } from '../support/claiming.ts';
+import { eventsIn } from '../support/events-in.ts';
+import { eventually } from '../support/eventually.ts';
+import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+
+/** More than two steps of a replay. */
+const MANY = 1100;
+let directory: string;
+let copies = 0;
+const pathOf = (folder: number) => join(directory, `${folder}`, 'receiver.db');
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  const url = `sqlite:${pathOf(0)}`;
+  const store = await openStore({ url, clock: new VirtualClock(), threads: false });
+  const numbers = Array.from({ length: MANY }, (_, number) => number);
+  await Promise.all(
+    numbers.map((number) =>
+      store.record(verified({ media_id: `media-${number % 50}`, at: EVENT_TIME + number * 1000 })),
+    ),
+  );
+  await settleAll(store, HANDLED);
+  await store.close();
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const start = inspectedForEachTest();
+/** What happens after a step of a replay, before the next one. */
+let afterStep: () => void | Promise<void>;
+beforeEach(() => {
+  afterStep = () => {};
+});
+
+/** A store whose replays do what a test wants after each step. */
+const stepped = (store: EventStore): EventStore =>
+  new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (name !== 'replay') return typeof member === 'function' ? member.bind(target) : member;
+      return (filter: object, options: ReplayOptions) =>
+        target.replay(filter, {
+          ...options,
+          async onStep(ids) {
+            await options.onStep?.(ids);
+            await afterStep();
+          },
+        });
+    },
+  });
+
+/** A service with so many handled events, which handles none of those that are reset. */
+async function filled() {
+  copies++;
+  cpSync(join(directory, '0'), join(directory, `${copies}`), { recursive: true });
+  const inspected = await start({}, { DATABASE_URL: `sqlite:${pathOf(copies)}` }, { wrap: stepped });
+  await inspected.service.dispatcher.stop(0);
+  const { store } = inspected.service;
+  const post = async (body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${inspected.url}/api/events/replay`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, ...((await answer.json()) as object) };
+  };
+  /** How many events were replayed how often. */
+  const replays = async () => {
+    const counts = new Map<number, number>();
+    for (const { replays } of await eventsIn(store, {}, 10_000))
+      counts.set(replays, (counts.get(replays) ?? 0) + 1);
+    return Object.fromEntries(counts);
+  };
+  return { ...inspected, post, replays };
+}
+
+/** Holds a replay after its first step. */
+function hold() {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  afterStep = () => {
+    reach();
+    return promise;
+  };
+  return { reached, release };
+}
+
+describe('a bulk replay', () => {
+  test('takes all that match and says how many, and takes none twice when asked again by its id', async () => {
+    const { post, replays } = await filled();
+    expect(await post({ dry_run: true })).toEqual({ status: 200, dry_run: true, events: MANY, next: null });
+    const all = { all: true, replay: 'replay-of-everything' };
+    // On a busy machine the first answer may come before the end.
+    await eventually('it has ended', async () => !('replay' in (await post(all))));
+    expect(await post(all)).toEqual({ status: 200, dry_run: false, events: MANY, next: null });
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('takes all that match once, when the button of the page is pressed twice, and leads to how many', async () => {
+    const { raw, url, replays } = await filled();
+    const { body } = await raw('/events/replay?kind=media_available');
+    expect(body).toContain(`Replay ${MANY.toLocaleString('en')} events`);
+    const fields = [...body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
+    const form = new URLSearchParams(
+      fields.map(([, name = '', value = '']): [string, string] => [name, value]),
+    );
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: url };
+    const press = async () => {
+      const answer = await raw('/events/replay', { method: 'POST', headers, body: form.toString() });
+      return String(answer.headers.location);
+    };
+    const list = `../events?kind=media_available&replayed=${form.get('replay')}`;
+    await Promise.all([press(), press()]);
+    await eventually('it has ended', async () => (await press()) === list);
+    const said = `${MANY.toLocaleString('en')} events were reset to pending`;
+    expect((await raw(list.slice(2))).body.replace(/\s+/g, ' ')).toContain(said);
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('says how far it is, in a page of its own and to whoever wants another one, while it is under way', async () => {
+    const { raw, post } = await filled();
+    const { reached, release } = hold();
+    const replay = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+    const first = post({ all: true, replay });
+    await reached;
+    expect(await post({ status: 'handled' })).toEqual({
+      status: 409,
+      error: expect.stringContaining('another replay is under way, and it has reset 500 events so far'),
+    });
+    const page = await raw(`/events/replay?replay=${replay}`);
+    expect(page.headers.refresh).toBe('2');
+    expect(page.body).toContain('500 events reset so far');
+    release();
+    expect(await first).toMatchObject({ status: 200, events: MANY });
+  });
+
+  test('goes on where it ended, when it was cut short, and takes no event twice', async () => {
+    const { post, replays } = await filled();
+    afterStep = () => {
+      throw new Error('the disk is away');
+    };
+    const { status, error } = (await post({ all: true })) as { status: number; error: string };
+    expect(status).toBe(503);
+    const [, before] =
+      /cut short after 500 events \(the disk is away\): .*"before": "(.*)"/.exec(error) ?? [];
+    expect(await replays()).toEqual({ 0: MANY - 500, 1: 500 });
+    afterStep = () => {};
+    expect(await post({ all: true, before })).toMatchObject({ status: 200, events: MANY - 500 });
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('is cut short by a stop of the service, and what it has reset is ready', async () => {
+    const { post, service } = await filled();
+    const { reached, release } = hold();
+    post({ all: true }).catch(() => {}); // the stop ends the connection
+    await reached;
+    const stopped = service.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    release();
+    await stopped;
+    const store = await openStore({
+      url: `sqlite:${pathOf(copies)}`,
+      clock: new VirtualClock(),
+      threads: false,
+    });
+    expect(await store.overview()).toMatchObject({ pending: 500, waiting: 0 });
+    await store.close();
+  });
+});
