@@ -2,6 +2,7 @@ import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
 import { visible } from '../../base/visible.ts';
 import type { AdminNeeds } from '../../observer.ts';
+import { Refused } from '../guard/refuse.ts';
 import type { Watch } from '../watch/watch.ts';
 import type { BulkReplays } from './replays.ts';
 
@@ -20,16 +21,6 @@ export interface Endpoint {
   /** its refusals by status, other than of a wrong input */
   readonly errors?: Readonly<Record<number, string>>;
   readonly run: (input: never) => Promise<unknown>;
-}
-
-/** A refusal of an endpoint. */
-export class Refused extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
 }
 
 /** Makes an endpoint, and checks its function against the types of its schemas. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Endpoint, endpoint, type Inspected, Refused } from './endpoint.ts';
+import { Refused } from '../guard/refuse.ts';
+import { type Endpoint, endpoint, type Inspected } from './endpoint.ts';
 import { event, eventDetailAnswer, events, eventsAnswer } from './events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
 import { countReplay, replayOne } from './replays.ts';

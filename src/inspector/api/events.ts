@@ -3,7 +3,8 @@ import { digestOf } from '../../notification/digest.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { attemptJson, eventJson, eventTimeOf, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { STATUSES } from '../../store/stored.ts';
-import { type Inspected, Refused } from './endpoint.ts';
+import { Refused } from '../guard/refuse.ts';
+import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

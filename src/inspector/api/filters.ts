@@ -4,7 +4,7 @@ import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { RESOURCE } from '../../store/filters.ts';
 import { STATUSES } from '../../store/stored.ts';
-import { Refused } from './endpoint.ts';
+import { Refused } from '../guard/refuse.ts';
 
 const text = z.string().min(1).max(200);
 

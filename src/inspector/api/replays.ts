@@ -4,7 +4,7 @@ import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { isReplayable } from '../../replay/dry-run.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { Refused } from './endpoint.ts';
+import { Refused } from '../guard/refuse.ts';
 
 /** Resets one event to pending. */
 export async function replayOne(

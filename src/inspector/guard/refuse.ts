@@ -1,7 +1,16 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
-import { Refused } from '../api/endpoint.ts';
+
+/** A refusal, thrown by whoever answers a request. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 /** As the receiver's 503 says. */
 const RETRY_SECONDS = 5;

@@ -4,9 +4,10 @@ import { kindNames } from '../../notification/kinds.ts';
 import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { STATUSES } from '../../store/stored.ts';
-import { type Inspected, parsed, Refused } from '../api/endpoint.ts';
+import { type Inspected, parsed } from '../api/endpoint.ts';
 import { events } from '../api/events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
+import { Refused } from '../guard/refuse.ts';
 import { type Page, textsOf } from './page.ts';
 import { eventPath, eventsPath } from './words.ts';
 
