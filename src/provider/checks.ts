@@ -104,9 +104,8 @@ export async function reach(url: string): Promise<Finding> {
       return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
     if (status >= 300 && status < 400)
       return fail(`${url} redirects (${status}): register the URL to which it leads`);
-    return fail(
-      `${url} answers ${status} to an unsigned POST, but the receiver answers 401: does the proxy lead to it, and does the path match WEBHOOK_PATH?`,
-    );
+    const ask = 'does the proxy lead to the receiver, and does the path match WEBHOOK_PATH?';
+    return fail(`${url} answers ${status} to an unsigned POST, and not 401: ${ask}`);
   } catch (error) {
     return fail(`${url}: ${whyUnreachable(error)}`);
   }

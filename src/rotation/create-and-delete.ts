@@ -23,8 +23,8 @@ export async function createWebhook(webhook: NewWebhook, { client, store }: Both
     const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;
     const end = await client.delete(id).then(
       () => 'so it was deleted again: remove the cause, then try again',
-      (error) =>
-        `and it could not be deleted again (${messageOf(error)}): run npx hookkit webhooks delete ${id}`,
+      ({ message }) =>
+        `and it could not be deleted again (${message}): run npx hookkit webhooks delete ${id}`,
     );
     throw new KitError('SECRET_NOT_STORED', `${problem}, ${end}`, { cause });
   }

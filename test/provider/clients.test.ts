@@ -109,40 +109,6 @@ test('statuses are listed page by page, when there are 45, from either end and w
   expect([statuses.length, cursors]).toEqual([2, { next: ids[11], prev: ids[10] }]);
 });
 
-test('statuses are asked for at the base URL alone, when a link of the answer names another host', async () => {
-  const Link = '<https://evil.example/api/v1/scheduled_statuses?max_id=1>; rel="next"';
-  const { url, got } = await scripted([200, [STATUS], { Link }], [200, []]);
-  await Array.fromAsync(clientsOf(url).statuses.list());
-  const path = '/api/v1/scheduled_statuses?limit=40';
-  expect(got.map((one) => one.url)).toEqual([path, `${path}&max_id=1`]);
-});
-
-test.each([
-  ['alice-rw', 'unprocessable', /must be in the future\. .* a time must lie more than 5 minutes ahead$/],
-  ['nobody', 'unauthorized', /The access token is invalid\. Check the user token/],
-  ['alice-read', 'forbidden', /outside the authorized scopes\. Use a token with the scopes/],
-])(
-  'a status a minute ahead is refused, when the token is %s, as %s, and the error says what to do',
-  async (...row) => {
-    const [token, code, message] = row;
-    const { client, at } = await startStatuses(token);
-    const error = await failureOf(client.schedule({ status: 'soon' }, at(60_000)));
-    expect(error.code).toBe(code);
-    expect(error.message).toMatch(message);
-  },
-);
-
-test('nothing is sent, when a time is no date or no resource can have an id', async () => {
-  const { url, got } = await scripted([200, STATUS]);
-  const { statuses, webhooks } = clientsOf(url);
-  for (const time of [new Date(Number.NaN), '', 'soon'])
-    await expect(statuses.schedule({ status: 'x' }, time)).rejects.toThrow(RangeError);
-  for (const id of ['', '..', '../../x', 'a/b', 'a?b', 'ä'])
-    for (const call of [() => statuses.cancel(id), () => webhooks.get(id)])
-      expect((await failureOf(call())).code).toBe('not_found');
-  expect(got).toEqual([]);
-});
-
 const frozen = { errors: [{ code: 'site_frozen', description: 'The site is frozen.' }] };
 const out = { id: '9', created_at: SOON, content: '', visibility: 'public', url: null };
 const elsewhere = { Location: 'https://elsewhere.example/' };

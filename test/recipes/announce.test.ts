@@ -17,25 +17,18 @@ const LEAD_MS = 6 * 60_000;
 
 /** Starts with these scheduled statuses, far ahead. */
 const scheduling =
-  (texts: readonly string[], ...kinds: ('media_available' | 'media_deleted')[]): Scenario<undefined> =>
+  (texts: readonly string[], ...kinds: ('media_available' | 'media_deleted')[]): Scenario<TestReceiver> =>
   async (start) => {
-    const kits: TestReceiver[] = [];
-    const kit = await start({ handlers: announce({ now: () => kits[0]?.now() ?? 0 }) });
-    kits.push(kit);
+    const kit: TestReceiver = await start({ handlers: announce({ now: () => kit.now() }) });
     for (const text of texts) await kit.statuses.schedule({ status: text }, FAR);
     for (const kind of kinds) await kit.deliver(kind, M);
-    return undefined;
+    return kit;
   };
 
 async function begin(...args: Parameters<typeof scheduling>): Promise<TestReceiver> {
-  let begun: TestReceiver | undefined;
-  await scheduling(...args)(async (options) => {
-    begun = await testReceiver(options);
-    return begun;
-  });
-  assert.ok(begun);
-  await begun.settled();
-  return begun;
+  const kit = await scheduling(...args)(testReceiver);
+  await kit.settled();
+  return kit;
 }
 
 /** The scheduled statuses of the user, the first one first: their texts, and how long from now. */
@@ -45,8 +38,6 @@ async function scheduled(kit: TestReceiver): Promise<[string, number][]> {
     .toReversed()
     .map(({ params, scheduled_at }) => [params.text, Date.parse(scheduled_at ?? '') - kit.now()]);
 }
-
-const textsOf = async (kit: TestReceiver) => (await scheduled(kit)).map(([text]) => text);
 
 test('the statuses about a media come forward, when it is available; the others stay', async () => {
   const texts = ['about another', 'Out now: UUhbHm6C!', 'about UUhbHm6CC', 'UUhbHm6C again'];
@@ -75,7 +66,11 @@ test('it is found among hundreds, over all pages, and the rate limit is waited f
 
 test('each is cancelled, when the media is deleted, wherever the process dies and in whatever order', async () => {
   const texts = ['UUhbHm6C', 'about another', 'soon: UUhbHm6C'];
-  const isRight = async (kit: TestReceiver) => assert.deepEqual(await textsOf(kit), ['about another']);
+  const isRight = async (kit: TestReceiver) =>
+    assert.deepEqual(
+      (await scheduled(kit)).map(([text]) => text),
+      ['about another'],
+    );
   await everyCrash(scheduling(texts, 'media_available', 'media_deleted'), isRight);
   const happened = ['media_available', 'media_deleted'] as const;
   await matrix(

@@ -3,7 +3,7 @@ import { createCommand, hookOf } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
 import type { Served } from '../support/served.ts';
-import { atFullSize, size, some } from '../support/sizes.ts';
+import { size, some } from '../support/sizes.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
 let here: InstallationOnEngine;
@@ -84,30 +84,5 @@ test.each(some(2, cases))(
     expect(views.find((view) => view.id === old)).toMatchObject({ secret: 'retiring', provider: null });
     expect(refusals(here.mock)).toEqual([]);
     await here.cli(['webhooks', 'delete', left[0]?.id ?? '', '--grace', '0s']);
-  },
-);
-
-atFullSize(test)(
-  'says how far it got and what to do, when Ctrl-C interrupts it, and ends with 1',
-  async () => {
-    const { id: old, secret } = here.foreignWebhook(hookOf(service));
-    await here.cli(['webhooks', 'import', '--id', old], { stdin: secret });
-    let interrupt = (): boolean => false;
-    here.provider.intercept = async ({ method }, forward) => {
-      if (method !== 'PATCH') return forward();
-      interrupt();
-      return undefined;
-    };
-    const { code, stdout, stderr } = await here.spawnCli(['webhooks', 'rotate', old], {
-      onSpawn: (child) => {
-        interrupt = () => child.kill('SIGINT');
-      },
-    });
-    here.provider.intercept = handOn;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(
-      / is registered, without sites yet\n.* is stored\nhookkit: interrupted: run .* again/,
-    );
-    expect(await here.json(['webhooks', 'rotate', old])).toMatchObject({ replaced: old });
   },
 );

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { rotate } from '../../src/rotation/rotate.ts';
-import { keepingMark, replacedBy, withMark, withoutMark } from '../../src/rotation/successor-mark.ts';
 import { SITE } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
 
@@ -90,13 +89,3 @@ test('asks for the sites, when the old one was deleted before the successor had 
   const metadata = { description: 'as it was', site_ids: [SITE] };
   expect(here.mock.listWebhooks()).toMatchObject([{ metadata }]);
 });
-
-test.each(['', 'of the main site', '[hookkit: replaces 2yW4KmiG] was here'])(
-  'has one mark and gives the description back as it was, when %j is marked, changed and unmarked',
-  (text) => {
-    const marked = withMark(withMark(text, 'anotherOne'), '2yW4KmiG');
-    expect([replacedBy(marked), replacedBy(text)]).toEqual(['2yW4KmiG', undefined]);
-    expect([withoutMark(marked), keepingMark(marked), keepingMark(text)]).toEqual([text, marked, text]);
-    expect(keepingMark(marked, 'new')).toBe('new [hookkit: replaces 2yW4KmiG]');
-  },
-);
