@@ -9,7 +9,6 @@ import { eventually } from '../support/eventually.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { runCli } from '../support/run-cli.ts';
-import { size } from '../support/sizes.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const inspect = inspectedForEachTest();
@@ -91,11 +90,6 @@ test.each([
     /^the start of the app failed: Error: no database\n.*app\.test\.ts/,
   ],
   [
-    'returns nothing',
-    () => undefined,
-    /^the start of the app failed: it returned undefined, and must return \{ app, close \}: /,
-  ],
-  [
     'returns what it has opened, and not as app',
     () => ({ crm: 1 }),
     /^the start of the app failed: it returned \{ crm: 1 \}, and must return/,
@@ -105,8 +99,6 @@ test.each([
     () => ({ app: 1, close: 'no' }),
     /it returned \{ app: 1, close: 'no' \}, and must return/,
   ],
-  ['throws no error', () => Promise.reject('nothing'), /^the start of the app failed: nothing$/],
-  ['is no function', {}, /^the start of the app failed: TypeError: start is not a function/],
 ])('nothing listens, when start %s', async (_, start, message) => {
   let listening = false;
   const routes = () => {
@@ -237,15 +229,12 @@ test('pages read what handlers left in ctx.state, of one resource and of all', a
     },
   });
   const { url, deliver, settled } = await serve(app);
-  const ids = Array.from(
-    { length: size({ small: 5, full: 250 }) },
-    (_, number) => `media-${String(number).padStart(3, '0')}`,
-  );
-  for (const media_id of [...ids, 'second']) await deliver(notification({ media_id }));
+  const ids = ['first', 'second'];
+  for (const media_id of ids) await deliver(notification({ media_id }));
   await settled();
   const value = notification().event_time;
   expect(await (await fetch(`${url}/app/all`)).json()).toEqual(
-    [...ids, 'second'].map((id) => ({ resource: `media:${id}`, value })),
+    ids.map((id) => ({ resource: `media:${id}`, value })),
   );
   expect(await (await fetch(`${url}/app/one`)).json()).toEqual({ seen: value });
 });
@@ -253,10 +242,7 @@ test('pages read what handlers left in ctx.state, of one resource and of all', a
 test.each(['serve', 'dev', 'handlers try --kind media_created --media 1'])(
   'hookkit %s names every setting of the app that is missing or wrong, shows none, and ends with 2',
   async (command) => {
-    const env = {
-      HANDLERS: APP,
-      CRM_TOKEN: 'not-long',
-    };
+    const env = { HANDLERS: APP, CRM_TOKEN: 'not-long' };
     const { code, stderr } = await runCli(command.split(' '), { env });
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -279,9 +265,8 @@ describe('commands that run handlers', () => {
   };
 
   test('start the app, and end with it, when an event is tried and when events are replayed', async () => {
-    const tried = await runCli(['handlers', 'try', '--kind', 'media_created', '--media', 'UUhbHm6C'], {
-      env,
-    });
+    const one = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
+    const tried = await runCli(['handlers', 'try', ...one], { env });
     expect(tried).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled/m) });
     expect(tried.stderr).toContain('"size":7');
     expect(tried.stderr).toContain('the CRM is closed');
@@ -291,9 +276,5 @@ describe('commands that run handlers', () => {
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled +1$/m) });
     expect(replayed.stderr).toContain('"size":7');
     expect(replayed.stderr).toContain('the CRM is closed');
-    const none = await desk().events(['replay', '--kind', 'media_deleted', '--run', '--allow-empty'], {
-      env,
-    });
-    expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('the CRM is closed') });
   });
 });

@@ -57,11 +57,4 @@ describe('a claim', () => {
     expect(wanted.take(2, new Set(['hot']))).toBeUndefined();
     expect(wanted.take(1, NOBODY)?.names).toEqual(['hot']);
   });
-
-  test('polls, when more names came than are kept', () => {
-    const wanted = new Wanted(2);
-    wanted.take(2, NOBODY);
-    wanted.add(Array.from({ length: 9 }, (_, name) => String(name)));
-    expect(wanted.take(2, NOBODY)).toEqual({ names: [], oldest: 1, newest: 1 });
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { combineHandlers, defineHandlers, fail, retry, skip } from '../../src/dispatch/handler.ts';
+import { combineHandlers, defineHandlers, skip } from '../../src/dispatch/handler.ts';
 
 const nothing = async () => {};
 
@@ -8,10 +8,6 @@ describe('combineHandlers', () => {
     const media = defineHandlers({ media_created: nothing, media_deleted: async () => skip('no') });
     const rest = defineHandlers({ channel_idle: nothing, unknown: nothing });
     expect(combineHandlers(media, rest)).toEqual({ ...media, ...rest });
-  });
-
-  test('has none, when none is given', () => {
-    expect(combineHandlers()).toEqual({});
   });
 
   test('has the one that there is, when another object has nothing for its kind', () => {
@@ -27,26 +23,8 @@ describe('combineHandlers', () => {
     );
   });
 
-  test.each(['media_created', 'unknown'] as const)(
-    'throws, when two files handle %s, and names it',
-    (kind) => {
-      const parts = [defineHandlers({ [kind]: nothing }), defineHandlers({ [kind]: nothing })];
-      expect(() => combineHandlers(...parts)).toThrow(
-        new TypeError(`two handlers for ${kind}: combine them`),
-      );
-    },
-  );
-});
-
-describe('outcomes', () => {
-  test('carry their arguments, when a handler makes them, and leave the rest to the backoff', () => {
-    expect(skip('not for us')).toEqual({ type: 'skip', reason: 'not for us' });
-    expect(fail('never')).toEqual({ type: 'fail', reason: 'never' });
-    expect(retry({ after: 5000, reason: 'not yet' })).toEqual({
-      type: 'retry',
-      reason: 'not yet',
-      after: 5000,
-    });
-    expect(retry({ reason: 'not yet' })).toEqual({ type: 'retry', reason: 'not yet', after: undefined });
+  test('throws, when two files handle one kind, and names it', () => {
+    const one = defineHandlers({ unknown: nothing });
+    expect(() => combineHandlers(one, one)).toThrow(new TypeError('two handlers for unknown: combine them'));
   });
 });

@@ -43,18 +43,6 @@ describe('a lease', () => {
     expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 2 });
   });
 
-  test('that is renewed late, but in time, is kept', async () => {
-    const { record, start, pass } = stage();
-    await record();
-    const held = new HeldHandler();
-    const { intercept } = await start({ media_available: held.handle }, PATIENT);
-    intercept('renew', away);
-    await pass(LEASE_MS - 5000);
-    intercept('renew', () => {});
-    await pass(2 * LEASE_MS);
-    expect(held.last.ctx.signal.aborted).toBe(false);
-  });
-
   test('that another process has taken over has its handler aborted, and its result changes nothing', async () => {
     const { record, start, pass, event, outcomes, logged } = stage();
     const id = await record();

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { runCli, spawnCli } from '../support/run-cli.ts';
-import { size, some } from '../support/sizes.ts';
+import { spawnCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -31,19 +30,13 @@ test('handlers come from the module that HANDLERS names, as they are', async () 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
-  const run = await spawnCli(['handlers', '--json'], {
-    cwd: directory,
-    env: { HANDLERS: './test/scenarios/handlers/none.ts' },
-  });
-  expect(run.code).toBe(0);
-  expect(JSON.parse(run.stdout)).toEqual(
-    expect.arrayContaining([expect.objectContaining({ kind: 'media_created', handler: false })]),
-  );
+  const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
+  const { stdout } = await spawnCli(['handlers', '--json'], { cwd: directory, env });
+  expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
 
 test.each([
   ['export const handler = {};', 'exports no object `handlers`'],
-  ['export const handlers = () => {};', 'exports no object `handlers`'],
   ['export const handlers = null;', 'exports no object `handlers`'],
   [
     'export const handlers = { media_avaliable() {} };',
@@ -65,7 +58,6 @@ test.each([
   ],
   ['export const app = { handlers: Promise.resolve({}) };', 'has an app without an object `handlers`'],
   ['export const app = 1;', 'exports no object `handlers`, and no `app` as defineApp makes it'],
-  ['export default {};', 'exports no object `handlers`'],
   ['export const app = { handlers: {} }, handlers = {};', 'exports both `app` and `handlers`'],
   [
     'export const app = { route() {}, handlers: {} };',
@@ -82,16 +74,6 @@ test.each([
     expect.objectContaining({
       code: 'HANDLERS_UNUSABLE',
       message: expect.stringContaining(`${join(directory, 'mine.mjs')} ${reason}`),
-    }),
-  );
-});
-
-test('a module that is not there is named with what to do, when HANDLERS leads to none', async () => {
-  const HANDLERS = join(directory, 'none.ts');
-  await expect(loadApp({ HANDLERS })).rejects.toThrow(
-    expect.objectContaining({
-      code: 'HANDLERS_UNUSABLE',
-      message: expect.stringMatching(/^there is no \S+none\.ts, which HANDLERS names\. Name the module/),
     }),
   );
 });
@@ -117,21 +99,13 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   }
 });
 
-test.each(
-  some<[string, RegExp]>(1, [
-    [
-      'none.ts',
-      /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at the folder of the kit\n$/,
-    ],
-    [
-      'src/handlers',
-      /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n$/,
-    ],
-    ['README.md', /^hookkit: README\.md does not load:\n.*Unknown file extension "\.md".*\n$/],
-  ]),
-)('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
-  const call = size({ small: runCli, full: spawnCli });
-  const run = await call(['handlers'], { cwd: directory, env: { HANDLERS } });
-  expect(run.code).toBe(1);
-  expect(run.stderr).toMatch(told);
+test.each([
+  [
+    'none.ts',
+    /^hookkit: there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* folder of the kit\n$/,
+  ],
+  ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n/],
+])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
+  const { code, stderr } = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(told) });
 });

@@ -6,46 +6,32 @@ const DAYS_30 = 30 * 86_400_000;
 const given = (value: unknown) => value as never;
 
 describe('skip, retry and fail', () => {
-  test.each([undefined, null, 5, { a: 1 }, new Error('x'), () => {}, Symbol('s'), Buffer.from('b')])(
+  test.each([undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')])(
     'throw, when the reason is %p, which is no string, with an error that says what it may be',
     (reason) => {
-      expect(() => skip(given(reason))).toThrow(
-        /reason of skip\(\) must be a string, and this handler gave /,
+      const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
+      for (const make of [skip, fail, (why: never) => retry({ reason: why })])
+        expect(() => make(given(reason))).toThrow(error);
+    },
+  );
+
+  test.each([Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()])(
+    'throw, when after is %p, with an error that says what came and what it may be',
+    (after) => {
+      expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
+        /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
       );
-      expect(() => fail(given(reason))).toThrow(/reason of fail\(\) must be a string/);
-      expect(() => retry({ reason: given(reason) })).toThrow(/reason of retry\(\) must be a string/);
     },
   );
 
-  test.each([
-    Number.NaN,
-    -1,
-    0,
-    999,
-    DAYS_30 + 1,
-    Number.POSITIVE_INFINITY,
-    '60000',
-    5n,
-    {},
-    null,
-    new Date(),
-  ])('throw, when after is %p, with an error that says what came and what it may be', (after) => {
-    expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
-      /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
-    );
+  test.each([undefined, null, 5000, 'later'])('throw, when retry is given %p as its options', (options) => {
+    expect(() => retry(given(options))).toThrow(/retry\(\) takes \{ after, reason \}|reason of retry\(\)/);
   });
-
-  test.each([undefined, null, 5000, 'later'])(
-    'throw, when retry is given %p in place of its options',
-    (options) => {
-      expect(() => retry(given(options))).toThrow(/retry\(\) takes \{ after, reason \}|reason of retry\(\)/);
-    },
-  );
 });
 
 describe('the return value of a handler', () => {
-  test.each([1000, 1000.5, 60_000, DAYS_30, undefined])('counts, when after is %p', (after) => {
-    expect(parseReturned({ type: 'retry', reason: 'r', after })).toEqual({
+  test.each([1000, 1000.5, DAYS_30, undefined])('counts, when after is %p', (after) => {
+    expect(parseReturned(retry({ reason: 'r', after: given(after) }))).toEqual({
       type: 'retry',
       reason: 'r',
       after,
@@ -53,13 +39,8 @@ describe('the return value of a handler', () => {
   });
 
   test('counts as a value, when a handler made it by itself, and is read once, when it changes', () => {
-    expect(parseReturned({ type: 'skip', reason: 'r', note: 'of no use' })).toEqual({
-      type: 'skip',
-      reason: 'r',
-    });
-    expect(parseReturned(Object.assign(Object.create(null), { type: 'fail', reason: 'r' }))).toEqual(
-      fail('r'),
-    );
+    expect(parseReturned({ type: 'skip', reason: 'r', note: 'of no use' })).toEqual(skip('r'));
+    expect(parseReturned({ __proto__: null, type: 'fail', reason: 'r' })).toEqual(fail('r'));
     let reads = 0;
     const changing = {
       type: 'fail',
@@ -72,7 +53,6 @@ describe('the return value of a handler', () => {
 
   test('has its reason cut at 4,000 characters, when it is longer', () => {
     expect(parseReturned(skip('x'.repeat(4001)))).toEqual(skip('x'.repeat(4000)));
-    expect(parseReturned(skip('x'.repeat(4000)))).toEqual(skip('x'.repeat(4000)));
     expect(parseReturned(fail(`${'x'.repeat(3999)}😀`))).toEqual(fail(`${'x'.repeat(3999)}\ufffd`));
   });
 
@@ -80,21 +60,11 @@ describe('the return value of a handler', () => {
     [true, 'true'],
     ['done', "'done'"],
     [{ type: 'handled' }, "{ type: 'handled' }"],
-    [{ type: 'SKIP', reason: 'r' }, "{ type: 'SKIP', reason: 'r' }"],
     [[skip('r')], "[ { type: 'skip', reason: 'r' } ]"],
     [() => skip('r'), '[Function'],
   ])('is an error, when it is %p, which names what came and what may come', (value, text) => {
     const returned = parseReturned(value);
     expect(returned).toEqual({ type: 'error', reason: expect.stringContaining(text) });
     expect(returned).toHaveProperty('reason', expect.stringContaining('skip(), retry() or fail()'));
-  });
-
-  test.each(['type', 'reason', 'after'])('is an error, when reading its %s throws', (member) => {
-    const hostile = Object.defineProperty({ type: 'retry', reason: 'r' }, member, {
-      get() {
-        throw new Error('not to be read');
-      },
-    });
-    expect(parseReturned(hostile)).toMatchObject({ type: 'error' });
   });
 });

@@ -33,6 +33,16 @@ describe('the pauses between attempts', () => {
     expect(sum / HOUR_MS).toBeGreaterThan(20.5);
     expect(sum / HOUR_MS).toBeLessThan(21.5);
   });
+
+  test('are between half and all of what doubles with each attempt, up to RETRY_CAP_MS', () => {
+    for (const drawn of [0, 0.3, 0.999]) {
+      const pauses = [1, 2, 3, 12, 13, 1000].map((attempt) =>
+        pauseMs(attempt, { ...POLICY, random: () => drawn }),
+      );
+      const longest = [1000, 2000, 4000, 2_048_000, HOUR_MS, HOUR_MS];
+      expect(pauses).toEqual(longest.map((ms) => Math.ceil(ms * (0.5 + drawn / 2))));
+    }
+  });
 });
 
 test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS attempts, with its error, and runs no more', async () => {

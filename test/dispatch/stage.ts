@@ -7,10 +7,9 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import type { EventId } from '../../src/store/event-id.ts';
-import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
-import { type LogLines, logLines } from '../support/log-lines.ts';
+import { logLines } from '../support/log-lines.ts';
 import { present } from '../support/only.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -25,23 +24,14 @@ const SETTINGS = {
   RETRY_CAP_MS: '10000',
 };
 
-type Method = 'claim' | 'settle' | 'renew' | 'wake' | 'recover' | 'sweep' | 'step' | 'saveStep';
+const METHODS = ['claim', 'settle', 'renew', 'wake', 'recover', 'sweep', 'step', 'saveStep'] as const;
+type Method = (typeof METHODS)[number];
 
 /** What a test says before a call of a store: it may wait, or throw. */
 type Before = (...given: never[]) => Promise<void> | void;
 
 /** A store whose calls a test can watch, hold up and make fail. */
-export interface WatchedStore {
-  readonly store: EventStore;
-  isIdle(): boolean;
-  intercept(method: Method, before: Before): void;
-  /** The next call of a method does what it does, and its answer is lost. */
-  loseAnswer(method: Method): void;
-  /** Calls of a method hang until the returned function is called. */
-  hold(method: Method): () => void;
-}
-
-function watch(watched: EventStore): WatchedStore {
+function watch(watched: EventStore) {
   const before = new Map<PropertyKey, Before>();
   const losing = new Set<PropertyKey>();
   let underWay = 0;
@@ -65,9 +55,11 @@ function watch(watched: EventStore): WatchedStore {
   return {
     store,
     isIdle: () => underWay === 0,
-    intercept: (method, first) => void before.set(method, first),
-    loseAnswer: (method) => void losing.add(method),
-    hold(method) {
+    intercept: (method: Method, first: Before) => void before.set(method, first),
+    /** The next call of a method does what it does, and its answer is lost. */
+    loseAnswer: (method: Method) => void losing.add(method),
+    /** Calls of a method hang until the returned function is called. */
+    hold(method: Method): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       before.set(method, async () => {
         underWay--; // nobody is to wait for it
@@ -87,50 +79,27 @@ export function away(): never {
   throw new KitError('STORE_UNAVAILABLE', 'the database is locked');
 }
 
-export interface Started extends Omit<WatchedStore, 'store' | 'isIdle'> {
-  readonly dispatcher: Dispatcher;
-  /** as when the process is killed: its timers are silent, and it says nothing to the store any more */
-  kill(): void;
-}
-
-/** Dispatchers on one database, in virtual time. */
-export interface DispatchStage {
-  readonly clock: VirtualClock;
-  /** to look at what the dispatchers did */
-  readonly store: EventStore;
-  readonly logged: LogLines['withMessage'];
-  /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
-  start(handlers: Handlers, settings?: Readonly<Record<string, string>>): Promise<Started>;
-  /** Records an event of kind media_available, unless the members say otherwise; every process but this one must find it. */
-  record(members?: Parameters<typeof verified>[0]): Promise<EventId>;
-  event(id: string): Promise<StoredEvent>;
-  outcomes(id: string): Promise<readonly string[]>;
-  /** Lets time pass, timer by timer, so that what a timer sets off is done before the next one. */
-  pass(ms: number): Promise<void>;
-  /** Resolves when no dispatcher waits for its store. */
-  quiet(): Promise<void>;
-  /** Stops a dispatcher in virtual time. */
-  stop(dispatcher: Dispatcher, graceMs?: number): Promise<void>;
-}
-
 const NEVER = new Promise<never>(() => {});
 
-async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void> }> {
+/** Dispatchers on one database, in virtual time. */
+async function createStage() {
   const folder = await temporaryDirectory();
   const clock = new VirtualClock();
   const open = () => openStore({ url: `sqlite:${join(folder, 'receiver.db')}`, clock, threads: false });
   const store = await open();
   const stores = [store];
   const { log, withMessage: logged } = logLines();
-  const watched: WatchedStore[] = [];
+  const watched: ReturnType<typeof watch>[] = [];
   const dispatchers: Dispatcher[] = [];
 
+  /** Resolves when no dispatcher waits for its store. */
   const quiet = async (): Promise<void> => {
     for (let calm = 0; calm < 3; calm++) {
       await new Promise((resolve) => setImmediate(resolve));
       if (!watched.every(({ isIdle }) => isIdle())) calm = -1;
     }
   };
+  /** Lets time pass, timer by timer, so that what a timer sets off is done before the next one. */
   const pass = async (ms: number): Promise<void> => {
     const end = clock.now() + ms;
     await quiet();
@@ -140,7 +109,8 @@ async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void>
     }
     await clock.advance(end - clock.now());
   };
-  const start: DispatchStage['start'] = async (handlers, settings = {}) => {
+  /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
+  const start = async (handlers: Handlers, settings: Readonly<Record<string, string>> = {}) => {
     const own = await open();
     stores.push(own);
     const mine = watch(own);
@@ -161,28 +131,30 @@ async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void>
     dispatchers.push(dispatcher);
     dispatcher.start();
     await quiet();
+    /** As when the process is killed: its timers are silent, and it says nothing to the store any more. */
     const kill = () => {
       isDead = true;
-      for (const method of ['claim', 'settle', 'renew', 'wake', 'recover', 'sweep'] as const)
-        mine.intercept(method, () => NEVER);
+      for (const method of METHODS) mine.intercept(method, () => NEVER);
       dispatchers.splice(dispatchers.indexOf(dispatcher), 1);
       watched.splice(watched.indexOf(mine), 1);
     };
     return { ...mine, dispatcher, kill };
   };
-  const stop: DispatchStage['stop'] = async (dispatcher, graceMs = 0) => {
+  /** Stops a dispatcher in virtual time. */
+  const stop = async (dispatcher: Dispatcher, graceMs = 0): Promise<void> => {
     const stopped = dispatcher.stop(graceMs);
     await pass(graceMs + 5000);
-    return stopped;
+    await stopped;
   };
   return {
     clock,
     store,
     logged,
     start,
-    record: async (members) => (await store.record(verified(members))).id,
-    event: async (id) => present(await store.event(id)),
-    outcomes: async (id) => (await store.attempts(id)).map(({ outcome }) => outcome),
+    /** Records an event of kind media_available, unless the members say otherwise; every dispatcher must find it. */
+    record: async (members?: Parameters<typeof verified>[0]) => (await store.record(verified(members))).id,
+    event: async (id: string) => present(await store.event(id)),
+    outcomes: async (id: string) => (await store.attempts(id)).map(({ outcome }) => outcome),
     pass,
     quiet,
     stop,
@@ -197,7 +169,7 @@ async function createStage(): Promise<DispatchStage & { cleanUp(): Promise<void>
 }
 
 /** Gives every test of a file a stage of its own. */
-export function eachWithStage(): () => DispatchStage {
+export function eachWithStage() {
   let stage: Awaited<ReturnType<typeof createStage>> | undefined;
   beforeEach(async () => {
     stage = await createStage();
