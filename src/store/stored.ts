@@ -103,28 +103,6 @@ export interface Settlement {
   readonly ms: number;
 }
 
-/** The record of one start. */
-export interface Attempt {
-  /** the replay it belongs to; 0 is before the first replay */
-  readonly replay: number;
-  /** the number of the start, from 1 in each replay */
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: string | undefined;
-  /** the name of the process that ran it */
-  readonly instance: string;
-}
-
-/** A start that has not ended, and so has no record. */
-export interface RunningStart {
-  readonly startedAt: number;
-  /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
-  readonly leaseUntil: number;
-  readonly instance: string;
-}
-
 /** A value that events of a resource left (`ctx.state`). */
 export interface StateValue {
   readonly name: string;

@@ -80,12 +80,6 @@ describe('a commit of SQLite', () => {
     ).toMatch(/^FULL$/);
     await other.close();
   });
-
-  test('has synchronous FULL, when a database is opened, and for a write-ahead log', async () => {
-    const driver = new Driver(path);
-    expect(driver.pragma('journal_mode', { simple: true })).toBe('wal');
-    driver.close();
-  });
 });
 
 const HEADER = 32;

@@ -78,15 +78,6 @@ onEachEngine('recover', (stage) => {
     await stage.pass(60_001);
     expect(await store.wake()).toEqual(ran.slice(0, 1));
   });
-
-  test('takes those first that ran out first, some hundred a step', async () => {
-    const { store } = stage;
-    await recorded(store, ...Array.from({ length: 230 }, (_, n) => notified(`media:${n}`)));
-    await polled(store, { oldest: 300 });
-    await stage.pass(LEASE_MS + 1);
-    expect(await store.recover(MOST)).toHaveLength(200);
-    expect(await store.recover(MOST)).toHaveLength(30);
-  });
 });
 
 onEachEngine('sweep', (stage) => {

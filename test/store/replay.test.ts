@@ -202,18 +202,4 @@ onEachEngine('prune', (stage) => {
     expect(await store.record(notified('media:0', 0, { ...list[0] }))).toMatchObject({ status: 'duplicate' });
     expect(await store.replay({})).toMatchObject({ replayed: 2 });
   });
-
-  test('goes in steps, oldest end first', async () => {
-    const { store } = stage;
-    await recorded(store, ...[3, 1, 2].map((n) => notified(`media:${n}`)));
-    for (const n of [1, 2, 3])
-      await handledInTurn(store, `media:${n}`, () => ({ ...HANDLED, startedAt: n * 1000 }));
-    expect(await store.prune(10_000, 2)).toBe(2);
-    expect(
-      (await store.search({}, { limit: 9 })).events
-        .filter(({ body }) => body)
-        .map(({ resource }) => resource),
-    ).toEqual(['media:3']);
-    expect(await store.prune(10_000, 2)).toBe(1);
-  });
 });

@@ -210,15 +210,6 @@ onEachEngine('a step', (stage) => {
     expect(await store.saveStep(claim, { name: 'nothing', result: null })).toMatchObject({});
     expect((await store.steps(claim.id)).map(({ name }) => name)).toEqual(['mail', 'nothing']);
   });
-
-  test('is no longer stored, when its event has ended', async () => {
-    const { store } = stage;
-    await recorded(store, notified());
-    const claim = await claimedOne(store, 'media:one');
-    await store.settle(claim, HANDLED);
-    expect(await store.saveStep(claim, { name: 'mail', result: '1' })).toBeUndefined();
-    expect(await store.holds(claim)).toBe(false);
-  });
 });
 
 onEachEngine('renew', (stage) => {

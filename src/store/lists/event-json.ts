@@ -1,4 +1,5 @@
-import type { Attempt, RunningStart, StateValue, StoredEvent, Unproven } from '../stored.ts';
+import type { StateValue, StoredEvent, Unproven } from '../stored.ts';
+import type { Attempt, RunningStart } from './types.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
 export function eventJson(event: StoredEvent) {

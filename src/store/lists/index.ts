@@ -3,11 +3,21 @@ import type { Lane } from '../operations/record.ts';
 import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
-import type { Attempt, DoneStep, RunningStart, StateValue, StoredEvent } from '../stored.ts';
+import type { DoneStep, StateValue, StoredEvent } from '../stored.ts';
 import { quarantineReads } from './quarantine.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import { statsReads } from './stats.ts';
-import type { Channel, ChannelPage, Channels, Overview, StatePlace, States, StatesQuery } from './types.ts';
+import type {
+  Attempt,
+  Channel,
+  ChannelPage,
+  Channels,
+  Overview,
+  RunningStart,
+  StatePlace,
+  States,
+  StatesQuery,
+} from './types.ts';
 
 /** How many values one look at the states of all media or channels takes. */
 const STATES_PAGE = 500;

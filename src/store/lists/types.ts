@@ -1,5 +1,5 @@
 import type { EventId } from '../event-id.ts';
-import type { StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
+import type { AttemptOutcome, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -36,6 +36,28 @@ export interface Found {
 
 /** An event as it was received. */
 export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
+
+/** The record of one start. */
+export interface Attempt {
+  /** the replay it belongs to; 0 is before the first replay */
+  readonly replay: number;
+  /** the number of the start, from 1 in each replay */
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: AttemptOutcome;
+  readonly error: string | undefined;
+  /** the name of the process that ran it */
+  readonly instance: string;
+}
+
+/** A start that has not ended, and so has no record. */
+export interface RunningStart {
+  readonly startedAt: number;
+  /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
+  readonly leaseUntil: number;
+  readonly instance: string;
+}
 
 /** The store at a glance. Times are milliseconds since the epoch. */
 export interface Overview {

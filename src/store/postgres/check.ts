@@ -34,16 +34,11 @@ export async function* checkServer({
     servers = new Servers(url, 1);
     const { settings, activity, version } = await inTransaction(servers, 'BEGIN READ ONLY', look);
     const { standby = false, oldest = 0, connected = 0 } = activity ?? {};
-    const {
-      server_encoding: encoding,
-      fsync,
-      full_page_writes: pages,
-      synchronous_commit: commit,
-    } = settings;
+    const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
     yield judged('server', `PostgreSQL ${settings.server_version}`, [
       [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
       [standby, 'FAIL', 'a standby takes no writes: name the primary in DATABASE_URL'],
-      [encoding !== 'UTF8', 'FAIL', `the database is encoded in ${encoding}: make one of UTF8`],
+      [settings.server_encoding !== 'UTF8', 'FAIL', 'make a database that is encoded in UTF8'],
     ]);
     const problem = versionProblem('the database of DATABASE_URL', version);
     const schema = judged('database', `schema version ${version}`, [

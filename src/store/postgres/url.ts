@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { PoolConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { KitError, messageOf } from '../../base/errors.ts';
@@ -28,7 +27,6 @@ export function serversOf(url: string): PoolConfig[] {
   if (isPublic && mode !== 'verify-full')
     throw unusable('has sslrootcert=system, which needs sslmode=verify-full');
   if (isPublic) parameters.delete('sslrootcert');
-  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) readable(name, parameters.get(name));
   return hosts.split(',').map((host) => {
     try {
       const parsed = parseIntoClientConfig(`${start}${host}${path}?${parameters}`);
@@ -39,16 +37,6 @@ export function serversOf(url: string): PoolConfig[] {
       throw unusable(`cannot be used (${messageOf(error).replaceAll(url, 'it')}): it ${FORM}`);
     }
   });
-}
-
-function readable(name: string, path: string | null): void {
-  if (path === null) return;
-  try {
-    readFileSync(path);
-  } catch (error) {
-    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
-    throw unusable(`names ${path} as ${name}, which cannot be read (${code}): correct its path or its mode`);
-  }
 }
 
 /** Names the database of a URL, without its user and password. */

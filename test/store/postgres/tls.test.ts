@@ -16,7 +16,7 @@ import { describeWith } from '../../support/tools.ts';
 const CERTIFIED = 'certified';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-describeWithPostgres('TLS to PostgreSQL', (shared) =>
+describeWithPostgres('TLS to PostgreSQL', () =>
   describeWith('openssl', 'with a certificate for localhost', () => {
     let folder: string;
     let server: PostgresServer;
@@ -108,8 +108,6 @@ describeWithPostgres('TLS to PostgreSQL', (shared) =>
       ['?sslmode=verify-full', 'localhost', AUTHORITY],
       ['?sslmode=verify-full&sslrootcert=right', '127.0.0.1', 'for another name than the host'],
       ['?sslmode=verify-ca', 'localhost', 'no sslrootcert: name'],
-      ['?sslmode=prefer', 'localhost', 'take disable, require'],
-      ['?sslmode=allow', 'localhost', 'take disable, require'],
     ])('is refused, when the URL has %j for %s, with what to do', async (query, host, advice) => {
       expect(await encrypted(query, host)).toContain(advice);
     });
@@ -124,10 +122,6 @@ describeWithPostgres('TLS to PostgreSQL', (shared) =>
       own.searchParams.set('sslcert', file('own.pem'));
       own.searchParams.set('sslkey', file('own.key'));
       expect(await connect(own.href)).toBe(true);
-    });
-
-    test('is refused, when it is required and the server has none, with what to do', async () => {
-      expect(await connect(`${shared.url('postgres')}?sslmode=require`)).toContain('set ssl = on there');
     });
   }),
 );
