@@ -1,29 +1,26 @@
 import type { EventStore } from '../store/event-store.ts';
 
 /** The places in the life of an event at which a process may die. */
-export const PLACES = [
+export type CrashPlace =
   /** before a notification is stored: its sender gets no answer, and sends it again */
-  'before record',
+  | 'before record'
   /** after it is stored, and before its sender has the answer: it comes again, as a duplicate */
-  'after record',
+  | 'after record'
   /** after an event was claimed, and before its handler runs */
-  'after claim',
+  | 'after claim'
   /** before a step of `ctx.once` runs */
-  'before step',
+  | 'before step'
   /** after a step has run, and before its result is stored: it runs again */
-  'between step',
+  | 'between step'
   /** after the result of a step is stored */
-  'after step',
+  | 'after step'
   /** before and after a call of `ctx.statuses` */
-  'before call',
-  'after call',
+  | 'before call'
+  | 'after call'
   /** after the handler has ended, and before that is stored: it runs again */
-  'before settle',
+  | 'before settle'
   /** after the end of the event is stored */
-  'after settle',
-] as const;
-
-export type CrashPlace = (typeof PLACES)[number];
+  | 'after settle';
 
 /** A point that a process reached. */
 export interface CrashPoint {
@@ -32,46 +29,38 @@ export interface CrashPoint {
   readonly what: string;
 }
 
-/** Told of every point that a process reaches, at which it may kill it. */
-export type PointListener = (point: CrashPoint) => void;
-
-/** For methods of the store, the point that a call of it is. */
-type Points = {
-  readonly [name in keyof EventStore]?: (
-    input: Parameters<EventStore[name]>,
-    output: Awaited<ReturnType<EventStore[name]>>,
-  ) => CrashPoint | undefined;
-};
-
-const before: Points = {
-  record: ([{ kind }]) => ({ place: 'before record', what: kind }),
-  step: ([, name]) => ({ place: 'before step', what: name }),
-  saveStep: ([, { name }]) => ({ place: 'between step', what: name }),
-  settle: ([{ kind }]) => ({ place: 'before settle', what: kind }),
-};
-
-const after: Points = {
-  record: ([{ kind }]) => ({ place: 'after record', what: kind }),
-  claim: (_input, claims) =>
-    claims.length > 0 ? { place: 'after claim', what: claims.map(({ kind }) => kind).join(' ') } : undefined,
-  saveStep: ([, { name }]) => ({ place: 'after step', what: name }),
-  settle: ([{ kind }]) => ({ place: 'after settle', what: kind }),
-};
-
-type AnyPoint = ((input: readonly unknown[], output: unknown) => CrashPoint | undefined) | undefined;
-
-/** The point ahead of a call of the store; undefined if it is none. */
-export function pointBefore(name: PropertyKey, input: readonly unknown[]): CrashPoint | undefined {
-  const pointOf = before[name as keyof Points] as AnyPoint;
-  return pointOf?.(input, undefined);
-}
-
-/** The point behind a call of the store; undefined if it is none. */
-export function pointAfter(
-  name: PropertyKey,
-  input: readonly unknown[],
-  output: unknown,
-): CrashPoint | undefined {
-  const pointOf = after[name as keyof Points] as AnyPoint;
-  return pointOf?.(input, output);
+/** The calls of a store at which a process may die. @param reach told of each point; a process that dies there waits forever */
+export function watched(
+  store: EventStore,
+  reach: (place: CrashPlace, what: string) => Promise<void>,
+): Pick<EventStore, 'record' | 'claim' | 'step' | 'saveStep' | 'settle'> {
+  return {
+    async record(notification, receivedAt) {
+      await reach('before record', notification.kind);
+      const recorded = await store.record(notification, receivedAt);
+      await reach('after record', notification.kind);
+      return recorded;
+    },
+    async claim(request) {
+      const claims = await store.claim(request);
+      if (claims.length > 0) await reach('after claim', claims.map(({ kind }) => kind).join(' '));
+      return claims;
+    },
+    async step(key, name) {
+      await reach('before step', name);
+      return store.step(key, name);
+    },
+    async saveStep(key, step) {
+      await reach('between step', step.name);
+      const saved = await store.saveStep(key, step);
+      await reach('after step', step.name);
+      return saved;
+    },
+    async settle(claim, settlement) {
+      await reach('before settle', claim.kind);
+      const settled = await store.settle(claim, settlement);
+      await reach('after settle', claim.kind);
+      return settled;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../base/errors.ts';
-import { type CrashPlace, type CrashPoint, PLACES } from './crash-points.ts';
+import type { CrashPlace, CrashPoint } from './crash-points.ts';
 import type { KitOptions } from './kit-options.ts';
-import { type CrashPlan, TestReceiver } from './test-receiver.ts';
+import { TestReceiver } from './test-receiver.ts';
 
 /** Starts the receiver of a scenario, in place of `testReceiver`. */
 export type Start = (options: KitOptions) => Promise<TestReceiver>;
@@ -27,9 +27,6 @@ export interface EveryCrashOptions {
   readonly only?: string;
 }
 
-/** A point of a scenario, by a name that is the same each time it is played: `between step charge`, `after record media_available #2`. */
-type PointName = string;
-
 /**
  * Plays a scenario once and learns every point at which the receiver's process could die. Then plays it again for each point,
  * kills the process there, starts it again at once, lets everything settle, and checks.
@@ -50,112 +47,87 @@ export async function everyCrash<W>(
   scenario: Scenario<W>,
   check: Check<W>,
   { except = [], only, mayDie = false }: EveryCrashOptions = {},
-): Promise<PointName[]> {
-  const odd = except.find((place) => !PLACES.includes(place));
-  if (odd !== undefined)
-    throw new TypeError(`there is no place "${odd}": the places are ${PLACES.join(', ')}`);
-  const checked = mayDie ? check : unlessDead(check);
-  const learned: PointName[] = [];
-  const learning = namesOf();
-  const learn: CrashPlan = (point) => {
-    const name = learning(point);
-    if (!except.includes(point.place)) learned.push(name);
+): Promise<string[]> {
+  const play = playerOf(scenario, check, mayDie);
+  const learned: string[] = [];
+  const failed = await play((name, place) => {
+    if (!except.includes(place)) learned.push(name);
     return false;
-  };
-  const failed = await play(scenario, checked, learn);
+  });
   if (failed)
     throw new Error(`without any crash, the check fails: ${failed.message}`, { cause: failed.cause });
   if (learned.length === 0) throw new Error('the scenario brings about no event: deliver something');
   const points = only === undefined ? learned : learned.filter((name) => name === only);
   if (points.length === 0)
     throw new Error(`the scenario has no point "${only}": it has ${learned.join(', ')}`);
-  for (const name of points) await playCrash(scenario, checked, name);
+  for (const name of points) await playCrash(play, name);
   return learned;
 }
 
-async function playCrash<W>(scenario: Scenario<W>, check: Check<W>, name: PointName): Promise<void> {
-  const naming = namesOf();
+async function playCrash(play: Player, name: string): Promise<void> {
   let isReached = false;
-  const crash: CrashPlan = (point) => {
-    if (naming(point) !== name || isReached) return false;
-    isReached = true;
-    return true;
-  };
-  const failed = await play(scenario, check, crash);
-  if (failed) {
-    throw new Error(
-      `a crash ${name} breaks the check.\nTo see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(name)} })\n${failed.message}`,
-      { cause: failed.cause },
-    );
-  }
+  const failed = await play((reached) => {
+    isReached ||= reached === name;
+    return reached === name;
+  });
+  const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(name)} })`;
+  if (failed)
+    throw new Error(`a crash ${name} breaks the check.\n${alone}\n${failed.message}`, {
+      cause: failed.cause,
+    });
   if (!isReached)
     throw new Error(`the scenario takes another way each time: it did not come to "${name}" again`);
 }
 
-/** A check that failed. */
-export interface Failed {
-  /** what it said, and how the events have ended that are not handled */
-  readonly message: string;
-  readonly cause: unknown;
-  /** the names of the options of the receiver */
-  readonly given?: readonly string[];
-}
-
 /**
  * Plays a scenario to its end, and checks.
+ * @param plan whether it dies at a point. Its name is the same each time: `between step charge`, `after record media_available #2`
  * @param then what happens to its receiver once the scenario is over
- * @returns undefined if the check holds @throws the error of the scenario itself; it says nothing about the handlers
+ * @returns what the check said, and how the events have ended that are not handled; undefined if it holds @throws the error of the scenario itself; it says nothing about the handlers
  */
-export async function play<W>(
-  scenario: Scenario<W>,
-  check: Check<W>,
-  plan: CrashPlan,
-  then: (kit: TestReceiver) => Promise<void> = async () => {},
-): Promise<Failed | undefined> {
-  const started: TestReceiver[] = [];
-  let given: readonly string[] = [];
-  try {
+export type Player = (
+  plan: (name: string, place: CrashPlace) => boolean,
+  then?: (kit: TestReceiver) => Promise<void>,
+) => Promise<Error | undefined>;
+
+/** @param mayDie whether events may end as dead; if not, that breaks the check, too */
+export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie: boolean): Player {
+  return async (plan, then = async () => {}) => {
+    await using started = new AsyncDisposableStack();
+    const kits: TestReceiver[] = [];
+    const nameOf = naming();
+    const dies = (point: CrashPoint) => plan(nameOf(point), point.place);
     const world = await scenario(async (options) => {
-      given = Object.keys(options);
-      const kit = await TestReceiver.start(options, plan);
-      started.push(kit);
+      const kit = started.use(await TestReceiver.start(options, dies));
+      kits.push(kit);
       return kit;
     });
-    const [kit] = started;
+    const [kit] = kits;
     if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
     await then(kit);
-    for (const one of started) await one.settled();
+    for (const one of kits) await one.settled();
     try {
       await check(kit, world);
+      const dead = mayDie ? [] : await kit.events({ status: 'dead' });
+      if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
       return undefined;
     } catch (cause) {
-      return { message: [messageOf(cause), ...(await endsOf(kit))].join('\n'), cause, given };
+      return new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
     }
-  } finally {
-    for (const kit of started) await kit.stop();
-  }
+  };
 }
 
 /** A line for each event that was not handled. */
 async function endsOf(kit: TestReceiver): Promise<string[]> {
   const others = (await kit.events()).filter(({ status }) => status !== 'handled');
-  return others.map(({ kind, resource, status, attempts, lastError }) => {
-    const [first = ''] = (lastError ?? '').split('\n');
+  return others.map(({ kind, resource, status, attempts, lastError = '' }) => {
+    const [first] = lastError.split('\n');
     return `${kind} of ${resource} is ${status} after ${attempts} attempts: ${first}`;
   });
 }
 
-/** A check that an event which ends as dead breaks, too. */
-export function unlessDead<W>(check: Check<W>): Check<W> {
-  return async (kit, world) => {
-    await check(kit, world);
-    const dead = await kit.events({ status: 'dead' });
-    if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
-  };
-}
-
 /** Names points one after the other. */
-function namesOf(): (point: CrashPoint) => PointName {
+function naming(): (point: CrashPoint) => string {
   const seen = new Map<string, number>();
   return ({ place, what }) => {
     const name = `${place} ${what}`;

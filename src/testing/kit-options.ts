@@ -13,8 +13,6 @@ export interface KitOptions {
   readonly app?: DefinedApp | (() => DefinedApp);
   /** the value of `ctx.app`, such as fakes; then the `start` of the app does not run */
   readonly resources?: unknown;
-  /** where events are kept: in memory, or in a file as a server has it; `memory` without it */
-  readonly store?: 'memory' | 'sqlite';
   /** variables of the environment, the kit's and the app's, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
   readonly settings?: Readonly<Record<string, string>>;
   /** whether handlers have `ctx.statuses`, over the mock's statuses API; they do without it */
@@ -24,67 +22,44 @@ export interface KitOptions {
 }
 
 const TOLD = 'settings of testReceiver';
-/** The same in every test: what is recorded with it can be compared. */
-const INSTANCE = 'test-receiver';
-
-/** @throws TypeError on options that the compiler would refuse */
-export function checkOptions(options: KitOptions): void {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError('testReceiver takes { handlers } or { app }');
-  if ('app' in options && 'handlers' in options)
-    throw new TypeError('testReceiver takes either { handlers } or { app }: an app has its handlers');
-  if (typeof (options.handlers ?? options.app) !== 'function') checkHandlers(definitionOf(options).handlers);
-  const { store = 'memory' } = options;
-  if (store !== 'memory' && store !== 'sqlite')
-    throw new TypeError(`store is memory or sqlite, not ${store}`);
-}
+/** Signs what no stored secret verifies: notifications of other webhooks than the kit's own, as recordings have them. */
+export const SECRET = 'the secret of the kit for tests, for every webhook';
 
 /**
  * What a process has that starts.
  * @throws TypeError on anything but handlers, or a setting that is none; KitError CONFIG_INVALID on settings that are not valid
  */
-export function appOf(options: KitOptions): ReadyApp {
-  const { settings: schema, handlers, start, routes } = definitionOf(options);
-  checkHandlers(handlers);
-  const { settings: given = {} } = options;
-  const own = Object.keys(schema?.shape ?? {});
-  const names: readonly string[] = [...variableNames, ...own];
-  const odd = Object.keys(given).filter((name) => !names.includes(name));
-  const listed =
-    own.length > 0
-      ? `the app has ${own.join(', ')}, and .env.example lists the others`
-      : '.env.example lists them';
-  if (odd.length > 0) throw new TypeError(`there is no setting ${odd.join(', ')}: ${listed}`);
-  return {
+export function appOf({ handlers: given, app: made, settings = {}, ...options }: KitOptions): ReadyApp {
+  if (given && made)
+    throw new TypeError('testReceiver takes either { handlers } or { app }: an app has its handlers');
+  const app = typeof made === 'function' ? made() : made;
+  const {
+    settings: schema,
     handlers,
+    start,
     routes,
-    settings: schema && parseSettings(schema, given, TOLD),
+  } = app ?? {
+    handlers: (typeof given === 'function' ? given() : given) as Handlers,
+  };
+  const isObject = typeof handlers === 'object' && handlers !== null && !isPromise(handlers);
+  const mistake = isObject
+    ? mistakeInHandlers(handlers)
+    : 'no object of handlers: await it if it is a promise';
+  if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
+  const names = [...variableNames, ...Object.keys(schema?.shape ?? {})];
+  const odd = Object.keys(settings).find((name) => !names.includes(name));
+  if (odd !== undefined)
+    throw new TypeError(`there is no setting ${odd}: .env.example lists those of the kit`);
+  return {
+    handlers: handlers as Handlers, // what `start` gives goes to them as it is
+    routes,
+    settings: schema && parseSettings(schema, settings, TOLD),
     start: 'resources' in options ? () => ({ app: options.resources }) : start,
   };
 }
 
-function definitionOf({ handlers, app }: KitOptions): Omit<DefinedApp, 'handlers'> & { handlers: Handlers } {
-  if (app === undefined)
-    return { handlers: (typeof handlers === 'function' ? handlers() : handlers) as Handlers };
-  const made: unknown = typeof app === 'function' ? app() : app;
-  if (isPromise(made))
-    throw new TypeError('app is a promise: await it, and give testReceiver what it resolves to');
-  // What `start` gives goes to its handlers as it is.
-  return made as ReturnType<typeof definitionOf>;
-}
-
-function checkHandlers(made: unknown): void {
-  if (isPromise(made))
-    throw new TypeError('handlers are a promise: await it, and give testReceiver what it resolves to');
-  if (typeof made !== 'object' || made === null)
-    throw new TypeError(
-      'handlers must be an object, as defineHandlers makes it, or a function that gives one',
-    );
-  const mistake = mistakeInHandlers(made);
-  if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
-}
-
-/** @throws KitError CONFIG_INVALID on a value that is not valid */
+/** The settings of a process that only the test reaches. @throws KitError CONFIG_INVALID on a value that is not valid */
 export function configOf({ settings = {} }: KitOptions): Config {
-  return parseConfig({ INSTANCE_NAME: INSTANCE, ...settings }, TOLD);
+  const own = { WEBHOOK_SECRET: SECRET, HOST: '127.0.0.1', TRUST_PROXY: '0' };
+  return parseConfig({ INSTANCE_NAME: 'test-receiver', ...settings, ...own }, TOLD);
 }

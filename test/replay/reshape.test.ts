@@ -94,18 +94,6 @@ test('is written in whole seconds as the provider does, when it was, wherever in
   ]);
 });
 
-test('is never in the future, when sent as new, duplicated, shuffled and paced, and copies are of one time', async () => {
-  const now = Date.UTC(2026, 5, 1) + 400;
-  const property = fc.asyncProperty(someMoments, fc.nat(), async (given, seed) => {
-    const all = { asNew: true, duplicate: 0.5, shuffle: true, speed: 10, seed };
-    const sent = await sentOf(recordedAt(given), all, clockAt(now));
-    for (const copies of Map.groupBy(sent, ({ event }) => event.id).values())
-      expect(new Set(copies.map(({ event }) => event.body)).size).toBe(1);
-    expect(Math.max(...sent.map(timeOf))).toBeLessThanOrEqual(now);
-  });
-  await fc.assert(property);
-});
-
 test('stays as it is, when sent as new without an event time', async () => {
   const body = '{"event":"media_renamed"}';
   const event = recordedEvent({ body, receivedAt: 1, webhookId: 'w' }, JSON.parse(body));
