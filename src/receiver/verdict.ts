@@ -43,11 +43,12 @@ export interface Standing {
   readonly isOverloaded: boolean;
 }
 
+const SOON = { 'Retry-After': '5' };
 const IN_A_MINUTE = { 'Retry-After': '60' };
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
-export const SHUTTING_DOWN = unavailable('shutting down');
+export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
 const OVERLOADED = unavailable('overloaded');
 const NOT_RECORDED = unavailable('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
@@ -115,7 +116,7 @@ export function verdictAfter(error: unknown): Refused {
 
 /** 503: nothing was recorded, so the sender must try again. */
 export function unavailable(error: string): Refused {
-  return refused(503, error, { 'Retry-After': '5' });
+  return refused(503, error, SOON);
 }
 
 /** Every answer but a success. */

@@ -65,7 +65,7 @@ export function webhookRoute(
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
     if (typeof verdict === 'string') return next();
-    closeBehind(res);
+    closeBehind(req, res);
     refuse(req, res, verdict);
   };
 
@@ -113,8 +113,14 @@ export function webhookRoute(
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
     if (res.headersSent) return next(error);
-    closeBehind(res);
+    closeBehind(req, res);
     refuse(req, res, verdictAfter(error), error);
+  };
+
+  /** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
+  const closeBehind = ({ headers }: Request, res: Response): void => {
+    const isLarge = Number(headers['content-length']) > bodyLimit;
+    if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
   };
 
   /** Tells the observer about a request that was just answered. */
@@ -124,11 +130,6 @@ export function webhookRoute(
 
   const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
   return [checkHead, readBody, receive, failed];
-}
-
-/** The rest of a body that is not read might have no end. */
-function closeBehind(res: Response): void {
-  res.setHeader('Connection', 'close');
 }
 
 function exchangeOf(res: Response): Exchange {

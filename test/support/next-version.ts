@@ -17,8 +17,8 @@ const CHANGES = [
   },
   {
     file: 'operations/settle.ts',
-    now: 'instance: instanceOf(one.owner),',
-    next: "instance: instanceOf(one.owner), version: 'next',",
+    now: 'instance: one.owner,',
+    next: "instance: one.owner, version: 'next',",
   },
 ];
 
