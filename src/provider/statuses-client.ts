@@ -100,7 +100,7 @@ export interface StatusQuery {
   readonly limit?: number;
 }
 
-/** A page of scheduled statuses, newest id first, and the cursors to the pages beside it. */
+/** A page of scheduled statuses, newest id first, and the cursors to the pages beside it, which may be empty. */
 export interface StatusPage {
   readonly statuses: readonly ScheduledStatus[];
   /** `max_id` of the older page. */

@@ -56,7 +56,8 @@ export async function rotate(id: string, options: RotationOptions): Promise<Rota
   if (!known) return nothingLeft(id, secrets);
   for (const orphan of marked.filter((webhook) => webhook !== begun)) {
     await client.delete(orphan.id, { signal });
-    await retireSecrets(store, { id: orphan.id, at: clock.now() }); // two runs at once may both have stored one
+    // Two runs at once may both have stored one.
+    await retireSecrets(store, { id: orphan.id, at: clock.now() + graceMs });
     onStep(`webhook ${orphan.id}, which an earlier run left behind, is deleted`);
   }
   const successor = begun ?? (await begin(known, options));
