@@ -24,8 +24,6 @@ export interface Dialect {
    * PostgreSQL reads all rows from one JSON parameter; SQLite runs the statement for each row, in which `r.name` is a parameter.
    */
   over(sql: string): string;
-  /** inserts rows; columns with their types, as `seq bigint, name text` */
-  insert(table: string, columns: string, rest?: string): string;
   /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
   lock(table: string, key: string, what: string, rest?: string): string;
   /** whether a column has one of the texts of a parameter, which is a list */
@@ -43,15 +41,17 @@ export interface Dialect {
   readonly bytes: string;
 }
 
-const namesOf = (columns: string) => columns.split(', ').map((column) => column.split(' ')[0] ?? '');
+/** Inserts rows. @param columns with their types, as `seq bigint, name text` */
+export function insert(d: Dialect, table: string, columns: string, rest = ''): string {
+  const names = columns.split(', ').map((column) => column.split(' ')[0] ?? '');
+  const values = names.map((name) => `r.${name}`);
+  return d.over(`INSERT INTO ${table} (${names}) SELECT ${values} FROM r(${columns}) WHERE true ${rest}`);
+}
+
 const bound = (sql: string) => sql.replaceAll(/\br\.(\w+)/g, '$$$1');
 
 export const sqlite: Dialect = {
   over: (sql) => bound(sql.replace(/ (FROM|USING) r\([^)]*\)(?!,)|r\([^)]*\), /, '')),
-  insert: (table, columns, rest = '') => {
-    const names = namesOf(columns);
-    return `INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `$${name}`)}) ${rest}`;
-  },
   lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
@@ -74,10 +74,6 @@ export const postgres: Dialect = {
         /WHERE (\w+\.\w+) = (r\.\w+)/,
         `WHERE $1 = ANY (ARRAY(SELECT $2 FROM ${rows.replace('$', '$$$$')})) AND $1 = $2`,
       );
-  },
-  insert: (table, columns, rest = '') => {
-    const names = namesOf(columns);
-    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_to_recordset($rows) r(${columns}) ${rest}`;
   },
   lock: (table, key, what, rest = `ORDER BY ${key} FOR UPDATE`) =>
     `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}

@@ -1,4 +1,4 @@
-import { type Db, type Dialect, one } from '../dialect.ts';
+import { type Db, type Dialect, insert, one } from '../dialect.ts';
 import type { Kept, ToQuarantine } from '../stored.ts';
 import type { Arrival, recordOperations } from './record.ts';
 
@@ -15,7 +15,8 @@ export interface Entry extends ToQuarantine {
 const GIVES_WAY = 20;
 
 export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof recordOperations>) {
-  const insert = d.insert(
+  const add = insert(
+    d,
     'quarantine',
     'digest text, id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
       'body text, token text, source text, network text, bytes int',
@@ -50,7 +51,7 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     async quarantine(db: Db, { list, maxBytes }: { list: readonly Entry[]; maxBytes?: number | undefined }) {
       const kept: Kept[] = [];
       for (const entry of list) {
-        const [row] = await db.each<{ deliveries: number }>(insert, [entry]);
+        const [row] = await db.each<{ deliveries: number }>(add, [entry]);
         kept.push({ isKept: row?.deliveries === 1, lost: 0 });
       }
       const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);

@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../dialect.ts';
+import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { VerifiedNotification } from '../stored.ts';
 
 /** A notification that arrives. */
@@ -37,7 +37,7 @@ export interface Lane {
 export function openLanes(d: Dialect): string {
   const older = `ON CONFLICT (resource) DO UPDATE SET ready_at =
     CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
-  return d.insert('lanes', 'resource text, ready_at bigint', older);
+  return insert(d, 'lanes', 'resource text, ready_at bigint', older);
 }
 
 /** The advisory locks by which the cursor of PostgreSQL works have this in their upper 16 bits, and a place in the others. */
@@ -50,7 +50,8 @@ export function recordOperations(d: Dialect) {
   const cursorLock =
     d.hasLocks &&
     `SELECT pg_advisory_xact_lock_shared((${PLACES}::bigint << 48) + seq) FROM (${d.lastSeq}) l`;
-  const insert = d.insert(
+  const add = insert(
+    d,
     'events',
     'id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, body text, ' +
       'deliveries int, last_delivery_at bigint',
@@ -60,7 +61,8 @@ export function recordOperations(d: Dialect) {
   const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'ORDER BY seq FOR UPDATE');
   const repeat = d.over(`UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at
     FROM r(id text, n int, at bigint) WHERE events.id = r.id`);
-  const tellChannel = d.insert(
+  const tellChannel = insert(
+    d,
     'channels',
     'resource text, site_id text, state text, since bigint, event text',
     `ON CONFLICT (resource) DO UPDATE SET site_id = excluded.site_id, state = excluded.state, since = excluded.since,
@@ -73,7 +75,7 @@ export function recordOperations(d: Dialect) {
       // A reader of the cursor goes no further than the lowest of these.
       if (cursorLock) await db.all(cursorLock);
       const rows = list.map((one) => ({ ...one, lastDeliveryAt: one.receivedAt }));
-      const inserted = await db.each<{ id: string }>(insert, inOrder(rows, 'id'));
+      const inserted = await db.each<{ id: string }>(add, inOrder(rows, 'id'));
       const fresh = new Set(inserted.map(({ id }) => id));
       const isNew = list.map(({ id }) => fresh.delete(id));
       const added = list.filter((_, index) => isNew[index]);

@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../dialect.ts';
+import { type Db, type Dialect, insert } from '../dialect.ts';
 import { isKeyOf, keyCheckOf, openRow, type SealedRow, sealRow } from '../seal.ts';
 import type { WebhookSecret } from '../stored.ts';
 
@@ -36,7 +36,7 @@ export function secretOperations(d: Dialect) {
   const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';
   const again = `ON CONFLICT (webhook_id, fingerprint)
     DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at`;
-  const put = d.insert('secrets', columns, again);
+  const put = insert(d, 'secrets', columns, again);
   const isThere = 'SELECT 1 FROM secrets WHERE webhook_id = $webhook_id AND fingerprint = $fingerprint';
 
   return {

@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../dialect.ts';
+import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { DoneStep, Settlement } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
 
@@ -73,7 +73,8 @@ export function ending(d: Dialect) {
     handled_at = CASE WHEN r.status = 'handled' THEN r.ended_at ELSE handled_at END
     FROM r(seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int,
       asked_at bigint, late int) WHERE events.seq = r.seq`);
-  const addAttempt = d.insert(
+  const addAttempt = insert(
+    d,
     'attempts',
     'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text',
   );
@@ -93,18 +94,17 @@ export function ending(d: Dialect) {
 
 export function settleOperations(d: Dialect) {
   const lockLanes = d.lock('lanes', 'resource', LEASED);
-  const settledBefore = d.over(
-    'SELECT attempts.lease AS lease, outcome FROM r(event bigint), attempts WHERE attempts.event = r.event',
-  );
+  const settledBefore = d.over(`SELECT attempts.lease AS lease FROM r(seq bigint, lease text), attempts
+    WHERE attempts.event = r.seq AND attempts.lease = r.lease AND outcome <> 'lost'`);
   const endStarts = ending(d);
   const free = freeing(d);
   const toValue = 'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value';
-  const setState = d.insert('state', 'resource text, name text, value text', toValue);
+  const setState = insert(d, 'state', 'resource text, name text, value text', toValue);
   const dropState = d.over(
     'DELETE FROM state USING r(resource text, name text) WHERE state.resource = r.resource AND state.name = r.name',
   );
   const step = 'event bigint, name text, result text';
-  const addStep = d.insert('steps', step, 'ON CONFLICT (event, name) DO NOTHING');
+  const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
   const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
@@ -132,9 +132,9 @@ export function settleOperations(d: Dialect) {
       await db.each(dropState, gone);
       const more = await free(db, held);
       // Of a settlement that was sent twice, the first one has left its attempt.
-      const others = list.filter(({ lease }) => !lanes.has(lease)).map(({ seq }) => ({ event: seq }));
-      const attempts = await db.each<{ lease: string; outcome: string }>(settledBefore, others);
-      const before = new Set(attempts.flatMap(({ lease, outcome }) => (outcome === 'lost' ? [] : [lease])));
+      const others = list.filter(({ lease }) => !lanes.has(lease));
+      const attempts = await db.each<{ lease: string }>(settledBefore, others);
+      const before = new Set(attempts.map(({ lease }) => lease));
       return list.map(({ lease, resource }) => ({
         isHeld: lanes.has(lease) || before.has(lease),
         hasMore: lanes.has(lease) && more.has(resource),

@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../dialect.ts';
+import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from './record.ts';
 
 /** What a process counted in a minute: so many times it came to this result. */
@@ -20,7 +20,8 @@ const KEPT_MS = 8 * 86_400_000;
 
 export function statsOperations(d: Dialect) {
   const key = 'minute, instance, kind, result';
-  const add = d.insert(
+  const add = insert(
+    d,
     'stats',
     'minute bigint, instance text, kind text, result text, count bigint, ms double precision, slowest double precision',
     `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
