@@ -172,32 +172,48 @@ const MOST_LOOKS = 150;
  * others with the status that they have then.
  */
 async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting): Promise<Ends> {
-  const { listener, report, signal, until, stop } = waiting;
   const counts = new Map<Status, number>();
-  const stage = listener.begin('ended');
-  let quiet = 0;
-  for (let from = 0; from < ids.length; from += PAGE) {
-    const page = ids.slice(from, from + PAGE);
-    for (let open = page.length; open > 0; ) {
-      const isOver = signal.aborted || systemClock.now() >= until;
-      if (isOver) await stop(); // what ends meanwhile counts
-      const { events } = await store.searchOldest({ ids: page }, { limit: page.length });
-      const left = isOver ? [] : events.filter(isOpen);
-      stage.show(from + page.length - left.length, (from + page.length - left.length) / ids.length);
-      if (left.length === 0) {
-        for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
-        await report?.(events.map(outcomeOf));
-      } else await pauseUntilAborted(systemClock, POLL_MS, signal);
-      const isReady = ({ status, nextAttemptAt = 0 }: StoredEvent) =>
-        status === 'pending' && nextAttemptAt < systemClock.now();
-      quiet = left.length < open || !left.some(isReady) ? 0 : quiet + 1;
-      if (quiet > 0 && quiet % LOOKS === 0 && (await store.overview()).running > 0) quiet = 0;
-      if (quiet >= MOST_LOOKS) throw nobodyHandles();
-      open = left.length;
+  const stage = waiting.listener.begin('ended');
+  const show = (ended: number) => stage.show(ended, ended / ids.length);
+  try {
+    for (let from = 0; from < ids.length; from += PAGE) {
+      const page = ids.slice(from, from + PAGE);
+      const events = await whenEnded(store, page, waiting, (ended) => show(from + ended));
+      for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
+      await waiting.report?.(events.map(outcomeOf));
     }
+    return counts;
+  } finally {
+    stage.end();
   }
-  stage.end();
-  return counts;
+}
+
+/** Some events, once all of them have ended or the time is over. @throws KitError REPLAY_FAILED if no process handles them */
+async function whenEnded(
+  store: Store,
+  ids: readonly string[],
+  { signal, until, stop }: Waiting,
+  onEnded: (events: number) => void,
+): Promise<readonly StoredEvent[]> {
+  let open = ids.length;
+  let quiet = 0;
+  for (;;) {
+    const isOver = signal.aborted || systemClock.now() >= until;
+    if (isOver) await stop(); // what ends meanwhile counts
+    const { events } = await store.searchOldest({ ids }, { limit: ids.length });
+    const left = isOver ? [] : events.filter(isOpen);
+    onEnded(ids.length - left.length);
+    if (left.length === 0) return events;
+    quiet = left.length === open && left.some(isReady) ? quiet + 1 : 0;
+    open = left.length;
+    if (quiet % LOOKS === LOOKS - 1 && (await store.overview()).running > 0) quiet = 0;
+    if (quiet >= MOST_LOOKS) throw nobodyHandles();
+    await pauseUntilAborted(systemClock, POLL_MS, signal);
+  }
+}
+
+function isReady({ status, nextAttemptAt = 0 }: StoredEvent): boolean {
+  return status === 'pending' && nextAttemptAt < systemClock.now();
 }
 
 function isOpen({ status }: StoredEvent): boolean {

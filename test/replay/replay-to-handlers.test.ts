@@ -86,19 +86,6 @@ test('counts an event that is pending at first, when a server handles it after t
   expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
-test('resets an event that is pending at first, when a server handles it before the reset, and reports one end', async () => {
-  await store.record(verified());
-  const beside: typeof store.replay = async (filter, options) => {
-    await settleAll(store, HANDLED);
-    return store.replay(filter, options);
-  };
-  const raced = { ...pick(store), replay: beside };
-  const dispatcher = dispatcherOf({ media_available: () => undefined });
-  const { ends, ...reset } = await replayToHandlers(raced, { filter: {}, dispatcher });
-  expect(reset).toEqual({ replayed: 1, underWay: 0, isCut: false });
-  expect(ends).toEqual(new Map([['handled', 1]]));
-});
-
 test('counts and reports what ends while the dispatcher stops, when the time is over', async () => {
   await store.record(verified());
   const dispatcher = dispatcherOf({

@@ -83,31 +83,6 @@ test('a handler that gives its key away survives every crash', async () => {
   ]);
 });
 
-test('a counter of its own counts twice, when its process dies; one in ctx.state does not', async () => {
-  const counting =
-    (isState: boolean): Scenario<Map<string, number>> =>
-    async (start) => {
-      const counts = new Map<string, number>();
-      const handlers = defineHandlers({
-        media_updated({ media_id }, ctx) {
-          if (isState) ctx.state.set('count', 1 + Number(ctx.state.get('count') ?? 0));
-          else counts.set(media_id, 1 + (counts.get(media_id) ?? 0));
-        },
-      });
-      const kit = await start({ handlers });
-      await kit.deliver('media_updated', { media_id: 'm' });
-      await kit.deliver('media_updated', { media_id: 'm' });
-      return counts;
-    };
-  await expect(
-    everyCrash(counting(false), (_kit, counts) => assert.equal(counts.get('m'), 2)),
-  ).rejects.toThrow('a crash before settle media_updated');
-  const points = await everyCrash(counting(true), async (kit) =>
-    assert.deepEqual(await kit.state('media:m'), { count: 2 }),
-  );
-  expect(points).toContain('before settle media_updated #2');
-});
-
 test('an event that ends as dead breaks the check, unless its scenario lets it, and the error says why', async () => {
   const dying: Scenario<undefined> = async (start) => {
     const kit = await start({

@@ -273,16 +273,6 @@ test('a recording becomes a test, with its gaps, and what was received a recordi
   expect(taken.map(({ id }) => id)).toEqual((await first.events()).map(({ id }) => id));
 });
 
-test('failNext lets the next handler fail once its work is done', async () => {
-  const { seen, handlers } = noting();
-  const kit = await begin(handlers);
-  kit.failNext();
-  await kit.deliver('media_created');
-  await kit.settled();
-  expect(seen).toEqual(['media_created', 'media_created']);
-  expect((await kit.attempts()).map(({ outcome }) => outcome)).toEqual(['error', 'handled']);
-});
-
 test('handlers that are made anew with each process have forgotten, after a crash, what they kept in memory', async () => {
   let made = 0;
   const runs: number[] = [];
