@@ -5,9 +5,6 @@ import type { Handlers } from './handler.ts';
 
 export type { Router } from 'express';
 
-/** Settings of an app: a zod schema whose members are the names of variables of the environment. */
-type SettingsSchema = z.ZodObject;
-
 /** What the `start` of an app is given. */
 export interface StartContext<Settings = unknown> {
   /** those of the app, checked */
@@ -48,7 +45,7 @@ export interface RoutesContext<Settings = unknown, App = unknown> {
 }
 
 /** Handlers with settings of their own, with what they share, and with pages. */
-export interface AppDefinition<Schema extends SettingsSchema = SettingsSchema, App = unknown> {
+export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = unknown> {
   /**
    * Your variables of the environment, as a zod schema. They are checked at the start, right after the kit's, and the doctor
    * lists them. One that is set to nothing counts as not set.
@@ -75,12 +72,7 @@ export interface AppDefinition<Schema extends SettingsSchema = SettingsSchema, A
 type Opening<App> = undefined extends App ? unknown : { readonly start: unknown };
 
 /** What `defineApp` gives: export it as `app` from the module that HANDLERS names. */
-export interface DefinedApp {
-  readonly settings?: SettingsSchema | undefined;
-  readonly start?: ((ctx: StartContext<never>) => Started<unknown> | Promise<Started<unknown>>) | undefined;
-  readonly handlers: Handlers<never>;
-  readonly routes?: ((router: Router, ctx: RoutesContext<never, never>) => void | Promise<void>) | undefined;
-}
+export type DefinedApp = AppDefinition;
 
 /**
  * Puts handlers together with settings, shared resources and pages of their own. Where functions are written in place, write the
@@ -99,8 +91,8 @@ export interface DefinedApp {
  *   },
  * });
  */
-export function defineApp<Schema extends SettingsSchema = z.ZodObject<Record<never, never>>, App = undefined>(
+export function defineApp<Schema extends z.ZodObject = z.ZodObject<Record<never, never>>, App = undefined>(
   definition: AppDefinition<Schema, App> & Opening<App>,
 ): DefinedApp {
-  return definition;
+  return definition as DefinedApp; // settings, and what `start` gives, go to its functions as they are
 }

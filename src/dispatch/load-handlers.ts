@@ -8,7 +8,7 @@ import { isPackage } from '../base/program.ts';
 import { type Config, loadSettingsOf, projectFolder, settingsSet } from '../config.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { DefinedApp } from './app.ts';
-import { type Handlers, isPromise, mistakeInHandlers } from './handler.ts';
+import { isPromise, mistakeInHandlers } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { loading } from './process-guard.ts';
 
@@ -39,9 +39,6 @@ export function possibleFiles({ HANDLERS }: Pick<Config, 'HANDLERS'>): readonly 
   return files.map((path) => resolve(projectFolder(), path));
 }
 
-/** An app whose settings are not read yet. */
-export type LoadedApp = Omit<DefinedApp, 'handlers'> & { readonly handlers: Handlers };
-
 /**
  * Loads the module that HANDLERS names: its `app`, as `defineApp` makes it, or its `handlers` alone. Only commands that run
  * handlers load them: help and events work while the files of a developer do not.
@@ -51,17 +48,17 @@ export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyAp
   return readApp(await loadDefinition(config));
 }
 
-function readApp({ settings, ...app }: LoadedApp): ReadyApp {
+function readApp({ settings, ...app }: DefinedApp): ReadyApp {
   return { ...app, settings: settings && loadSettingsOf(settings) };
 }
 
 /** Loads the handlers, and reads the settings of their app: names, never values. */
 export async function checkApp(
   config: Pick<Config, 'HANDLERS'>,
-): Promise<{ readonly findings: readonly Finding[]; readonly loaded: LoadedApp | undefined }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly loaded: DefinedApp | undefined }> {
   let check = findingsOf('handlers');
   const findings: Finding[] = [];
-  let loaded: LoadedApp | undefined;
+  let loaded: DefinedApp | undefined;
   try {
     loaded = await loadDefinition(config);
     const { handlers, settings } = loaded;
@@ -78,14 +75,14 @@ export async function checkApp(
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
-export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<LoadedApp> {
+export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<DefinedApp> {
   const file = handlersFile(config);
   const module: Exported = await loading(() => import(pathToFileURL(file).href)).catch((cause) => {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   });
   const { app = { handlers: module.handlers } } = module;
   const wrong = mistakeIn(module);
-  if (wrong === undefined) return app as LoadedApp;
+  if (wrong === undefined) return app as DefinedApp;
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
 

@@ -8,16 +8,14 @@ import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { isResource } from '../store/filters.ts';
 import { stateJson } from '../store/lists/event-json.ts';
-import type { DefinedApp, RoutesContext, StartContext, Started, StateOf } from './app.ts';
-import type { Handlers } from './handler.ts';
+import type { DefinedApp, RoutesContext, Started, StateOf } from './app.ts';
 import { loading } from './process-guard.ts';
 import type { RunningApp } from './run-handler.ts';
 
-/** An app whose settings are read. What it shares goes from its `start` to its handlers as it is, whatever its type. */
-export interface ReadyApp extends Pick<DefinedApp, 'start' | 'routes'> {
-  readonly handlers: Handlers;
+/** An app whose settings are read. */
+export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
   /** the values of its settings */
-  readonly settings?: unknown;
+  readonly settings?: Record<string, unknown> | undefined;
 }
 
 /** An app whose `start` has run. */
@@ -35,16 +33,14 @@ export async function openApp(
   { config, log }: { readonly config: Config; readonly log: Logger },
 ): Promise<OpenApp> {
   const stop = new AbortController();
-  const ctx: StartContext = { settings, log, signal: stop.signal };
-  const started: unknown = start ? await failing('start', () => start(ctx as StartContext<never>)) : NOTHING;
-  if (!isStarted(started)) {
+  const ctx = { settings, log, signal: stop.signal };
+  const { app: value, close } = await failing('start', async (): Promise<Started<unknown>> => {
+    if (!start) return { app: undefined };
+    const started: unknown = await start(ctx);
+    if (isStarted(started)) return started;
     const must = 'must return { app, close }: what handlers share, and a function that closes it';
-    throw new KitError(
-      'APP_FAILED',
-      `the start of the app failed: it returned ${shown(started)}, and ${must}`,
-    );
-  }
-  const { app: value, close } = started;
+    throw new TypeError(`it returned ${shown(started)}, and ${must}`);
+  });
   return {
     handlers,
     value,
@@ -59,8 +55,6 @@ export async function openApp(
     },
   };
 }
-
-const NOTHING: Started<undefined> = { app: undefined };
 
 function isStarted(value: unknown): value is Started<unknown> {
   if (typeof value !== 'object' || value === null || !('app' in value)) return false;
@@ -87,7 +81,7 @@ export async function appPages(
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();
-  const ctx: RoutesContext = {
+  const ctx: RoutesContext<typeof settings> = {
     app: opened.value,
     settings,
     log,
@@ -106,7 +100,7 @@ export async function appPages(
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
   };
-  await failing('routes', () => routes(router, ctx as RoutesContext<never, never>));
+  await failing('routes', () => routes(router, ctx));
   const paths = router.stack.flatMap(({ route }) => {
     const answersGet = route?.stack.some(({ method }) => method === 'get');
     return answersGet && typeof route?.path === 'string' ? route.path : [];
@@ -121,9 +115,9 @@ export async function appPages(
   return { handler, paths };
 }
 
-/** A list of the pages, where the app has none of its own there. */
+/** A list of the pages, where the app has none of its own there. Links are relative, as a proxy may have a path before it. */
 function listOf(paths: readonly string[]): string {
-  const links = paths.map((path) => `<li><a href="/app${path}">/app${path}</a></li>`);
+  const links = paths.map((path) => `<li><a href=".${path}">/app${path}</a></li>`);
   return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
 }
 

@@ -51,7 +51,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   if (odd !== undefined)
     throw new TypeError(`there is no setting ${odd}: .env.example lists those of the kit`);
   return {
-    handlers: handlers as Handlers, // what `start` gives goes to them as it is
+    handlers,
     routes,
     settings: schema && parseSettings(schema, settings, TOLD),
     start: 'resources' in options ? () => ({ app: options.resources }) : start,

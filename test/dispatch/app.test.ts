@@ -92,7 +92,7 @@ test.each([
   [
     'returns what it has opened, and not as app',
     () => ({ crm: 1 }),
-    /^the start of the app failed: it returned \{ crm: 1 \}, and must return/,
+    /^the start of the app failed: TypeError: it returned \{ crm: 1 \}, and must return/,
   ],
   [
     'returns a close that is no function',
@@ -205,17 +205,17 @@ test('pages are listed at /app/ and linked from the inspector, unless the app ha
   const { url } = await serve(withPages);
   const list = await (await fetch(`${url}/app/`)).text();
   expect([...list.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)).toEqual([
-    '/app/hello',
-    '/app/broken',
-    '/app/late',
+    './hello',
+    './broken',
+    './late',
   ]);
-  expect(await (await fetch(url)).text()).toContain('href="/app/"');
+  expect(await (await fetch(url)).text()).toContain('href="app/"');
   const own = defineApp({
     handlers: {},
     routes: (router) => void router.get('/', (_req, res) => void res.send('mine')),
   });
   expect(await (await fetch(`${(await serve(own)).url}/app/`)).text()).toBe('mine');
-  expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="/app/"');
+  expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="app/"');
 });
 
 test('pages read what handlers left in ctx.state, of one resource and of all', async () => {
