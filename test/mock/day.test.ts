@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { Random } from '../../src/mock/random.ts';
@@ -57,16 +57,12 @@ async function day(seed: number) {
 }
 
 function digest(texts: string[]): string {
-  const hash = createHash('sha256');
-  for (const text of texts) hash.update(text);
-  return hash.digest('hex');
+  return createHash('sha256').update(texts.join()).digest('hex');
 }
 
-describe(`a day of simulated traffic, ${MEDIA} media and ${CHANNELS} channels`, () => {
-  test('comes to its end, when the clock is virtual, and twice with the same result to the byte', async () => {
-    const first = await day(7);
-    expect(first.deliveries).toBeGreaterThan(4 * MEDIA);
-    expect(first.pending).toBe(0);
-    expect(await day(7)).toEqual(first);
-  }, 180_000);
-});
+test('a day of traffic with faults comes to its end, when the clock is virtual, and twice the same to the byte', async () => {
+  const first = await day(7);
+  expect(first.deliveries).toBeGreaterThan(4 * MEDIA);
+  expect(first.pending).toBe(0);
+  expect(await day(7)).toEqual(first);
+}, 180_000);

@@ -43,7 +43,8 @@ export function signIn(clock: Clock, random: Random) {
 
     /** `POST /oauth/token`. @throws ApiError 400 or 401 */
     grant(sent: Parameters) {
-      if (clients.get(text(sent.client_id)) !== sent.client_secret) throw refusal('invalid_client');
+      const secret = clients.get(text(sent.client_id));
+      if (secret === undefined || sent.client_secret !== secret) throw refusal('invalid_client');
       const isGranted = grantTypes.get(text(sent.grant_type));
       if (!isGranted) throw refusal('unsupported_grant_type');
       const token = defaultTokens.find((one) => one.ended === undefined && isGranted(sent, one));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, at, DAY, type Json, LIST, MINUTE, STATUSES, startApi } from './support.ts';
+import { type Api, at, DAY, HOUR, type Json, LIST, MEDIA, type Sent, STATUSES, startApi } from './support.ts';
 
 let api: Api;
 beforeEach(async () => {
@@ -7,203 +7,220 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-const post = (json: object) => api.request('POST', STATUSES, { json });
-const scheduled = (json: object) => post({ status: 'hello', scheduled_at: at(DAY), ...json });
-const refusal = async (json: object) => {
-  const { status, body } = await scheduled(json);
-  return [status, body.error];
-};
+const scheduled = (json: object) => api.post({ status: 'hello', scheduled_at: at(DAY), ...json });
+const poll = { options: ['a', 'b'], expires_in: 3600 };
+const INVALID = 'Validation failed:';
 
-describe('scheduled_at', () => {
-  test('schedules, when it is over 5 minutes ahead, with 200 and a ScheduledStatus', async () => {
-    const { status, body } = await scheduled({ scheduled_at: at(5 * MINUTE + 1) });
-    expect(status).toBe(200);
-    expect(body).toEqual((await api.get(`${LIST}/${body.id}`)).body);
-  });
+describe('a new status', () => {
   test.each([
-    ['in the past', at(-DAY)],
-    ['4 minutes ahead', at(4 * MINUTE)],
-    ['exactly 5 minutes ahead', at(5 * MINUTE)],
-  ])('refuses, when it is %s, with 422', async (_, scheduled_at) => {
-    expect(await refusal({ scheduled_at })).toEqual([
-      422,
-      'Validation failed: Scheduled at The scheduled date must be in the future',
-    ]);
+    [{ in_reply_to_id: '100000000001' }, '404 The post you are trying to reply to does not appear to exist.'],
+    [{ scheduled_at: at(0) }, `422 ${INVALID} Scheduled at The scheduled date must be in the future`],
+    [{ scheduled_at: {} }, `422 ${INVALID} Scheduled at is not an ISO 8601 date and time`],
+    [{ status: undefined }, `422 ${INVALID} Text can't be blank`],
+    [{ status: '  \n\t' }, `422 ${INVALID} Text can't be blank`],
+    [{ status: 'x'.repeat(501) }, `422 ${INVALID} Text character limit of 500 exceeded`],
+    [{ visibility: 'secret' }, `422 ${INVALID} Visibility is not included in the list`],
+    [{ media_ids: ['999', 'abc'] }, '422 Media 999, abc not found or already attached to another post'],
+    [{ media_ids: ['1', '2', '3', '4', '5'] }, '422 Cannot attach more than 4 files'],
+    [{ media_ids: ['1'], poll }, '422 Cannot attach more than 4 files'],
+    [{ poll: { ...poll, options: ['a', ' '] } }, `422 ${INVALID} Choices must have more than one item`],
+    [{ poll: { ...poll, options: [...'abcde'] } }, `422 ${INVALID} Choices can't contain more than 4 items`],
+    [
+      { poll: { ...poll, options: ['a', 'b'.repeat(51)] } },
+      `422 ${INVALID} Choices cannot be longer than 50 characters each`,
+    ],
+    [{ poll: { ...poll, options: ['a', 'a'] } }, `422 ${INVALID} Choices contain duplicate items`],
+    [{ poll: { ...poll, expires_in: 2_629_747 } }, `422 ${INVALID} Deadline is too far into the future`],
+    [
+      { poll: { options: ['a'], expires_in: '1' } },
+      `422 ${INVALID} Choices must have more than one item, Deadline is too soon`,
+    ],
+  ])('with %.80j is refused: %s', async (json, expected) => {
+    const { status, body } = await scheduled(json);
+    expect(`${status} ${body.error}`).toBe(expected);
     expect((await api.get(LIST)).body).toEqual([]);
   });
-  test.each(['tomorrow', '2026-13-01', 1_800_000_000, [at(DAY)], {}])(
-    'refuses, when it is %j, with 422',
-    async (scheduled_at) => {
-      expect(await refusal({ scheduled_at })).toEqual([
-        422,
-        'Validation failed: Scheduled at is not an ISO 8601 date and time',
-      ]);
-    },
-  );
-  test.each([undefined, null, ''])(
-    'publishes at once, when it is %j, with 200 and a Status',
-    async (value) => {
-      const { status, body } = await scheduled({ scheduled_at: value });
-      expect(status).toBe(200);
-      expect(body).toMatchObject({ content: '<p>hello</p>', created_at: at(0), visibility: 'public' });
-      expect((await api.get(LIST)).body).toEqual([]);
-      expect((await api.get(`${STATUSES}/${body.id}`)).body).toEqual(body);
-    },
-  );
-});
 
-describe('text and what goes with it', () => {
-  test.each([undefined, null, '', '  \n\t', [], {}])(
-    'refuses, when the text is %j, with 422',
-    async (status) => {
-      expect(await refusal({ status })).toEqual([422, "Validation failed: Text can't be blank"]);
-      expect((await post({ status })).body.error).toBe("Validation failed: Text can't be blank");
-    },
-  );
-  test('refuses, when text and warning have over 500 characters, with 422', async () => {
-    expect((await scheduled({ status: '👩‍👩‍👧‍👦'.repeat(490), spoiler_text: '0123456789' })).status).toBe(
-      200,
-    );
-    expect((await scheduled({ status: `https://${'x'.repeat(600)}` })).status).toBe(200);
-    expect(await refusal({ status: 'x'.repeat(501) })).toEqual([
-      422,
-      'Validation failed: Text character limit of 500 exceeded',
-    ]);
+  test.each<object>([
+    { status: '👩‍👩‍👧‍👦'.repeat(490), spoiler_text: '0123456789' },
+    { status: `https://${'x'.repeat(600)}` },
+    { poll: { ...poll, options: ['a', '🎬'.repeat(50), 'c', 'd'], expires_in: 300 } },
+    { poll: { ...poll, expires_in: 2_629_746, multiple: true, hide_totals: false } },
+    { poll: {} },
+    { media_ids: '1' },
+  ])('with %.60j is taken', async (json) => {
+    expect((await scheduled(json)).status).toBe(200);
   });
-  test('refuses, when the visibility is none of the four, with 422', async () => {
-    expect(await refusal({ visibility: 'secret' })).toEqual([
-      422,
-      'Validation failed: Visibility is not included in the list',
-    ]);
-  });
-  test.each(['999', 999, 'abc', '0', true])(
-    'refuses, when the reply target is %j, with 404',
-    async (target) => {
-      expect(await refusal({ in_reply_to_id: target })).toEqual([
-        404,
-        'The post you are trying to reply to does not appear to exist.',
-      ]);
-    },
-  );
-  test('refuses, when the reply target is for others’ eyes only, with 404', async () => {
-    const json = { status: 'secret', visibility: 'direct' };
-    const { body } = await api.request('POST', STATUSES, { json, token: 'bob-rw' });
-    expect((await refusal({ in_reply_to_id: body.id }))[0]).toBe(404);
-  });
-});
 
-describe('poll', () => {
-  const good = { options: ['a', 'b'], expires_in: 3600 };
-  const problem = async (poll: object) => (await refusal({ poll }))[1];
-
-  test.each([
-    ['2 options', good],
-    ['4 options', { ...good, options: ['a', 'b', 'c', 'd'] }],
-    ['options of 50 characters', { ...good, options: ['a', '🎬'.repeat(50)] }],
-    ['5 minutes', { ...good, expires_in: 300 }],
-    ['a month', { ...good, expires_in: 2_629_746 }],
-    ['multiple and hide_totals', { ...good, multiple: true, hide_totals: false }],
-  ])('takes a poll, when it has %s, and echoes it', async (_, poll) => {
-    const { status, body } = await scheduled({ poll });
-    expect([status, body.params.poll]).toEqual([200, poll]);
-  });
-  test.each([
-    ['one option', { ...good, options: ['a'] }, 'Choices must have more than one item'],
-    ['no options', { expires_in: 3600 }, 'Choices must have more than one item'],
-    ['blank options', { ...good, options: ['a', ' '] }, 'Choices must have more than one item'],
-    ['5 options', { ...good, options: [...'abcde'] }, "Choices can't contain more than 4 items"],
-    [
-      'an option of 51 characters',
-      { ...good, options: ['a', 'b'.repeat(51)] },
-      'Choices cannot be longer than 50 characters each',
-    ],
-    ['one option twice', { ...good, options: ['a', 'a'] }, 'Choices contain duplicate items'],
-    ['under 5 minutes', { ...good, expires_in: 299 }, 'Deadline is too soon'],
-    ['over a month', { ...good, expires_in: 2_629_747 }, 'Deadline is too far into the future'],
-    ['no end', { options: ['a', 'b'] }, 'Deadline is too far into the future'],
-    [
-      'several mistakes',
-      { options: ['a'], expires_in: '1' },
-      'Choices must have more than one item, Deadline is too soon',
-    ],
-  ])('refuses a poll, when it has %s, with 422', async (_, poll, expected) => {
-    expect(await problem(poll)).toBe(`Validation failed: ${expected}`);
-  });
-  test('refuses a poll, when there are files too, as too many files', async () => {
-    expect(await refusal({ poll: good, media_ids: ['1'] })).toEqual([422, 'Cannot attach more than 4 files']);
-  });
-  test.each([null, {}, '', 'a', 5])('takes a status, when the poll is %j, as one without', async (poll) => {
-    expect((await scheduled({ poll })).body.params.poll).toBeNull();
-  });
-});
-
-describe('params', () => {
-  const NAMES =
-    'poll text media_ids sensitive visibility idempotency scheduled_at spoiler_text application_id in_reply_to_id';
-
-  test('echoes, when all is sent as JSON, with the types of the JSON', async () => {
-    const target = (await post({ status: 'target' })).body.id;
-    const { body } = await scheduled({
-      in_reply_to_id: target,
+  test.each([undefined, null, ''])('is published at once, when scheduled_at is %j', async (scheduled_at) => {
+    const { status, body } = await scheduled({ scheduled_at, status: 'a & <b>\nc\n\nd' });
+    const content = '<p>a &#38; &#60;b&#62;<br />c</p><p>d</p>';
+    expect([status, body]).toMatchObject([200, { content, created_at: at(0), visibility: 'public' }]);
+    expect((await api.get(`${STATUSES}/${body.id}`)).body).toEqual(body);
+    const reply: Json = (
+      await api.post({ status: 'reply', in_reply_to_id: body.id, spoiler_text: 'careful' })
+    ).body;
+    expect(reply).toMatchObject({
+      in_reply_to_id: body.id,
+      in_reply_to_account_id: '1',
       sensitive: true,
       spoiler_text: 'careful',
-      visibility: 'unlisted',
-      media_ids: [],
-      poll: { hide_totals: true, multiple: false, expires_in: 300, options: ['1', 2] },
-      language: 'de',
+      account: { id: '1', username: 'alice', acct: 'alice' },
+      application: { name: 'hookkit mock', website: null },
+      url: `${api.url}/@alice/${reply.id}`,
     });
-    expect(body.params).toEqual({
-      poll: { options: ['1', 2], expires_in: 300, multiple: false, hide_totals: true },
-      text: 'hello',
-      media_ids: [],
-      sensitive: true,
-      visibility: 'unlisted',
+  });
+
+  test('echoes its parameters, as JSON with the types of the JSON, as a form as strings', async () => {
+    const target = (await api.post({ status: 'target' })).body.id;
+    const sent = { in_reply_to_id: target, sensitive: true, spoiler_text: 'careful', visibility: 'unlisted' };
+    const { params } = (await scheduled({ ...sent, status: 42, media_ids: [], poll, language: 'de' })).body;
+    const names =
+      'poll text media_ids sensitive visibility idempotency scheduled_at spoiler_text application_id in_reply_to_id';
+    expect(Object.keys(params).join(' ')).toBe(names);
+    const nothing = {
       idempotency: null,
       scheduled_at: null,
-      spoiler_text: 'careful',
       application_id: 1,
       in_reply_to_id: Number(target),
-    });
-    expect(Object.keys(body.params).join(' ')).toBe(NAMES);
-  });
-  test('echoes, when all is sent as a form, strings', async () => {
-    const target = (await post({ status: 'target' })).body.id;
-    const form = new URLSearchParams({
-      status: 'hello',
+    };
+    expect(params).toEqual({ ...sent, ...nothing, text: '42', media_ids: [], poll });
+    const body = new URLSearchParams({
+      status: 'a',
       scheduled_at: at(DAY),
       in_reply_to_id: target,
       sensitive: 'true',
-      spoiler_text: '',
     });
-    const { body } = await api.request('POST', STATUSES, { body: form });
-    expect(body.params).toMatchObject({
-      sensitive: 'true',
-      spoiler_text: '',
-      in_reply_to_id: Number(target),
-      visibility: null,
-    });
-    expect(Object.keys(body.params).join(' ')).toBe(NAMES);
-  });
-  test('makes text of the text, when JSON has a number in its place', async () => {
-    expect((await scheduled({ status: 42 })).body.params.text).toBe('42');
+    const form = (await api.request('POST', STATUSES, { body })).body.params;
+    expect(form).toMatchObject({ ...nothing, text: 'a', sensitive: 'true', visibility: null });
   });
 });
 
-test('shows a Status, when it replies to another with a warning, with all that was asked for', async () => {
-  const target: Json = (await post({ status: 'target' })).body;
-  const { body } = await post({
-    status: 'a & <b>\nc\n\nd',
-    in_reply_to_id: target.id,
-    spoiler_text: 'careful',
+describe('a file', () => {
+  test.each([
+    ['image/png', 'image'],
+    ['image/gif', 'gifv'],
+    ['video/mp4', 'video'],
+    ['audio/mpeg', 'audio'],
+    ['', 'unknown'],
+  ])('of type "%s" is shown as %s, to its owner alone', async (sent, type) => {
+    const id = await api.upload(sent);
+    const { body } = await api.get(`/api/v1/media/${id}`);
+    const url = expect.stringMatching(`^${api.url}/system/media_attachments/files/1/original/\\w{16}\\.png$`);
+    const nothing = {
+      remote_url: null,
+      preview_remote_url: null,
+      text_url: null,
+      description: null,
+      meta: {},
+    };
+    expect(body).toMatchObject({ id: '1', type, url, preview_url: url, ...nothing });
+    expect((await api.get(`/api/v1/media/${id}`, { token: 'bob-rw' })).status).toBe(404);
   });
-  expect(body).toMatchObject({
-    content: '<p>a &#38; &#60;b&#62;<br />c</p><p>d</p>',
-    in_reply_to_id: target.id,
-    in_reply_to_account_id: '1',
-    sensitive: true,
-    spoiler_text: 'careful',
-    account: { id: '1', username: 'alice', acct: 'alice' },
-    application: { name: 'hookkit mock', website: null },
-    url: `${api.url}/@alice/${body.id}`,
+
+  test('is refused, when it is none, or its description is too long', async () => {
+    const error = { status: 422, body: { error: `${INVALID} File can't be blank` } };
+    expect(await api.request('POST', MEDIA, { json: { file: 'text' } })).toMatchObject(error);
+    const description = 'x'.repeat(1501);
+    const answer = await api.request('PUT', `/api/v1/media/${await api.upload()}`, { json: { description } });
+    expect(answer.body.error).toBe(`${INVALID} Description is too long (maximum is 1500 characters)`);
+  });
+
+  test('belongs to one status, scheduled or published, until that is cancelled or deleted', async () => {
+    const [a, b] = [await api.upload(), await api.upload()];
+    expect((await scheduled({ media_ids: [a], scheduled_at: at(0) })).status).toBe(422);
+    const first = (await scheduled({ status: '', media_ids: [b, Number(a)] })).body;
+    expect(first).toMatchObject({
+      params: { media_ids: [b, Number(a)] },
+      media_attachments: [{ id: b }, { id: a }],
+    });
+    const refused = {
+      status: 422,
+      body: { error: `Media ${a} not found or already attached to another post` },
+    };
+    expect(await scheduled({ media_ids: [a] })).toMatchObject(refused);
+    await api.request('DELETE', `${LIST}/${first.id}`);
+    const { id } = (await api.post({ media_ids: [a] })).body;
+    expect(await scheduled({ media_ids: [a] })).toMatchObject(refused);
+    await api.request('DELETE', `${STATUSES}/${id}`);
+    expect((await scheduled({ media_ids: [a] })).status).toBe(200);
+    expect(await scheduled({ media_ids: [await api.upload('image/png', 'bob-rw')] })).toMatchObject({
+      status: 422,
+    });
+    const video = await api.upload('video/mp4');
+    const error = 'Cannot attach a video to a post that already contains images';
+    expect((await scheduled({ media_ids: [b, video] })).body.error).toBe(error);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const post = (key: string, json: object = {}, token = 'alice-rw') =>
+    api.post(
+      { status: 'hello', scheduled_at: at(DAY), ...json },
+      { token, headers: { 'Idempotency-Key': key } },
+    );
+
+  test('gets what it made first, as it is now, for an hour, and 404 once that is gone', async () => {
+    const media_ids = [await api.upload()];
+    const first = (await post('key', { media_ids })).body;
+    expect((await post('key', { media_ids, status: 'other' })).body).toEqual(first);
+    await api.request('PUT', `${LIST}/${first.id}`, { json: { scheduled_at: at(2 * DAY) } });
+    await api.clock.advance(HOUR - 1);
+    expect((await post('key')).body).toMatchObject({ id: first.id, scheduled_at: at(2 * DAY) });
+    await api.request('DELETE', `${LIST}/${first.id}`);
+    expect(await post('key')).toMatchObject({ status: 404, body: { error: 'Record not found' } });
+    await api.clock.advance(1);
+    expect((await post('key')).body.id).toBe('2');
+    const published = (await post('at once', { scheduled_at: null })).body;
+    expect((await post('at once')).body).toEqual(published);
+  });
+
+  test('makes another, when it or the user is another, it is empty, or its first use was refused', async () => {
+    expect((await post('key', { status: '' })).status).toBe(422);
+    for (const [key, token] of [['key'], ['other'], [''], [''], ['key', 'bob-rw']] as const)
+      await post(key, {}, token);
+    expect([
+      (await api.get(LIST)).body.length,
+      (await api.get(LIST, { token: 'bob-rw' })).body.length,
+    ]).toEqual([4, 1]);
+  });
+});
+
+describe('parameters', () => {
+  const fields = [
+    ['status', 'ünïcode & + % = 🎬'],
+    ['scheduled_at', at(DAY)],
+    ['poll[options][]', 'a'],
+    ['poll[options][]', 'b'],
+    ['poll[expires_in]', '3600'],
+  ] as const;
+  const search = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, value]));
+  const multipart = new FormData();
+  for (const [name, value] of fields) multipart.append(name, value);
+  const asForm = { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' };
+
+  test.each<[string, string, Sent]>([
+    ['a form', '', { body: String(search), headers: asForm }],
+    ['a form without Content-Type', '', { body: new TextEncoder().encode(String(search)) }],
+    ['multipart', '', { body: multipart }],
+    ['a query, which a body outweighs', `?${search}&status=no`, { json: { status: fields[0][1] } }],
+  ])('are understood alike, when they come as %s', async (_how, query, sent) => {
+    const { status, body } = await api.request('POST', STATUSES + query, sent);
+    expect([status, body.scheduled_at, body.params.text]).toEqual([200, at(DAY), 'ünïcode & + % = 🎬']);
+    expect(body.params.poll).toEqual({ options: ['a', 'b'], expires_in: '3600' });
+  });
+
+  test.each([
+    [400, 'application/json', '{"status":'],
+    [400, 'multipart/form-data', '--x\r\n'],
+    [400, 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data'],
+    [400, 'application/x-www-form-urlencoded', 'poll=1&poll[options][]=2'],
+    [400, 'application/x-www-form-urlencoded', 'media_ids=1&media_ids[]=2'],
+    [413, 'application/json', 'x'.repeat(17_000_000)],
+    [422, 'application/json', '[]'],
+    [422, 'text/plain', 'status=ignored'],
+  ])('are answered %d, when the body is of type %s and %.20j', async (status, type, body) => {
+    const answer = await api.request('POST', STATUSES, { body, headers: { 'Content-Type': type } });
+    expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String) }]);
   });
 });

@@ -1,0 +1,305 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { type Delivery, type FaultName, faultNames, MockProvider } from '../../src/mock/index.ts';
+import { keyOf, type Refusal, verifyNotification } from '../../src/notification/token.ts';
+import { listeningOn } from './support/listening.ts';
+import type { Received } from './support/receiver.ts';
+import { SITE, useStage } from './support/stage.ts';
+
+const A_DAY = 86_400_000;
+const attempted: Delivery[] = [];
+const stage = useStage({
+  timeoutMs: 2000,
+  maxAttempts: 4,
+  keepDeliveries: 20,
+  onAttempt: (delivery) => attempted.push(delivery),
+});
+const happen = () => stage.mock.createChannel({ site_id: SITE });
+const latest = () => stage.mock.deliveries().at(-1);
+const bodies = () => stage.receiver.received.map(({ body }) => body);
+const verify = ({ token, text, body }: Received, secret: string) =>
+  verifyNotification(token, Buffer.from(text), body, [keyOf(secret)]);
+
+describe('a delivery', () => {
+  test('is a POST of JSON whose claims are the very text, when something happens, and is in the log', async () => {
+    stage.receiver.answer = () => ({ status: 503, body: 'x'.repeat(10_000) });
+    const { id, secret } = stage.webhook({ webhook_url: `${stage.receiver.url}?a=b` });
+    const { channel_id } = happen();
+    await stage.mock.settled();
+    const [request] = stage.receiver.received;
+    if (!request) throw new Error('nothing came');
+    const [header, claims] = request.token
+      .split('.')
+      .map((part) => Buffer.from(part, 'base64url').toString());
+    expect([request.method, header, claims]).toEqual(['POST', '{"alg":"HS256","typ":"JWT"}', request.text]);
+    expect(verify(request, secret)).toBeUndefined();
+    const at = '2026-01-01T00:00:00.000Z';
+    const event_time = '2026-01-01T00:00:00+00:00';
+    const headers = {
+      Authorization: `Bearer ${request.token}`,
+      'Content-Type': 'application/json',
+      'Content-Length': String(request.text.length),
+      'User-Agent': 'webhook-receiver-kit-mock',
+    };
+    expect(stage.mock.deliveries()).toEqual([
+      {
+        id: '1',
+        webhook_id: id,
+        state: 'pending',
+        faults: [],
+        duplicate_of: null,
+        redelivery_of: null,
+        created_at: at,
+        next_attempt_at: '2026-01-01T00:00:01.000Z',
+        notification: { event: 'channel_created', channel_id, webhook_id: id, site_id: SITE, event_time },
+        attempts: [
+          {
+            number: 1,
+            started_at: at,
+            duration_ms: 0,
+            request: { method: 'POST', url: `${stage.receiver.url}?a=b`, headers, body: request.text },
+            answer: { status: 503, body: 'x'.repeat(4096) },
+            error: null,
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('goes to each webhook that matches, with its own webhook_id under its own secret', async () => {
+    const webhooks = [stage.webhook(), stage.webhook({ site_ids: ['jsPxIVHl', SITE] })];
+    stage.webhook({ site_ids: ['jsPxIVHl'] });
+    happen();
+    await stage.mock.settled();
+    expect(bodies().map(({ webhook_id }) => webhook_id)).toEqual(webhooks.map(({ id }) => id));
+    const refusals = stage.receiver.received.map((one, i) => verify(one, webhooks[i]?.secret ?? ''));
+    expect(refusals).toEqual([undefined, undefined]);
+  });
+
+  test('goes to twenty webhooks side by side, when time is real, and each gets its own in order', async () => {
+    const mock = await MockProvider.start({ port: 0 });
+    const events = ['channel_active' as const, 'channel_idle' as const];
+    for (let i = 0; i < 20; i++)
+      mock.createWebhook({ name: 'a', webhook_url: stage.receiver.url, events, site_ids: [SITE] });
+    const { channel_id } = mock.createChannel({ site_id: SITE });
+    for (let i = 0; i < 5; i++) {
+      mock.activateChannel(channel_id);
+      mock.idleChannel(channel_id);
+    }
+    await mock.settled();
+    await mock.close();
+    const each = [...Map.groupBy(bodies(), ({ webhook_id }) => webhook_id).values()];
+    const order = Array.from({ length: 5 }, () => events).flat();
+    expect(each.map((own) => own.map(({ event }) => event))).toEqual(Array.from({ length: 20 }, () => order));
+  });
+
+  test('is forgotten, when the log is full, the oldest first', async () => {
+    stage.webhook();
+    for (let i = 0; i < 22; i++) happen();
+    await stage.mock.settled();
+    expect(stage.mock.deliveries().map(({ id }) => Number(id))).toEqual(
+      Array.from({ length: 20 }, (_, i) => i + 3),
+    );
+  });
+});
+
+describe('any payload', () => {
+  test.each([
+    ['names its webhook, whatever that one listens to', { n: [1, { a: null }], iat: 5, webhook_id: 'ID' }, 1],
+    [
+      'names no webhook: each that matches',
+      { event: 'media_updated', media_id: 'MNYaMSQl', site_id: SITE },
+      1,
+    ],
+    ['is of an unknown kind: each of its site', { event: 'media_exploded', site_id: SITE }, 2],
+    ['has no site: each', {}, 3],
+  ])('is sent as it is, when it %s', async (_when, payload, count) => {
+    const { id } = stage.webhook();
+    stage.webhook({ events: [] });
+    stage.webhook({ events: [], site_ids: ['jsPxIVHl'] });
+    const sent = JSON.parse(JSON.stringify(payload).replace('"ID"', `"${id}"`));
+    expect(stage.mock.sendNotification(sent)).toHaveLength(count);
+    await stage.mock.settled();
+    expect(bodies()).toHaveLength(count);
+    expect(bodies()[0]).toEqual({ ...sent, webhook_id: id });
+  });
+});
+
+describe('an attempt', () => {
+  test.each([
+    ...[200, 204, 299].map((status) => [status, 'delivered', [0]] as const),
+    ...[301, 307, 400, 410, 429, 503].map((status) => [status, 'failed', [0, 1000, 3000, 7000]] as const),
+  ])('answered %d ends as %s, after attempts with backoff at %j ms', async (status, state, times) => {
+    attempted.length = 0;
+    stage.receiver.answer = () => ({ status, headers: { Location: stage.receiver.url } });
+    stage.webhook();
+    happen();
+    const begun = stage.mock.now();
+    await stage.mock.advance(A_DAY);
+    expect(latest()).toMatchObject({ state, next_attempt_at: null });
+    expect(latest()?.attempts.map(({ started_at }) => Date.parse(started_at) - begun)).toEqual(times);
+    expect(new Set(stage.receiver.received.map(({ text, token }) => text + token)).size).toBe(1);
+    expect(attempted.map((one) => [one.state, one.attempts.length])).toEqual(
+      times.map((_, i) => [i + 1 < times.length ? 'pending' : state, i + 1]),
+    );
+  });
+
+  test('is repeated, when nobody listens or the connection is cut, and says why', async () => {
+    const cutting = await listeningOn(createServer((socket) => socket.destroy()));
+    stage.webhook({ webhook_url: cutting.url });
+    happen();
+    await stage.mock.settled();
+    await cutting.close();
+    await stage.mock.advance(1000);
+    expect(latest()?.attempts.map(({ answer, error }) => answer ?? error)).toEqual([
+      'ECONNRESET',
+      'ECONNREFUSED',
+    ]);
+  });
+
+  test('is made once more at once, when a connection that was kept alive turns out to be closed', async () => {
+    const served = new WeakSet<object>();
+    const closing = createHttpServer((request, response) => {
+      if (served.has(request.socket)) request.socket.destroy();
+      else response.end();
+      served.add(request.socket);
+    });
+    const { url, close } = await listeningOn(closing);
+    stage.webhook({ webhook_url: url });
+    for (let i = 0; i < 3; i++) {
+      happen();
+      await stage.mock.settled();
+    }
+    await close();
+    expect(stage.mock.deliveries().map(({ attempts }) => attempts.length)).toEqual([1, 1, 1]);
+  });
+
+  test('ends after its time-out, when no answer comes, and counts as that long on a virtual clock', async () => {
+    stage.receiver.answer = (number) => (number === 1 ? undefined : { status: 200 });
+    stage.webhook();
+    happen();
+    await stage.mock.advance(2999);
+    const timedOut = { answer: null, error: 'no answer within 2000 ms', duration_ms: 2000 };
+    const next_attempt_at = new Date(stage.mock.now() + 1).toISOString();
+    expect(latest()).toMatchObject({ attempts: [timedOut], next_attempt_at });
+    await stage.mock.advance(1);
+    expect(latest()?.state).toBe('delivered');
+  });
+
+  test('goes where the webhook is by then, when that has moved, was deleted, or all was forgotten', async () => {
+    stage.receiver.answer = (number) => ({ status: number === 4 ? 200 : 500 });
+    const { id } = stage.webhook();
+    happen();
+    await stage.mock.settled();
+    await fetch(`${stage.mock.url}/v2/webhooks/${id}`, {
+      method: 'PATCH',
+      headers: { Authorization: 'mock-api-secret' },
+      body: JSON.stringify({ metadata: { webhook_url: `${stage.receiver.url}/new` } }),
+    });
+    await stage.mock.advance(1000);
+    stage.mock.deleteWebhook(id);
+    await stage.mock.advance(2000);
+    const { url } = stage.receiver;
+    expect(latest()?.attempts.map(({ request }) => request.url)).toEqual([url, `${url}/new`, url]);
+    stage.mock.reset();
+    await stage.mock.advance(A_DAY);
+    expect([stage.receiver.received.length, stage.mock.deliveries()]).toEqual([3, []]);
+  });
+});
+
+describe('a fault', () => {
+  const media = ['a', 'b', 'c', 'd', 'e', 'f'];
+  /** Six notifications, one a second, and whatever follows from them within a day. */
+  async function six(faults: Partial<Record<FaultName, number>>): Promise<unknown[]> {
+    stage.mock.setFaults(faults);
+    for (const media_id of media) {
+      stage.mock.sendNotification({ event: 'media_updated', media_id, site_id: SITE });
+      await stage.mock.advance(1000);
+    }
+    await stage.mock.advance(A_DAY);
+    return bodies().map(({ media_id }) => media_id);
+  }
+  const lateness = (fault: FaultName) =>
+    stage.mock
+      .deliveries({ fault })
+      .map(({ attempts, created_at }) => Date.parse(attempts[0]?.started_at ?? '') - Date.parse(created_at));
+
+  test('drop keeps a notification from being sent, and logs it without an attempt', async () => {
+    stage.webhook();
+    expect(await six({ drop: 1 })).toEqual([]);
+    expect(stage.mock.deliveries({ fault: 'drop' })).toHaveLength(6);
+    expect(latest()).toMatchObject({ state: 'dropped', attempts: [], faults: ['drop'] });
+  });
+
+  test('duplicate sends each notification twice, the very same text, within five seconds', async () => {
+    stage.webhook();
+    expect((await six({ duplicate: 1 })).toSorted()).toEqual([...media, ...media].toSorted());
+    expect(new Set(stage.receiver.received.map(({ text, token }) => text + token)).size).toBe(6);
+    expect(stage.mock.deliveries()[1]).toMatchObject({ faults: ['duplicate'], duplicate_of: '1' });
+    expect(Math.max(...lateness('duplicate'))).toBeLessThan(5000);
+  });
+
+  test('reorder swaps neighbours and loses none, also the last, which follows after five seconds', async () => {
+    stage.webhook();
+    expect(await six({ reorder: 1 })).toEqual(['b', 'a', 'd', 'c', 'f', 'e']);
+    stage.mock.sendNotification({ event: 'media_updated', media_id: 'g', site_id: SITE });
+    await stage.mock.advance(4999);
+    expect(bodies()).toHaveLength(6);
+    await stage.mock.advance(1);
+    expect(bodies().at(-1)).toMatchObject({ media_id: 'g' });
+  });
+
+  test('delay sends each notification from one second to a minute late', async () => {
+    stage.webhook();
+    expect((await six({ delay: 1 })).toSorted()).toEqual(media);
+    expect(Math.min(...lateness('delay'))).toBeGreaterThanOrEqual(1000);
+    expect(Math.max(...lateness('delay'))).toBeLessThan(60_000);
+  });
+
+  test.each<[FaultName, Refusal]>([
+    ['tamper', { reason: 'claims differ', path: '/media_id' }],
+    ['forge', { reason: 'bad signature' }],
+    ['alg_none', { reason: 'not HS256' }],
+    ['wrong_secret', { reason: 'bad signature' }],
+  ])(
+    '%s sends what does not verify, once, and a redelivery the genuine notification',
+    async (fault, refusal) => {
+      const { id, secret } = stage.webhook();
+      stage.receiver.answer = (number) => ({ status: number < 6 ? 401 : 200 });
+      await six({ [fault]: 1 });
+      expect(stage.receiver.received.map((one) => verify(one, secret))).toEqual(media.map(() => refusal));
+      const logged = stage.mock.deliveries({ fault });
+      expect(logged.map(({ state }) => state)).toEqual([...Array(5).fill('failed'), 'delivered']);
+      expect(logged.map(({ notification }) => notification.media_id)).toEqual(media);
+      const { id: again } = stage.mock.redeliver('1');
+      await stage.mock.settled();
+      const [last] = stage.receiver.received.slice(-1);
+      expect([last?.body.media_id, last && verify(last, secret)]).toEqual(['a', undefined]);
+      expect(latest()).toMatchObject({ id: again, redelivery_of: '1', faults: [], state: 'delivered' });
+      expect(() => stage.mock.redeliver('99')).toThrow('there is no delivery 99');
+      stage.mock.deleteWebhook(id);
+      expect(() => stage.mock.redeliver('1')).toThrow(`there is no webhook ${id}`);
+    },
+  );
+
+  test('befalls the same notifications, when the seed is the same, whatever else is drawn', async () => {
+    const run = async (noise: number) => {
+      stage.mock.reset();
+      stage.webhook();
+      for (let i = 0; i < noise; i++) stage.mock.createMedia({ site_id: 'jsPxIVHl' });
+      await six(Object.fromEntries(faultNames.map((name) => [name, 0.3])));
+      return stage.mock.deliveries().map(({ faults, notification }) => [notification.media_id, faults]);
+    };
+    const first = await run(0);
+    expect(first.flatMap(([, faults]) => faults).length).toBeGreaterThan(3);
+    expect(await run(5)).toEqual(first);
+  });
+
+  test('has a probability from 0 to 1, all told, when some are set', () => {
+    stage.mock.setFaults({ drop: 0.1 });
+    const none = Object.fromEntries(faultNames.map((name) => [name, 0]));
+    expect(stage.mock.setFaults({ duplicate: 0.5 })).toEqual({ ...none, drop: 0.1, duplicate: 0.5 });
+    expect(() => stage.mock.setFaults({ drop: 1.5 })).toThrow('drop');
+  });
+});

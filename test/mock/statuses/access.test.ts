@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { anyCharacter } from '../../support/any-character.ts';
+import { runs } from '../../support/sizes.ts';
+import { type Api, at, DAY, HOUR, LIST, MEDIA, NOW, STATUSES, startApi } from './support.ts';
+
+let api: Api;
+beforeEach(async () => {
+  api = await startApi(NOW + 12_345);
+});
+afterEach(() => api.close());
+
+const OPERATIONS = [
+  ['GET', LIST, 'read'],
+  ['GET', `${LIST}/999`, 'read'],
+  ['PUT', `${LIST}/999`, 'write'],
+  ['PATCH', `${LIST}/999`, 'write'],
+  ['DELETE', `${LIST}/999`, 'write'],
+  ['POST', STATUSES, 'write'],
+  ['DELETE', `${STATUSES}/999`, 'write'],
+  ['POST', MEDIA, 'write'],
+  ['PUT', '/api/v1/media/999', 'write'],
+] as const;
+
+test.each(OPERATIONS)(
+  '%s %s wants a valid user token with the scope %s, before it reads the body',
+  async (...row) => {
+    const [method, path, scope] = row;
+    const other = scope === 'read' ? 'Bearer alice-write' : 'Bearer alice-read';
+    for (const [Authorization, status, error] of [
+      [undefined, 401, 'The access token is invalid'],
+      ['Bearer nobody', 401, 'The access token is invalid'],
+      ['Basic alice-rw', 401, 'The access token is invalid'],
+      ['alice-rw', 401, 'The access token is invalid'],
+      ['Bearer alice-revoked', 401, 'The access token was revoked'],
+      ['Bearer alice-expired', 401, 'The access token expired'],
+      [other, 403, 'This action is outside the authorized scopes'],
+      ['Bearer app-only', 422, 'This method requires an authenticated user'],
+    ] as const) {
+      const headers = { 'Content-Type': 'application/json', ...(Authorization && { Authorization }) };
+      const sent = method === 'GET' ? {} : { body: '{' };
+      const answer = await api.request(method, path, { token: '', headers, ...sent });
+      expect([Authorization, answer.status, answer.body]).toEqual([Authorization, status, { error }]);
+      const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${error}"`;
+      expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? challenge : null);
+    }
+    for (const Authorization of [`bEaReR alice-${scope}`, 'Bearer alice-rw'])
+      expect([200, 404, 422]).toContain(
+        (await api.request(method, path, { token: '', headers: { Authorization } })).status,
+      );
+  },
+);
+
+test.each([
+  ['public', '', 200],
+  ['public', 'nobody', 200],
+  ['public', 'app-only', 200],
+  ['public', 'alice-write', 403],
+  ['public', 'alice-revoked', 401],
+  ['unlisted', '', 200],
+  ['private', 'bob-rw', 404],
+  ['private', 'alice-read', 200],
+  ['direct', 'bob-rw', 404],
+])(
+  'a %s status is answered, when the token is "%s", with %i, and so is a reply to it',
+  async (visibility, token, status) => {
+    const { id } = (await api.post({ status: 'x', visibility })).body;
+    expect((await api.get(`${STATUSES}/${id}`, { token })).status).toBe(status);
+    if (token !== 'bob-rw') return;
+    expect((await api.post({ status: 'y', in_reply_to_id: id }, { token })).status).toBe(404);
+    expect((await api.get('/api/v1/accounts/1/statuses', { token })).body).toEqual([]);
+  },
+);
+
+test('a record of another user is as one that does not exist', async () => {
+  const id = await api.schedule(DAY);
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+    const answer = await api.request(method, `${LIST}/${id}`, { token: 'bob-rw' });
+    expect(answer).toMatchObject({ status: 404, body: { error: 'Record not found' } });
+  }
+  expect((await api.get(LIST, { token: 'bob-rw' })).body).toEqual([]);
+});
+
+test('a client that asks before it starts is told of server and account', async () => {
+  const instance = await api.get('/api/v1/instance', { token: '' });
+  expect(instance.body).toMatchObject({ version: '3.3.0', uri: new URL(api.url).host });
+  expect((await api.get('/api/v1/accounts/verify_credentials')).body).toMatchObject({
+    id: '1',
+    acct: 'alice',
+  });
+});
+
+test.each([
+  ['GET', '/api/v1/nowhere'],
+  ['GET', '/api'],
+  ['POST', LIST],
+  ['PATCH', LIST],
+  ['GET', STATUSES],
+])('%s %s, which is none of the API, is 404 Not Found', async (method, path) => {
+  expect(await api.request(method, path)).toMatchObject({ status: 404, body: { error: 'Not Found' } });
+});
+
+describe('the rate limit', () => {
+  const limits = async (token = 'alice-rw', path = LIST) => {
+    const { status, headers } = await api.get(path, { token });
+    return [status, ...['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))];
+  };
+  const RESET = '2026-01-01T00:05:00.345000Z';
+
+  test('is 300 requests in 5 minutes of the clock, for each user or address, whatever the answer', async () => {
+    expect(await limits()).toEqual([200, '300', '299', RESET]);
+    expect(await limits('alice-revoked', '/api/v1/nowhere')).toEqual([404, '300', '298', RESET]);
+    expect(await limits('bob-rw')).toEqual([200, '300', '299', RESET]);
+    expect([await limits(''), await limits('nobody')]).toMatchObject([
+      [401, '300', '299', RESET],
+      [401, '300', '298', RESET],
+    ]);
+    for (let n = 0; n < 298; n++) await limits();
+    const refused = await api.get(LIST);
+    expect([refused.status, refused.body]).toEqual([429, { error: 'Too many requests' }]);
+    expect(refused.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:12 GMT');
+    await api.clock.advance(HOUR / 12 - 12_345 - 1);
+    expect((await limits())[0]).toBe(429);
+    await api.clock.advance(1);
+    expect(await limits()).toEqual([200, '300', '299', '2026-01-01T00:10:00.000000Z']);
+  });
+});
+
+describe('pages of every origin', () => {
+  test.each([LIST, STATUSES, '/api/v1/nothing', '/api/%ff', '/oauth/token'])(
+    'may ask for %s, as a preflight says that does not count',
+    async (path) => {
+      const asked = 'authorization,content-type,idempotency-key,x-of-its-own';
+      const headers = { Origin: 'https://app.example', 'Access-Control-Request-Headers': asked };
+      const answer = await api.request('OPTIONS', path, { headers });
+      expect([answer.status, answer.body]).toEqual([200, '']);
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'POST, PUT, DELETE, GET, PATCH, OPTIONS',
+        'access-control-allow-headers': asked,
+      });
+      expect((await api.get(LIST)).headers.get('x-ratelimit-remaining')).toBe('299');
+    },
+  );
+
+  test.each([
+    [200, 'GET', LIST, {}],
+    [401, 'GET', LIST, { token: 'nobody' }],
+    [404, 'GET', `${LIST}/999`, {}],
+    [422, 'POST', STATUSES, { json: {} }],
+    [400, 'GET', `${STATUSES}/%ff`, {}],
+    [401, 'POST', '/oauth/token', { token: '', json: {} }],
+  ])(
+    'may read an answer that is %i to %s %s, with the id of its request',
+    async (status, method, path, sent) => {
+      const given = await api.request(method, path, {
+        ...sent,
+        headers: { 'X-Request-Id': 'of-a/client@1 \u00e9' },
+      });
+      expect([given.status, given.headers.get('x-request-id')]).toEqual([status, 'of-aclient@1']);
+      const { headers } = await api.request(method, path, sent);
+      expect(headers.get('x-request-id')).toMatch(/^\w{32}$/);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers':
+          'Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id',
+      });
+    },
+  );
+});
+
+test('every answer is JSON, and says why it refuses, whatever the path, query, body or headers, never with a 5xx', async () => {
+  const names =
+    'status scheduled_at media_ids[] poll poll[options][] in_reply_to_id visibility limit max_id file focus ' +
+    '__proto__ constructor[prototype] poll[__proto__] [] a[';
+  const name = fc.oneof(fc.constantFrom(...names.split(' ')), fc.string());
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom<unknown>(at(DAY), '9'.repeat(400), 1e308, '\ud800', '\0', [[]]),
+  );
+  const fields = fc.array(fc.tuple(name, fc.string({ unit: anyCharacter })), { maxLength: 6 });
+  const types = [
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'multipart/form-data',
+  ];
+  const body = fc.oneof(
+    fc.dictionary(name, value).map((members) => ['application/json', JSON.stringify(members)] as const),
+    fields.map((some) => [types[1] ?? '', new URLSearchParams(some).toString()] as const),
+    fc.tuple(fc.constantFrom(...types), fc.oneof(fc.string(), fc.constantFrom('--x\r\n', '--x--'))),
+  );
+  const id = fc.oneof(
+    fc.string({ unit: anyCharacter }).map(encodeURIComponent),
+    fc.constantFrom('%', '%00', '1e9', '1'),
+  );
+  const text = fc.stringMatching(/^[\x20-\x7e]{0,40}$/);
+  await fc.assert(
+    fc.asyncProperty(fields, body, id, text, async (query, [type, sent], one, header) => {
+      await api.nextWindow();
+      const headers = { 'Content-Type': type, 'X-Forwarded-Host': header, 'Idempotency-Key': header };
+      const search = `?${new URLSearchParams(query)}`;
+      const paths = [LIST, `${LIST}/${one}`, STATUSES, `${STATUSES}/${one}`, MEDIA, `/api/v1/media/${one}`];
+      for (const path of [...paths, '/api/v1/apps', '/oauth/token']) {
+        for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+          if (path === '/oauth/token' && method !== 'POST') continue;
+          const answer = await api.request(method, path + search, {
+            headers,
+            ...(method !== 'GET' && { body: sent }),
+          });
+          expect(answer.status).toBeLessThan(500);
+          if (answer.status !== 200) expect(answer.body).toMatchObject({ error: expect.any(String) });
+        }
+      }
+    }),
+    { numRuns: runs(200) },
+  );
+});

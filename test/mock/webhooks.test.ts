@@ -1,0 +1,270 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { anyCharacter } from '../support/any-character.ts';
+import { runs } from '../support/sizes.ts';
+import { ask } from './support/api.ts';
+import { useStage } from './support/stage.ts';
+
+const stage = useStage({ rateLimit: 1_000_000 });
+const Authorization = 'mock-api-secret';
+const v2 = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  ask(`${stage.mock.url}/v2${path}`, method, body, headers);
+const metadata = {
+  name: 'Example webhook',
+  description: 'Example description',
+  webhook_url: 'https://www.example.com/hook',
+  events: ['conversions_complete', 'channel_idle'],
+  site_ids: ['9KboGBFu', 'jsPxIVHl'],
+};
+const create = async (given: object = {}) =>
+  (await v2('POST', '/webhooks', { metadata: { ...metadata, ...given } })).json;
+const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00$/);
+
+test('a webhook is created with 201 and its secret, and shown, changed and listed without it, until it is deleted', async () => {
+  const created = await v2('POST', '/webhooks', { metadata });
+  const { id, secret } = created.json;
+  const shown = {
+    id: expect.stringMatching(/^[A-Za-z0-9]{8}$/),
+    type: 'webhook',
+    created: TIMESTAMP,
+    last_modified: TIMESTAMP,
+    metadata,
+    schema: null,
+    relationships: {},
+  };
+  expect([created.status, created.json]).toEqual([201, { ...shown, secret: expect.any(String) }]);
+  expect(Buffer.byteLength(secret)).toBeGreaterThanOrEqual(32);
+  await stage.mock.advance(1500);
+  const changed = await v2('PATCH', `/webhooks/${id}`, { metadata: { name: 'Another' } });
+  expect([changed.status, changed.json]).toEqual([
+    200,
+    { ...shown, metadata: { ...metadata, name: 'Another' } },
+  ]);
+  expect(Date.parse(changed.json.last_modified) - Date.parse(changed.json.created)).toBe(1500);
+  expect((await v2('GET', `/webhooks/${id}`)).json).toEqual(changed.json);
+  const list = { page: 1, page_length: 10, total: 1, webhooks: [changed.json] };
+  expect((await v2('GET', '/webhooks')).json).toEqual(list);
+  expect(await v2('DELETE', `/webhooks/${id}`)).toMatchObject({ status: 204, text: '' });
+  expect((await v2('GET', `/webhooks/${id}`)).status).toBe(404);
+});
+
+describe('the metadata', () => {
+  test.each([
+    [{ description: undefined }, { description: '' }],
+    [{ description: null }, { description: '' }],
+    [{ site_ids: undefined }, { site_ids: [] }],
+    [{ site_ids: null }, { site_ids: [] }],
+    [{ events: kindNames }, { events: kindNames }],
+    [{ events: [] }, { events: [] }],
+    [{ webhook_url: 'http://localhost:3000/x' }, { webhook_url: 'http://localhost:3000/x' }],
+    [{ webhook_url: 'http://[::1]:3000/x' }, { webhook_url: 'http://[::1]:3000/x' }],
+    [{ color: 'red' }, {}],
+  ])('%j is taken, at creation, as %j', async (given, taken) => {
+    expect((await create(given)).metadata).toEqual({ ...metadata, ...taken });
+  });
+
+  test.each([
+    [{ description: null }, { description: '' }],
+    [{ webhook_url: 'https://www.example.com/other' }, { webhook_url: 'https://www.example.com/other' }],
+    [{ events: ['media_created'], site_ids: null }, { events: ['media_created'] }],
+    [{ site_ids: ['t8JLGRl9'] }, { site_ids: ['t8JLGRl9'] }],
+    [{}, {}],
+  ])('%j is merged, at update, as %j', async (change, changed) => {
+    const { id } = await create();
+    const { json } = await v2('PATCH', `/webhooks/${id}`, { metadata: change });
+    expect(json.metadata).toEqual({ ...metadata, ...changed });
+  });
+
+  test.each<unknown>([
+    '{"metadata": {',
+    '',
+    '[]',
+    'null',
+    '['.repeat(500_000),
+    'x'.repeat(1_100_000),
+    {},
+    { metadata: 'x' },
+    { metadata: [] },
+    { metadata: { ...metadata, events: ['media_created', 'media_exploded'] } },
+    { metadata: { ...metadata, events: ['toString'] } },
+    { metadata: { ...metadata, events: 'media_created' } },
+    { metadata: { ...metadata, webhook_url: 'example.com/hook' } },
+    { metadata: { ...metadata, webhook_url: 'http://example.com/' } },
+    { metadata: { ...metadata, webhook_url: 'http://127.0.0.1.example.com/' } },
+    { metadata: { ...metadata, webhook_url: 'ftp://127.0.0.1/' } },
+    { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
+    { metadata: { ...metadata, webhook_url: null } },
+    { metadata: { ...metadata, name: 5 } },
+    { metadata: { ...metadata, description: {} } },
+    { metadata: { ...metadata, site_ids: 'abc' } },
+    { metadata: { ...metadata, site_ids: [1] } },
+  ])('is refused with 400 invalid_body, in the body %.60j', async (body) => {
+    const { id } = await create();
+    for (const answer of [await v2('POST', '/webhooks', body), await v2('PATCH', `/webhooks/${id}`, body)]) {
+      expect([answer.status, answer.json.errors[0].code]).toEqual([400, 'invalid_body']);
+    }
+  });
+
+  test.each(['name', 'webhook_url', 'events'])('needs %s, at creation, else 400', async (field) => {
+    const { status } = await v2('POST', '/webhooks', { metadata: { ...metadata, [field]: undefined } });
+    expect(status).toBe(400);
+  });
+});
+
+describe('a list', () => {
+  const names = async (query: string) =>
+    (await v2('GET', `/webhooks?${query}`)).json.webhooks.map(
+      (one: typeof stage & { metadata: typeof metadata }) => one.metadata.name,
+    );
+
+  test.each([
+    ['', 'bobby2 alice2 bobby1 alice1'],
+    ['sort=nonsense:asc&q=', 'bobby2 alice2 bobby1 alice1'],
+    ['sort=__proto__:asc', 'bobby2 alice2 bobby1 alice1'],
+    ['sort=created:asc', 'alice1 bobby1 alice2 bobby2'],
+    ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
+    ['sort=name', 'bobby2 bobby1 alice2 alice1'],
+    ['sort=description:asc,created:dsc', 'alice2 alice1 bobby2 bobby1'],
+    ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
+    ['q=BOBBY1', 'bobby1'],
+    ['q=name:bobby%20site_ids:two', 'bobby2'],
+    ['q=description:bobby2', ''],
+    ['q=events:channel&page_length=1', 'bobby2'],
+    ['q=constructor:x', ''],
+    ['page=2&page_length=3', 'alice1'],
+    ['page=0&page_length=0&q=&sort=', 'bobby2 alice2 bobby1 alice1'],
+  ])('asked for by ?%s has the webhooks %s', async (query, expected) => {
+    for (const [name, description, site] of [
+      ['alice1', 'a', 'one'],
+      ['bobby1', 'b', 'one'],
+      ['alice2', 'a', 'two'],
+      ['bobby2', 'b', 'two'],
+    ] as const) {
+      await create({ name, description, site_ids: [site] });
+      await stage.mock.advance(1000);
+    }
+    expect((await names(query)).join(' ')).toBe(expected);
+  });
+
+  test.each([
+    ['page_length=9999', 1, 100],
+    ['page=-1&page_length=abc&page[]=7', 1, 10],
+    ['page=2&page_length=5', 2, 5],
+  ])('asked for by ?%s is page %d of %d', async (query, page, page_length) => {
+    for (let i = 0; i < 12; i++) stage.webhook();
+    const { json } = await v2('GET', `/webhooks?${query}`);
+    expect(json).toMatchObject({ page, page_length, total: 12 });
+    expect(json.webhooks).toHaveLength(Math.min(page_length, 12 - (page - 1) * page_length));
+  });
+});
+
+describe('an error', () => {
+  const INVALID = 'Provided authentication credentials are invalid';
+  test.each<[number, string, string, string, string, Record<string, string>?]>([
+    [400, 'invalid_body', 'The provided request body is invalid.', 'POST', '/webhooks'],
+    [400, 'invalid_body', 'The provided request body is invalid.', 'PATCH', '/webhooks/aaaaaaaa'],
+    [401, 'unauthorized', INVALID, 'GET', '/nothing', { Authorization: 'mock-api-secre' }],
+    [401, 'unauthorized', INVALID, 'GET', '/webhooks', { Authorization: 'Bearer' }],
+    [401, 'unauthorized', INVALID, 'GET', '/webhooks', {}],
+    [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/aaaaaaaa'],
+    [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/%E0%A4%A'],
+    [404, 'not_found', 'requested resource could not be found', 'DELETE', '/webhooks/aaaaaaaa'],
+    [404, 'not_found', 'requested resource could not be found', 'GET', '/nothing'],
+    [
+      405,
+      'method_not_allowed',
+      'Provided method is not allowed on the targeted resource',
+      'PUT',
+      '/webhooks',
+    ],
+    [
+      405,
+      'method_not_allowed',
+      'Provided method is not allowed on the targeted resource',
+      'POST',
+      '/webhooks/a',
+    ],
+  ])('is %d %s "%s", in the envelope and with the five headers, for %s %s %j', async (...row) => {
+    const [status, code, description, method, path, headers] = row;
+    const answer = await v2(method, path, method === 'PATCH' ? '{' : undefined, headers);
+    expect([answer.status, answer.json]).toEqual([status, { errors: [{ code, description }] }]);
+    const named = ['limit', 'remaining'].map((name) => Number(answer.headers.get(`jw-request-${name}`)));
+    expect(named).toEqual([1_000_000, expect.any(Number)]);
+    expect(answer.headers.get('jw-request-id')).toMatch(/^\w{16}$/);
+    expect(answer.headers.get('jw-proxied-request')).toBe('false');
+    expect(answer.headers.get('jw-dashboard-page')).toBe(`${stage.mock.url}/`);
+    if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
+  });
+
+  test('is never 5xx, whatever the body, path or query', async () => {
+    const { id } = await create();
+    const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.json());
+    await fc.assert(
+      fc.asyncProperty(text, text, async (body, query) => {
+        const path = encodeURIComponent(query.toWellFormed());
+        for (const answer of [
+          await v2('POST', '/webhooks', body),
+          await v2('PATCH', `/webhooks/${id}`, body),
+          await v2('GET', `/webhooks/${path}`),
+          await v2('GET', `/webhooks?page=${path}&sort=${path}&q=${path}`),
+        ]) {
+          expect(answer.status).toBeLessThan(500);
+        }
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+});
+
+describe('requests as real clients send them', () => {
+  test.each(['Bearer mock-api-secret', 'BEARER  mock-api-secret'])(
+    'work, when Authorization is %j',
+    async (given) => {
+      expect((await v2('GET', '/webhooks', undefined, { Authorization: given })).status).toBe(200);
+    },
+  );
+
+  test('work with a slash at the end, in every operation, without a redirect', async () => {
+    const created = await v2('POST', '/webhooks/', { metadata });
+    const one = `/webhooks/${created.json.id}/`;
+    const answers = [created, await v2('GET', '/webhooks/?page=1'), await v2('GET', one)];
+    answers.push(await v2('PATCH', one, { metadata }), await v2('DELETE', one));
+    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 204]);
+  });
+
+  test.each([undefined, 'text/plain', 'application/json; charset=utf-16', 'nonsense'])(
+    'work with Content-Type %s, in a body, and beside none, never 415',
+    async (type) => {
+      const headers = { Authorization, ...(type && { 'Content-Type': type }) };
+      const { status, json } = await v2('POST', '/webhooks', { metadata }, headers);
+      expect(status).toBe(201);
+      const sent = { ...headers, 'Content-Length': '8' };
+      expect((await v2('DELETE', `/webhooks/${json.id}`, 'nonsense', sent)).status).toBe(204);
+      const coded = { ...headers, 'Content-Encoding': 'nonsense' };
+      expect((await v2('POST', '/webhooks', { metadata }, coded)).status).toBe(400);
+    },
+  );
+});
+
+describe('the rate limit', () => {
+  const limited = useStage({ rateLimit: 3 });
+  const get = async (given = Authorization) => {
+    const { status, headers } = await ask(`${limited.mock.url}/v2/webhooks`, 'GET', undefined, {
+      Authorization: given,
+    });
+    return [status, headers.get('jw-request-remaining')];
+  };
+  test('counts both forms of a credential for a minute of the clock, and not those that are refused', async () => {
+    expect([await get(), await get('another'), await get(`Bearer ${Authorization}`), await get()]).toEqual([
+      [200, '2'],
+      [401, '3'],
+      [200, '1'],
+      [200, '0'],
+    ]);
+    await limited.mock.advance(59_999);
+    expect(await get()).toEqual([429, '0']);
+    await limited.mock.advance(1);
+    expect(await get()).toEqual([200, '2']);
+  });
+});
