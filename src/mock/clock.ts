@@ -1,5 +1,5 @@
-import { EventEmitter, once } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { pause } from '../base/pause.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { MockError } from './requests.ts';
 
@@ -11,6 +11,9 @@ interface Timer {
   cancel: () => void;
 }
 
+/** How often `settled` looks, in real time, whether everything has ended. */
+const LOOK_MS = 5;
+
 /**
  * The one clock of the mock. It runs as the machine's clock and can be moved ahead of it, or as a virtual clock. Before time
  * is moved beyond a timer, the clock waits for the deliveries that the timer has started.
@@ -20,7 +23,6 @@ export class MockClock implements Clock {
   readonly #base: Clock;
   readonly #timers = new Set<Timer>();
   readonly #sending = new Set<Promise<void>>();
-  readonly #progress = new EventEmitter();
   /** how far the time is ahead of the machine's clock */
   #ahead = 0;
   #turn: Promise<unknown> = Promise.resolve();
@@ -47,10 +49,7 @@ export class MockClock implements Clock {
   hold(sent: Promise<void>): void {
     if (this.#sending.size === 0) this.after(0, () => {}); // who advances the clock waits for this timer
     this.#sending.add(sent);
-    void sent.then(() => {
-      this.#sending.delete(sent);
-      this.#progress.emit('step');
-    });
+    void sent.then(() => this.#sending.delete(sent));
   }
 
   /** Whether an upload is being processed, or a delivery has not ended. */
@@ -60,7 +59,8 @@ export class MockClock implements Clock {
 
   /** Resolves once nothing is under way; on a virtual clock, once everything that is due has been sent. */
   async settled(): Promise<void> {
-    while (this.isVirtual ? this.#sending.size > 0 : this.isBusy) await once(this.#progress, 'step');
+    await this.#sent();
+    while (!this.isVirtual && this.isBusy) await pause(systemClock, LOOK_MS);
   }
 
   /**
@@ -76,7 +76,6 @@ export class MockClock implements Clock {
   cancelAll(): void {
     for (const { cancel } of this.#timers) cancel();
     this.#timers.clear();
-    this.#progress.emit('step');
   }
 
   #set(timer: Timer): () => void {
@@ -85,7 +84,6 @@ export class MockClock implements Clock {
     return () => {
       timer.cancel();
       this.#timers.delete(timer);
-      this.#progress.emit('step');
     };
   }
 
@@ -97,7 +95,10 @@ export class MockClock implements Clock {
     if (this.now() < timer.due) return this.#arm(timer); // the machine's clock fires early what lies far ahead
     this.#timers.delete(timer);
     timer.fn();
-    this.#progress.emit('step');
+    await this.#sent();
+  }
+
+  async #sent(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending);
   }
 

@@ -34,12 +34,8 @@ function createProvider(options: MockOptions, place: Place) {
   const baseUrl = () => place.url;
   const webhooks = createWebhooks(clock, random.webhooks);
   const deliveries = createDeliveries({ ...settings, clock, random: random.faults, webhooks });
-  const sites = createSimulation({
-    ...settings,
-    clock,
-    random: random.simulation,
-    publish: deliveries.publish,
-  });
+  const { publish } = deliveries;
+  const sites = createSimulation({ ...settings, clock, random: random.simulation, publish });
   const statuses = createStatusesApi({ clock, random: random.statuses, requests, baseUrl });
   const limit = rateLimit({ clock, limit: settings.rateLimit, windowMs: 60_000 });
 
@@ -56,7 +52,7 @@ function createProvider(options: MockOptions, place: Place) {
     createWebhook: (metadata: MetadataInput) => webhooks.create(metadata),
     listWebhooks: webhooks.list,
     deleteWebhook: webhooks.delete,
-    sendNotification: deliveries.publish,
+    sendNotification: publish,
     deliveries: deliveries.find,
     redeliver: deliveries.redeliver,
     setFaults: (some: FaultsChange) => deliveries.setFaults(some),

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   readonly clock: Clock;
   /** how many requests one caller has in a window */
   readonly limit: number;

@@ -77,9 +77,9 @@ function refuseMethod(allowed: string): RequestHandler {
 
 /** Answers a wrong request with one of the API's errors. A fault of the mock stays an error of the app. */
 const refuse: ErrorRequestHandler = (error: unknown, _request, response: Response, next) => {
-  if (error instanceof URIError) return sendApiError(response, 'not_found'); // an id that cannot be one
   const status = statusOf(error);
-  if (status === 404) return sendApiError(response, 'not_found');
+  // A URIError: an id that cannot be one.
+  if (error instanceof URIError || status === 404) return sendApiError(response, 'not_found');
   if (status < 500) return sendApiError(response, 'invalid_body');
   next(error);
 };

@@ -27,18 +27,14 @@ interface Surroundings {
  * Reads the parameters of `POST /api/v1/statuses`.
  * @throws ApiError 404 for an unknown reply target, 422 for parameters that break a rule
  */
-export function readNewStatus(
-  account: Account,
-  sent: Parameters,
-  { media: files, canReplyTo }: Surroundings,
-): NewStatus {
+export function readNewStatus(account: Account, sent: Parameters, around: Surroundings): NewStatus {
   const params = paramsOf(sent);
   const { in_reply_to_id: target, media_ids, poll, text, spoiler_text, visibility } = params;
-  if (target !== null && !canReplyTo(target, account)) {
+  if (target !== null && !around.canReplyTo(target, account)) {
     throw new ApiError(404, 'The post you are trying to reply to does not appear to exist.');
   }
   if (media_ids !== null && media_ids.length > 0 && poll !== null) throw tooManyFiles();
-  const media = files.choose(account, media_ids ?? []);
+  const media = around.media.choose(account, media_ids ?? []);
   const written = `${spoiler_text ?? ''}${text}`.replace(/https?:\/\/\S+/g, 'x'.repeat(23));
   const isKnownVisibility = isBlank(visibility) || VISIBILITIES.includes(String(visibility));
   check([

@@ -2,7 +2,7 @@ import { isBlank, leadingInteger, type Parameters, scalar, scalars } from './par
 
 const MIN_OPTIONS = 2;
 const MAX_OPTIONS = 4;
-const MAX_OPTION_CHARACTERS = 50;
+const MAX_LENGTH = 50;
 /** Five minutes, in seconds. */
 const MIN_DURATION = 300;
 /** A month as Rails measures one: a twelfth of a year of 365.2425 days, in seconds. */
@@ -41,10 +41,7 @@ export function pollRules(poll: Poll): (readonly [isBroken: boolean, problem: st
   return [
     [choices.length < MIN_OPTIONS, 'Choices must have more than one item'],
     [choices.length > MAX_OPTIONS, `Choices can't contain more than ${MAX_OPTIONS} items`],
-    [
-      longest > MAX_OPTION_CHARACTERS,
-      `Choices cannot be longer than ${MAX_OPTION_CHARACTERS} characters each`,
-    ],
+    [longest > MAX_LENGTH, `Choices cannot be longer than ${MAX_LENGTH} characters each`],
     [new Set(choices).size < choices.length, 'Choices contain duplicate items'],
     [duration === undefined || duration > MAX_DURATION, 'Deadline is too far into the future'],
     [duration !== undefined && duration < MIN_DURATION, 'Deadline is too soon'],
