@@ -9,7 +9,7 @@ import { MOVED, MOVING, VERSION } from './schema.ts';
 import { isThere } from './sqlite/file.ts';
 import { hasDatabase, withDatabase, withStore } from './with-store.ts';
 
-export interface Moving {
+interface Moving {
   /** URLs, as DATABASE_URL has them */
   readonly from: string;
   readonly to: string;

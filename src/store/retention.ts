@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import { repeat } from '../base/pause.ts';
 import type { EventStore } from './event-store.ts';
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly store: Pick<EventStore, 'prune'>;
   readonly clock: Clock;
   readonly log: Logger;

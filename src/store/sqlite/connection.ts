@@ -23,10 +23,11 @@ const FULL = 2;
 export type Mode = 'read' | 'write';
 
 /** Opens the one connection that writes, and brings the schema up to date. @throws KitError STORE_UNUSABLE */
-export function openWriter(path: string): Database.Database {
+function openWriter(path: string): Database.Database {
   return opened(path, 'write', (db) => {
     db.pragma('journal_mode = WAL');
-    setSynchronous(db, 'FULL');
+    // By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event.
+    db.pragma('synchronous = FULL');
     db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
     db.pragma('checkpoint_fullfsync = ON');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -34,11 +35,6 @@ export function openWriter(path: string): Database.Database {
     if (path !== IN_MEMORY) refuseUndurable(db, path);
     migrate(db, path);
   });
-}
-
-/** By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event. */
-export function setSynchronous(db: Database.Database, to: 'FULL' | 'NORMAL'): void {
-  db.pragma(`synchronous = ${to}`);
 }
 
 function refuseUndurable(db: Database.Database, path: string): void {
@@ -59,7 +55,7 @@ export function openReader(path: string): Database.Database {
 export async function openRaw(path: string): Promise<Raw> {
   const database = opened(path, 'write', (db) => {
     db.pragma('locking_mode = EXCLUSIVE');
-    setSynchronous(db, 'FULL');
+    db.pragma('synchronous = FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
   });
   const db = statementsOn(database);
@@ -115,7 +111,7 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
 }
 
 /** Statements on a connection, each prepared once. */
-export function statementsOn(db: Database.Database): Db {
+function statementsOn(db: Database.Database): Db {
   const prepared = new Map<string, (row: Params, params?: Params) => unknown[]>();
   const statement = (sql: string) => {
     const known = prepared.get(sql);
@@ -154,7 +150,7 @@ function bindable(value: unknown): unknown {
 }
 
 /** Does work between BEGIN and COMMIT, and undoes it if it fails. @param db the statements of that connection */
-export async function inTransaction<T>(
+async function inTransaction<T>(
   database: Database.Database,
   db: Db,
   begin: string,
@@ -172,7 +168,7 @@ export async function inTransaction<T>(
 }
 
 /** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
-export function guardFile(path: string): () => void {
+function guardFile(path: string): () => void {
   const look = () => statSync(path, { throwIfNoEntry: false }); // of a database in memory, it sees nothing
   const was = look();
   return () => {
@@ -215,7 +211,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
         check();
         // An ack waits for the disk. What a power cut takes of the others, runs again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
-        if (wanted !== synchronous) setSynchronous(database, wanted);
+        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;
         return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
           const outputs: unknown[] = [];
