@@ -63,9 +63,7 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
   'of another path or method': [
     ['a path that is not there', 404, head('GET /nothing/here')],
     ['a path that cannot be decoded', [400, 404], head('GET /%E0%A4%A')],
-    ['a path that climbs', 404, head('GET /../../etc/passwd')],
     ['a very long path', 404, head(`GET /${'%2F'.repeat(4000)}`)],
-    ['DELETE on the webhook', 405, head('DELETE /webhooks/media')],
     ['OPTIONS on the webhook', 405, head('OPTIONS /webhooks/media', 'Origin: https://evil.example')],
     ['a GET that says that it is a POST', 405, head('GET /webhooks/media', 'X-HTTP-Method-Override: POST')],
     ['POST on the health check', [404, 405], head('POST /healthz')],
