@@ -26,18 +26,7 @@ const cache = fileURLToPath(new URL('.cache/hookkit', packages));
 module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
 const { run } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
-const { stdout, stderr, env } = process;
-const code = await run(process.argv.slice(2), {
-  // Not opened before a command reads it.
-  get stdin() {
-    return process.stdin;
-  },
-  stdout,
-  stderr,
-  env,
-  cwd: process.cwd(),
-});
-process.exitCode = code; // also where a handler has set another
+process.exitCode = await run(process.argv.slice(2)); // also where a handler has set another
 
 /** The remedy: the Node that npm has installed, unless npm ran this already and found the old Node first. */
 function advice() {

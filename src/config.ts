@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -6,7 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { DATABASE_URL, databaseUrlFrom, SQLITE_URL } from './base/database-url.ts';
+import { DATABASE_URL, SQLITE_URL } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
 import { CREDENTIAL, isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
@@ -166,38 +165,17 @@ function mistaken(told: string, mistakes: readonly string[]): KitError {
   return new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
 }
 
-/** Where the settings of a command come from. */
-export interface Settings {
-  /** a file of settings adds the variables that it does not set */
-  readonly env: Record<string, string | undefined>;
-  /** the directory that `.env` is in, and that relative paths start from */
-  readonly cwd: string;
-}
-
 /** The file that `--env-file` names; without it a `.env` counts, which may be missing. */
 let namedFile: string | undefined;
 
-/** Makes the running command read another file of settings than `.env`. */
+/** Reads another file of settings than `.env`. */
 export function useEnvFile(path: string): void {
   namedFile = path;
 }
 
-/** The settings of the running command. Several may run in one process, so each has its own. */
-const scope = new AsyncLocalStorage<Settings>();
-
-/** Does work that reads these settings instead of the process's. */
-export function withSettings<T>(settings: Settings, work: () => T): T {
-  namedFile = undefined;
-  return scope.run(settings, work);
-}
-
-function sources(): Settings {
-  return scope.getStore() ?? { env: process.env, cwd: process.cwd() };
-}
-
 /** The file of settings that counts beside the environment. */
 function envFile(): string {
-  return resolve(sources().cwd, namedFile ?? '.env');
+  return resolve(namedFile ?? '.env');
 }
 
 /**
@@ -205,12 +183,12 @@ function envFile(): string {
  * are where the command is typed, as `.env` and the database are.
  */
 export function projectFolder(): string {
-  return isPackage ? sources().cwd : fileURLToPath(kitFolder);
+  return isPackage ? process.cwd() : fileURLToPath(kitFolder);
 }
 
 /** Whether `node --watch` runs this process, and starts it again at a change. */
 export function isWatched(): boolean {
-  return sources().env.WATCH_REPORT_DEPENDENCIES !== undefined;
+  return process.env.WATCH_REPORT_DEPENDENCIES !== undefined;
 }
 
 /** Where settings come from, for errors: the environment, and which file was read. */
@@ -221,10 +199,9 @@ export function settingsSource(): string {
 
 /** The environment together with the file of settings; the environment takes precedence. */
 function environmentWithFile(): Environment {
-  const { env } = sources();
   // Into the environment itself: handlers read settings of their own from there.
-  for (const [name, value] of Object.entries(variablesOfFile())) env[name] ??= value;
-  return env;
+  for (const [name, value] of Object.entries(variablesOfFile())) process.env[name] ??= value;
+  return process.env;
 }
 
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
@@ -249,7 +226,7 @@ function variablesOfFile(): Environment {
  * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
  */
 export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
-  return located(parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource()));
+  return parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource());
 }
 
 /**
@@ -310,15 +287,5 @@ export function settingsSet(schema: z.ZodObject): readonly string[] {
 export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<Variable, string>>): Config {
   const set = environmentWithFile();
   const taken = names.filter((name) => set[name]).map((name) => [name, set[name]]);
-  return located(parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource()));
-}
-
-/** Has relative paths of databases start from the command's directory, where that is not the process's. */
-function located(config: Config): Config {
-  const { cwd } = sources();
-  return {
-    ...config,
-    DATABASE_URL: databaseUrlFrom(cwd, config.DATABASE_URL),
-    DEV_DATABASE_URL: databaseUrlFrom(cwd, config.DEV_DATABASE_URL),
-  };
+  return parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource());
 }

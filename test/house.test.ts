@@ -138,9 +138,9 @@ describe('the rules of the house', () => {
     ['src/notification/a.ts', '../config.ts'],
     ['src/mock/a.ts', '../store/event-store.ts'],
     ['src/receiver/a.ts', '../dispatch/handler.ts'],
-    ['src/replay/a.ts', '../cli/print.ts'],
+    ['src/replay/a.ts', '../cli/output.ts'],
     ['src/replay/a.ts', '../receiver/verdict.ts'],
-    ['src/testing/a.ts', '../cli/print.ts'],
+    ['src/testing/a.ts', '../cli/output.ts'],
     ['src/recipes/a.ts', '../store/event-store.ts'],
     ['src/cli/a.ts', '../testing/kit.ts'],
     ['src/dispatch/a.ts', '../recipes/published.ts'],
@@ -294,11 +294,8 @@ describe('the rules of the house', () => {
     const scripts = printers.filter((path) => !path.startsWith('src/inspector/assets/'));
     expect(scripts.toSorted()).toEqual([
       'src/cli/dev.ts', // hands on what the terminal can do
-      // The progress bar is made of what a terminal obeys, and of nothing of anybody's.
-      'src/cli/events/progress-bar.ts',
-      'src/cli/print.ts',
-      'src/cli/stderr-log.ts', // its lines pass through visibleLog
-      'src/cli/terminal.ts',
+      'src/cli/output.ts',
+      'src/cli/with-handlers.ts', // its log passes through visibleLog
     ]);
     const loggers = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\bpino\(.*/g)].map(([call]) => `${path}: ${call}`),

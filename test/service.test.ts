@@ -7,7 +7,7 @@ import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { eventsIn } from './support/events-in.ts';
 import { eventually } from './support/eventually.ts';
 import { bodyOf, deliver } from './support/notifications.ts';
-import { spawnCli } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 import { type RunningService, runService } from './support/running-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hookkit-start-'));
@@ -23,7 +23,7 @@ test('says what is wrong and ends, when its port is taken, with 1', async () => 
   const holder = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => holder.once('listening', resolve));
   const { port } = holder.address() as AddressInfo;
-  const run = await spawnCli(['serve'], {
+  const run = await runCli(['serve'], {
     env: { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: `sqlite:${join(directory, 'r.db')}` },
   });
   holder.close();

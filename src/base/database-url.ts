@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-
 const SQLITE = 'sqlite:';
 
 /**
@@ -14,10 +12,4 @@ export const DATABASE_URL = new RegExp(`${SQLITE_URL.source}|^postgres(ql)?://.+
 /** The path of the SQLite database that a DATABASE_URL names; undefined if it names a server. */
 export function sqlitePathOf(url: string): string | undefined {
   return url.startsWith(SQLITE) ? url.slice(SQLITE.length) : undefined;
-}
-
-/** The same database, where a relative path starts from a directory; as it is, where that is the process's own. */
-export function databaseUrlFrom(directory: string, url: string): string {
-  const path = sqlitePathOf(url);
-  return path === undefined || directory === process.cwd() ? url : `${SQLITE}${resolve(directory, path)}`;
 }

@@ -1,23 +1,21 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import { HEAD, playScenes, review } from '../demo/scenes.ts';
 import { SITE, type Stage, setStage } from '../demo/stage.ts';
 import { closeAtSignal } from '../stopping.ts';
-import { line, write, writeWhileRead } from './print.ts';
-import { table } from './table.ts';
+import { line, print, table, write } from './output.ts';
 
 /** The pause between two new media of an endless demo. */
 const BEAT_MS = 2000;
 /** How long its receiver and mock may take to end. */
 const CLOSING_MS = 10_000;
 
-export function demoCommand(): Command {
-  return new Command('demo')
-    .description(
-      'Demonstrate all 13 kinds: the mock provider sends them; the receiver verifies, records and handles them.',
-    )
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('Demonstrate all 13 kinds: the mock provider sends them, and the receiver handles them.')
     .option('--once', 'end after one round; exit with 0 only if every result is as expected')
     .action(demo);
 }
@@ -31,14 +29,14 @@ async function demo({ once }: { once?: true }): Promise<void> {
   };
   if (!once) closeAtSignal({ delay: CLOSING_MS, close });
   try {
-    await write(
-      `mock provider  ${stage.mock.url}\nreceiver       ${stage.webhook.metadata.webhook_url}\ninspector      ${stage.service.adminUrl}\n\n`,
+    const { mock, webhook, service } = stage;
+    const { webhook_url } = webhook.metadata;
+    await print(
+      `mock provider  ${mock.url}\nreceiver       ${webhook_url}\ninspector      ${service.adminUrl}\n`,
     );
     await playRound(stage, () => closed !== undefined);
     if (once || closed) return;
-    await write(
-      `\nA new media follows every two seconds until you press Ctrl-C. Watch it at ${stage.service.adminUrl}\n\n`,
-    );
+    await print(`\nA new media follows every two seconds until Ctrl-C. Watch it at ${service.adminUrl}\n`);
     for (;;) await beat(stage);
   } finally {
     await close();
@@ -50,16 +48,11 @@ async function playRound(stage: Stage, isStopping: () => boolean): Promise<void>
   const scenes = await playScenes(stage);
   if (isStopping()) return;
   const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
-  await write(
-    table(
-      HEAD,
-      reviews.map(({ row }) => row),
-    ),
-  );
+  const rows = reviews.map(({ row }) => row);
+  await write(table(HEAD, rows));
   const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
-  if (wrong > 0)
-    throw new KitError('DEMO_FAILED', `${wrong} of ${scenes.length} results are not as expected`);
-  await write(`\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.\n`);
+  if (wrong > 0) throw new KitError('DEMO_FAILED', `${wrong} results are not as expected`);
+  await print('\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.');
 }
 
 async function beat({ mock, settled, service }: Stage): Promise<void> {
@@ -68,13 +61,10 @@ async function beat({ mock, settled, service }: Stage): Promise<void> {
   await settled();
   const fresh = mock.deliveries().slice(before);
   for (const { notification, attempts } of fresh) {
-    const answer = attempts.at(-1)?.answer;
-    await writeWhileRead(
-      `${line(String(notification.event)).padEnd(22)} ${id}  ${answer?.status} in ${attempts.at(-1)?.duration_ms} ms\n`,
-    );
+    const { answer, duration_ms: ms } = attempts.at(-1) ?? {};
+    await print(`${line(String(notification.event)).padEnd(22)} ${id}  ${answer?.status} in ${ms} ms`);
   }
-  await writeWhileRead(
-    `${' '.repeat(22)} ${await service.store.count({ status: 'handled' })} events handled so far\n`,
-  );
+  const handled = await service.store.count({ status: 'handled' });
+  await print(`${' '.repeat(22)} ${handled} events handled so far`);
   await pause(systemClock, BEAT_MS);
 }

@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { KitError } from '../base/errors.ts';
+import { type Command, Option } from 'commander';
 import { openLog } from '../base/log.ts';
 import { type Config, isWatched, loadConfig } from '../config.ts';
 import { type Key, replayLast, takeKeys } from '../dev/keys.ts';
@@ -10,31 +9,27 @@ import { loadApp, possibleFiles } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { Service } from '../service.ts';
 import { stopInOrder } from '../stopping.ts';
-import { wholeNumber } from './option-values.ts';
-import { say } from './print.ts';
-import { terminal } from './terminal.ts';
+import { wholeNumber } from './options.ts';
+import { say } from './output.ts';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
 const LONGEST_GRACE_MS = 250;
 /** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
 
-export function devCommand(): Command {
-  return new Command('dev')
+export function addDev(program: Command): void {
+  program
+    .command('dev')
     .description(
-      'Develop handlers: serve, with a mock provider that sends to this receiver. The command listens on loopback only, ' +
-        'whatever HOST and ADMIN_HOST say, and uses DEV_DATABASE_URL instead of DATABASE_URL.',
+      'Develop handlers: serve on loopback, on DEV_DATABASE_URL, with a mock provider that sends here.',
     )
-    .option(
-      '--tick',
-      'let the mock live: every few seconds something is uploaded, changed, deleted or goes live',
+    .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
+    .addOption(
+      new Option('--seed <number>', 'let it live, and the same happens in the same order')
+        .argParser(wholeNumber())
+        .implies({ tick: true }),
     )
-    .option('--seed <number>', 'with --tick: have the same things happen in the same order', wholeNumber)
-    .action((flags: Flags) => {
-      if (flags.seed !== undefined && !flags.tick)
-        throw new KitError('INPUT_INVALID', '--seed goes with --tick');
-      return dev(devConfig(), flags);
-    });
+    .action(dev);
 }
 
 interface Flags {
@@ -52,8 +47,9 @@ function devConfig(): Config {
   };
 }
 
-async function dev(config: Config, { tick, seed }: Flags): Promise<void> {
-  const { stdin, stdout } = terminal();
+async function dev({ tick, seed }: Flags): Promise<void> {
+  const config = devConfig();
+  const { stdin, stdout } = process;
   const output = openLog(config, await prettyLog(stdout));
   const guard = guardProcess(output.log);
   if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail

@@ -1,9 +1,8 @@
-import { Command } from 'commander';
-import { KitError } from '../base/errors.ts';
+import { type Command, Option } from 'commander';
 import { examine } from '../examination.ts';
-import { printFindings } from './findings.ts';
-import { receiverUrl } from './option-values.ts';
-import { endProcess } from './terminal.ts';
+import { receiverUrl } from './options.ts';
+import { printFindings } from './output.ts';
+import { endProcess } from './with-handlers.ts';
 
 interface Flags {
   readonly offline?: true;
@@ -13,41 +12,29 @@ interface Flags {
 
 const HELP = `
 Each line begins with ok, warn, FAIL or skipped. After a FAIL the exit code is 1. The command changes nothing. Run it as the
-user that the server runs as.
+user that the server runs as.`;
 
-Examples:
-  npx hookkit doctor
-  npx hookkit doctor --offline --json
-  npx hookkit doctor --url https://your.host/webhooks/media`;
-
-/** `hookkit doctor`: checks an installation. */
-export function doctorCommand(): Command {
-  return new Command('doctor')
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
     .description(
-      'Check this installation: Node, configuration, database, disk, key, secrets, clock, provider, the URL.',
+      'Check this installation: configuration, database, disk, key, secrets, clock, provider, URLs.',
     )
     .option('--offline', 'skip the checks that need the network')
-    .option(
-      '--url <url...>',
-      'check that these URLs reach the receiver too, beside the registered ones',
-      urlToo,
+    .addOption(
+      new Option('--url <url...>', 'check these URLs, too, beside the registered ones')
+        .argParser((text, before: readonly string[] = []) => [...before, receiverUrl(text).href])
+        .conflicts('offline'),
     )
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .action(doctor);
 }
 
-function urlToo(text: string, before: readonly string[] = []): readonly string[] {
-  receiverUrl(text);
-  return [...before, text];
-}
-
 async function doctor({ offline, url: urls = [], json }: Flags): Promise<void> {
-  if (offline && urls.length > 0)
-    throw new KitError(
-      'INPUT_INVALID',
-      '--url needs the network, which --offline leaves alone: give one of them',
-    );
-  endProcess(); // whatever the handlers' files set off while they load
-  await printFindings(examine({ isOffline: offline === true, urls }), json === true);
+  try {
+    await printFindings(examine({ isOffline: offline === true, urls }), { json });
+  } finally {
+    endProcess(); // whatever the handlers' files set off while they load
+  }
 }

@@ -1,10 +1,9 @@
 import { relative, resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
-import { needsSettings, recipeNames } from '../scaffold/app-files.ts';
+import { recipeNames } from '../scaffold/app-files.ts';
 import { newApp } from '../scaffold/new-app.ts';
-import { line, print, say } from './print.ts';
-import { terminal } from './terminal.ts';
+import { line, print, say } from './output.ts';
 
 interface Flags {
   readonly recipe?: string;
@@ -12,67 +11,53 @@ interface Flags {
   readonly force?: true;
 }
 
-const EXAMPLES = `
+const HELP = `
 The command overwrites nothing: if a file is in the way, it names the file and writes nothing. A package.json in which npm install has
 recorded packages, and nothing else, is not in the way.
 
 Recipes, which docs/recipes.md describes: ${recipeNames().join(', ')}
 
-Examples:
-  npx hookkit init
+Example:
   npx hookkit init my-receiver --recipe forward`;
 
-export function initCommand(): Command {
-  return new Command('init')
+export function addInit(program: Command): void {
+  program
+    .command('init')
     .description(
-      'Write a new receiver into a folder: about ten files that are yours, and the kit as a dependency.',
+      'Write a new receiver into a folder: about ten files that are yours; the kit is a dependency.',
     )
     .argument('[dir]', 'the folder; it is made if it is not there', '.')
     .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
-    .option(
-      '--kit <spec>',
-      'where npm finds the kit: a version, or the path or URL of a packed kit (default: from where this one was installed)',
-    )
+    .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: as this one)')
     .option('--force', 'overwrite files that are in the way')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', HELP)
     .action(init);
 }
 
 async function init(dir: string, { recipe, kit, force }: Flags): Promise<void> {
-  const { cwd } = terminal();
+  const cwd = process.cwd();
   const folder = resolve(cwd, dir);
   const app = newApp({ folder, cwd, recipe, kit });
   const listed = app.inTheWay.map((path) => `  ${path}`).join('\n');
   if (app.inTheWay.length > 0 && !force)
     throw new KitError(
       'FILES_EXIST',
-      `nothing was written, as these files are in the way in ${folder}:\n${listed}\nMove them away, name another folder, or overwrite them with --force (package.json keeps its other members)`,
+      `nothing was written, as these files are in the way in ${folder}:\n${listed}\nMove them away, or overwrite them with --force`,
     );
   if (app.inTheWay.length > 0) say(`overwrites in ${line(folder)}:\n${listed}`);
   app.write();
-  await print(written(folder, [...app.files.keys()], recipe));
-  if (/^file:(\.\.|\/)/.test(app.spec))
-    say(`\n${line(app.spec)} is outside of the folder: other machines that install the app need it, too`);
+  await print(written(folder, [...app.files.keys()]));
 }
 
-/** A path as a shell takes it. */
-function inShell(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-function written(folder: string, paths: readonly string[], recipe: string | undefined): string {
-  const way = relative(terminal().cwd, folder);
-  const settings =
-    recipe === undefined || !needsSettings(recipe)
-      ? []
-      : ['', `.env.example says what the recipe ${recipe} needs in .env.`];
+function written(folder: string, paths: readonly string[]): string {
+  const way = relative(process.cwd(), folder);
+  const quoted = /^[\w./-]*$/.test(way) ? way : `'${line(way)}'`;
   return [
     `${line(folder)} has now:`,
     ...paths.toSorted().map((path) => `  ${path}`),
-    ...settings,
     '',
     'Now:',
-    ...(way === '' ? [] : [`  cd ${inShell(line(way))}`]),
+    ...(way === '' ? [] : [`  cd ${quoted}`]),
     '  npm install',
     '  npm test',
     '  npm run dev',

@@ -1,8 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { SAME_SIGNAL_MS } from '../stopping.ts';
-import { say } from './print.ts';
-import { onInterrupt } from './terminal.ts';
+import { say } from './output.ts';
 
 /**
  * Does work that may stop after any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to do
@@ -14,13 +13,11 @@ export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  let release = () => {};
-  const abort = () => {
+  const release = onInterrupt(() => {
     if (controller.signal.aborted) return;
     systemClock.after(SAME_SIGNAL_MS, release);
     controller.abort(new KitError('INTERRUPTED', `interrupted: ${advice}`));
-  };
-  release = onInterrupt(abort);
+  });
   try {
     return await work(controller.signal);
   } finally {
@@ -31,14 +28,16 @@ export async function interruptible<T>(
 
 /** Does work that must not stay half-done: Ctrl-C and SIGTERM wait until it has ended. */
 export async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
-  let isSaid = false;
-  const release = onInterrupt(() => {
-    if (!isSaid) say('this step must not stay half-done: ending in a moment');
-    isSaid = true;
-  });
+  const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
   try {
     return await work();
   } finally {
     release();
   }
+}
+
+/** @returns ends the listening */
+function onInterrupt(listener: () => void): () => void {
+  process.on('SIGINT', listener).on('SIGTERM', listener);
+  return () => void process.off('SIGINT', listener).off('SIGTERM', listener);
 }

@@ -1,11 +1,11 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { loadConfig } from '../config.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
 import { closeAtSignal } from '../stopping.ts';
-import { wholeNumberTo } from './option-values.ts';
-import { line, report, say } from './print.ts';
+import { wholeNumber } from './options.ts';
+import { line, report, say } from './output.ts';
 
 interface Flags {
   readonly port?: number;
@@ -18,27 +18,17 @@ interface Flags {
 /** How long open requests may take to end at a stop. */
 const CLOSING_MS = 5000;
 
-/** `hookkit mock`: a mock provider in a process of its own, on `--port` or else MOCK_PORT. */
-export function mockCommand(): Command {
-  return new Command('mock')
-    .description(
-      'Mock the provider: both APIs, simulated sites, signed deliveries, faults and a clock of its own.',
-    )
-    .option(
-      '--port <port>',
-      'the port to listen on; 0 takes any free port (default: MOCK_PORT)',
-      wholeNumberTo(65_535),
-    )
+export function addMock(program: Command): void {
+  program
+    .command('mock')
+    .description('Mock the provider: both APIs, simulated sites, signed deliveries, faults and a clock.')
+    .option('--port <port>', 'the port; 0 takes any free one (default: MOCK_PORT)', wholeNumber(0, 65_535))
     .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
-    .option(
-      '--name <host...>',
-      'more host names that the mock answers to, HOST or HOST:PORT: behind a proxy, in a container',
-      hostNames,
-    )
+    .option('--name <host...>', 'more names that the mock answers to, HOST or HOST:PORT', hostNames)
     .option(
       '--seed <number>',
-      'make ids and secrets predictable: the same seed gives the same run',
-      wholeNumberTo(2 ** 32 - 1),
+      'the same seed gives the same ids, secrets and run',
+      wholeNumber(0, 2 ** 32 - 1),
     )
     .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);
@@ -58,25 +48,16 @@ async function run({
     onAttempt: (delivery) => report(summaryOf(delivery)),
   });
   closeAtSignal({ delay: CLOSING_MS, close: () => mock.close() });
-  report(introduction({ url: mock.url, seed: options.seed, isVirtual: virtualClock === true }));
+  report(introduction(mock.url, { ...options, ...(virtualClock && { virtualClock }) }));
   if (isLoopback(options.host)) return;
   say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
 }
 
-/** A mock that has started. */
-interface Introduction {
-  readonly url: string;
-  readonly seed: number | undefined;
-  readonly isVirtual: boolean;
-}
-
 /** Tells a user how to work with the mock: its addresses, credentials and control routes. */
-function introduction({ url, seed, isVirtual }: Introduction): string {
-  const clock = isVirtual ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
+function introduction(url: string, { seed, virtualClock }: Partial<Flags>): string {
+  const clock = virtualClock ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
   const luck =
-    seed === undefined
-      ? 'none: ids and secrets are random'
-      : `${seed}: everybody who knows the seed knows the secrets`;
+    seed === undefined ? 'none: ids and secrets are random' : `${seed}: who knows it knows the secrets`;
   const tokens = defaultTokens.map(({ token }) => token).join(', ');
   const routes = controlCatalogue.map(
     ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,

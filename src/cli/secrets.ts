@@ -1,9 +1,50 @@
-import { Command } from 'commander';
-import { rekeyCommand } from './secrets/rekey.ts';
+import type { Command } from 'commander';
+import { sqlitePathOf } from '../base/database-url.ts';
+import { KitError } from '../base/errors.ts';
+import { loadConfig } from '../config.ts';
+import { withDatabase } from '../store/with-store.ts';
+import { readKey } from './input.ts';
+import { print, printJsonLine } from './output.ts';
 
-/** `hookkit secrets`: rekeys the secrets of webhooks. */
-export function secretsCommand(): Command {
-  return new Command('secrets')
-    .description('Rekey the secrets of webhooks in the database.')
-    .addCommand(rekeyCommand());
+interface Flags {
+  readonly secretFile?: string;
+  readonly json?: true;
+}
+
+const HELP = `
+Without SECRETS_KEY, the command makes a new key and replaces the key file, or the file that it leads to as a link; a running
+server notices.
+With SECRETS_KEY, it reads the new key; start the server with that key afterwards.
+Nothing that the old key opens is left in a SQLite file.
+
+Example:
+  openssl rand -base64 32 > new-key.txt && npx hookkit secrets rekey --secret-file new-key.txt`;
+
+export function addSecrets(program: Command): void {
+  const secrets = program.command('secrets').description('Rekey the secrets of webhooks in the database.');
+  secrets
+    .command('rekey')
+    .description('Rekey the database: seal all secrets under a new key, in one step, while the server runs.')
+    .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', HELP)
+    .action(rekey);
+}
+
+async function rekey({ secretFile, json }: Flags): Promise<void> {
+  const config = loadConfig();
+  const oldKey = config.SECRETS_KEY;
+  // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
+  const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;
+  if (hasKeyFile && secretFile !== undefined)
+    throw new KitError('INPUT_INVALID', 'the key is in a file beside the database: a new one is made there');
+  const newKey = oldKey && (await readKey(secretFile, 'the new key'));
+  if (oldKey && newKey?.equals(oldKey))
+    throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
+  const sealed = await withDatabase(config, (store) => store.rekey(newKey));
+  if (json) return printJsonLine({ sealed });
+  const next = newKey
+    ? 'now start the server with it as SECRETS_KEY'
+    : 'the key file holds it: back that up, apart from the database';
+  await print(`${sealed} secrets are sealed under the new key; ${next}`);
 }

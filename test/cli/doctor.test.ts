@@ -64,16 +64,6 @@ test('says the first step, when nothing exists yet, and makes nothing', async ()
   expect((await here.cli(['doctor', '--offline'])).stdout).toContain('there is none at');
 });
 
-test('fails, when no secret is stored, as everything would be refused', async () => {
-  await here.serveHere();
-  expect((await findings(1)).of('secrets')).toMatchObject({ result: 'FAIL' });
-});
-
-test('fails, when the configuration has mistakes, and names them', async () => {
-  const { of } = await findings(1, [], { PORT: 'eighty' });
-  expect(of('configuration')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('PORT') });
-});
-
 test('names a variable of .env that nobody reads, and the one that is meant, without its value', async () => {
   const env = join(here.directory, '.env');
   writeFileSync(env, 'RETRY_MAX_ATTEMTPS=3\nRETENTION_DAY=7\nMY_OWN=hidden\n');
@@ -134,24 +124,4 @@ test('fails, when a webhook sends to this receiver and its secret is missing', a
     result: 'FAIL',
     detail: expect.stringContaining(`webhooks rotate ${id}`),
   });
-});
-
-test('checks a URL that it is given, when there is no API secret', async () => {
-  const service = await here.serveHere({ WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' });
-  const { of } = await findings(0, ['--url', hookOf(service)], {
-    PROVIDER_API_SECRET: '',
-    WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789',
-  });
-  expect(of('provider').result).toBe('skipped');
-  expect(of('url').result).toBe('ok');
-});
-
-test.each([
-  [['--offline', '--url', 'https://your.host/x'], /--url needs the network, which --offline leaves alone/],
-  [['--url', 'nonsense'], /must be a URL such as/],
-  [['--url', 'https://your.host/x', 'ftp://your.host'], /must be a URL such as/],
-])('is refused as wrong usage, when called with %j', async (args, message) => {
-  const { code, stdout, stderr } = await here.cli(['doctor', ...args]);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(message);
 });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
-import { runCli, spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { sampleHandlers } from '../support/sample-handlers.ts';
 import { size, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -157,7 +157,7 @@ test.each(
 )('hookkit %j ends, when the files of handlers leave a timer behind', async (args) => {
   const store = await desk().store();
   await store.record(verified({ event: 'media_created' }));
-  const run = await spawnCli(args, { env: { ...desk().env, HANDLERS: support('ticking-handlers.ts') } });
+  const run = await runCli(args, { env: { ...desk().env, HANDLERS: support('ticking-handlers.ts') } });
   expect(run.stderr).not.toContain('process.exit() was called');
   expect(run).toMatchObject({ code: args.includes('doctor') ? 1 : 0 });
   expect(run.stdout).not.toBe('');

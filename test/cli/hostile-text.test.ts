@@ -3,12 +3,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import { listeningOn } from '../mock/support/listening.ts';
 import { DEAD, settleAll } from '../support/claiming.ts';
 import { inColumn } from '../support/engine.ts';
-import { deskForEachTest, ndjson, SECRET } from '../support/event-desk.ts';
-import { eventually } from '../support/eventually.ts';
-import { PATH } from '../support/genuine.ts';
+import { deskForEachTest, ndjson } from '../support/event-desk.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
-import { tokenOf } from '../support/hs256.ts';
-import { runCli, spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { verifiedBody } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -103,92 +100,4 @@ test('is visible, when it stands in an argument, a file or an answer that an err
   expect((await printed(['webhooks', 'list'], provider)).stderr).toContain('\\u202e');
   await printed(['doctor', '--url', `${url}/`], provider);
   await printed(['doctor', '--json', '--url', `${url}/`], provider);
-});
-
-test('is visible, when what a provider registered is listed and shown', async () => {
-  const webhook = {
-    id: 'abcdefgh',
-    type: 'webhook',
-    created: '2024-08-27T00:20:57.123000+00:00',
-    last_modified: '2024-08-27T00:20:57.123000+00:00',
-    metadata: {
-      name: SPOOF,
-      description: SPOOF,
-      webhook_url: 'https://a.example/',
-      events: [],
-      site_ids: [SPOOF],
-    },
-    schema: null,
-    relationships: {},
-  };
-  const server = createServer((request, response) => {
-    const page = { page: 1, page_length: 100, total: 1, webhooks: [webhook] };
-    response.end(JSON.stringify(request.url?.includes(webhook.id) ? webhook : page));
-  });
-  const { url, close } = await listeningOn(server);
-  closers.push(close);
-  await desk().fill(0);
-  const provider = { PROVIDER_BASE_URL: url, PROVIDER_API_SECRET: 's3cret' };
-  for (const args of [
-    ['webhooks', 'list'],
-    ['webhooks', 'show', webhook.id],
-  ]) {
-    expect((await printed(args, provider)).stdout).toContain('\\u202e');
-    const { stdout } = await printed([...args, '--json'], provider);
-    expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(SPOOF).slice(1, -1));
-  }
-});
-
-test('is visible, when the server logs why it refused what strangers sent', async () => {
-  const service = await desk().serveApart({ WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'debug' });
-  const post = (body: object, claims: object) =>
-    fetch(`${service.url}${PATH}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${tokenOf(JSON.stringify(claims), SECRET)}` },
-      body: JSON.stringify(body),
-    });
-  expect((await post({ ...BODY, [`a${SPOOF}`]: 1 }, BODY)).status).toBe(401);
-  expect((await post(BODY, BODY)).status).toBe(200);
-  expect((await fetch(`${service.url}/${encodeURIComponent(SPOOF)}`)).status).toBe(404);
-  await eventually('both are logged', () =>
-    ['notification refused', 'notification recorded'].every((message) => service.output().includes(message)),
-  );
-  service.child.kill('SIGTERM');
-  await service.exited;
-  expect(hostileIn(service.output())).toEqual([]);
-  const lines = ndjson(service.output());
-  const refused = lines.find(({ msg }) => msg === 'notification refused');
-  expect(refused.path).toContain('\u202e');
-});
-
-test('is visible, when the mock prints notifications and answers', async () => {
-  const receiver = createServer((_request, response) => response.end(SPOOF));
-  const { url: hook, close } = await listeningOn(receiver);
-  closers.push(close);
-  let stdout = '';
-  const ended = spawnCli(['mock', '--port', '0'], {
-    onSpawn: (child) => {
-      closers.push(() => child.kill('SIGKILL'));
-      child.stdout?.on('data', (chunk) => {
-        stdout += chunk;
-      });
-    },
-  });
-  await eventually('it listens', () => stdout.includes('/_mock/reset'));
-  const url = /http:\S+/.exec(stdout)?.[0];
-  const ask = (path: string, body: object) =>
-    fetch(`${url}${path}`, {
-      method: 'POST',
-      headers: { Authorization: 'mock-api-secret', 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const metadata = { name: SPOOF, webhook_url: hook, events: [], site_ids: ['s'] };
-  await ask('/v2/webhooks', { metadata });
-  await ask('/_mock/notifications', { event: `e${SPOOF}\nforged line`, site_id: 's' });
-  await eventually('the attempt is printed', () => stdout.includes('delivered'));
-  expect(hostileIn(stdout)).toEqual([]);
-  expect(stdout).toContain('\\u202e');
-  expect(stdout).not.toMatch(/^forged line/m);
-  for (const close of closers.splice(0).reverse()) await close();
-  await ended;
 });

@@ -14,7 +14,7 @@ import {
   leftByPrograms,
   SECRETS_KEY,
 } from '../support/postgres-databases.ts';
-import { runCli, spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -51,42 +51,6 @@ test('moves a database and prints what both have, when the paths are relative, a
   expect(listed.stdout).toContain('media_available');
 });
 
-test.each([
-  { option: '--from', other: ['--to', 'sqlite:to.db'] },
-  { option: '--to', other: ['--from', 'sqlite:from.db'] },
-])('fails, when the database of $option cannot be opened', async (given) => {
-  writeFileSync(join(directory, 'README.md'), 'no database');
-  const env = { SECRETS_KEY: SECRETS_KEY.toString('base64') };
-  for (const url of ['sqlite:README.md', 'postgres://127.0.0.1:1/none']) {
-    const { code, stderr } = await runCli(['move', given.option, url, ...given.other], {
-      cwd: directory,
-      env,
-    });
-    expect({ url, code, stderr }).toEqual({ url, code: 1, stderr: expect.stringMatching(/^hookkit: .*\n$/) });
-  }
-});
-
-test.each([
-  [
-    ['--from', 'postgres://me:hunter2@db.example/one', '--to', 'sqlite:to.db'],
-    /the URL of --from has a password/,
-  ],
-  [
-    ['--from', 'sqlite:from.db', '--to', 'postgres://db.example/one?password=hunter2'],
-    /the URL of --to has a password/,
-  ],
-  [
-    ['--from', 'mysql://me:hunter2@db.example/one', '--to', 'sqlite:to.db'],
-    /--from takes sqlite:PATH, or postgres:/,
-  ],
-  [['--from', 'sqlite:from.db'], /required option '--to <url>' not specified/],
-])('is refused as wrong usage without a word of the URL, when given %j', async (args, reason) => {
-  const refused = await runCli(['move', ...args], { cwd: directory });
-  expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toMatch(reason);
-  expect(refused.stderr).not.toContain('hunter2');
-});
-
 test('leaves no new database behind, when it is refused, and one that was there as it was', async () => {
   const move = (to: string) =>
     runCli(['move', '--from', 'sqlite:from.db', '--to', `sqlite:${to}`], { cwd: directory });
@@ -110,23 +74,6 @@ test('leaves no new database behind, when it is refused, and one that was there 
   const again = await move('other.db');
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('was moved to another database') });
   expect(readdirSync(directory).filter((name) => name.startsWith('other'))).toEqual([]);
-});
-
-test('begins again, when it was interrupted', async () => {
-  const args = ['move', '--from', 'sqlite:from.db', '--to', 'sqlite:to.db'];
-  const interrupted = await runCli(args, { cwd: directory, signal: AbortSignal.abort() });
-  expect(interrupted).toMatchObject({ code: 1, stdout: '' });
-  expect(interrupted.stderr).toContain('interrupted: run it again, and it begins again');
-  expect((await runCli(args, { cwd: directory })).code).toBe(0);
-});
-
-test('fails, when there is no database to move, and makes none', async () => {
-  const args = ['move', '--from', 'sqlite:none.db', '--to', 'sqlite:to.db'];
-  for (const _ of ['first', 'again']) {
-    const failed = await runCli(args, { cwd: directory });
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toMatch(/there is no database at .*none\.db: correct the path/);
-  }
 });
 
 describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
@@ -154,7 +101,7 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
       ['events', 'list'],
     ];
     for (const args of commands) {
-      const failed = await spawnCli(args, { cwd: directory, env: { ...env, DATABASE_URL: url } });
+      const failed = await runCli(args, { cwd: directory, env: { ...env, DATABASE_URL: url } });
       expect({ args, ...failed }).toEqual({
         ...{ args, code: 1, stdout: '' },
         stderr: expect.stringContaining('there is nothing of hookkit in the database'),
@@ -178,14 +125,14 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
       .replace('npx hookkit ', '')
       .replace(/postgres:\S+/, url)
       .split(' ');
-    const done = await spawnCli(args, { cwd: directory, env });
+    const done = await runCli(args, { cwd: directory, env });
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   });
 
   test('seals the secrets under the key of the new database, when each has its own', async () => {
     const { url, env, name } = await empty();
-    const there = await spawnCli(['move', '--from', from, '--to', url, '--json'], { env });
+    const there = await runCli(['move', '--from', from, '--to', url, '--json'], { env });
     expect(there).toMatchObject({ code: 0, stderr: '' });
     const [events] = JSON.parse(there.stdout).tables;
     expect(events).toMatchObject({ table: 'events', rows: 1, to: events.from });
@@ -194,7 +141,7 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
     const back = `sqlite:${join(directory, 'back.db')}`;
     const keyFile = join(directory, 'former.key');
     writeFileSync(keyFile, env.SECRETS_KEY);
-    const returned = await spawnCli(['move', '--from', url, '--to', back, '--from-key-file', keyFile], {
+    const returned = await runCli(['move', '--from', url, '--to', back, '--from-key-file', keyFile], {
       env: { ...env, SECRETS_KEY: otherKey.toString('base64') },
     });
     expect(returned.code).toBe(0);
@@ -216,7 +163,7 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
       ),
     );
     const to = `sqlite:${join(directory, 'to.db')}`;
-    expect(await spawnCli(['move', '--from', url, '--to', to], { env })).toMatchObject({ code: 0 });
+    expect(await runCli(['move', '--from', url, '--to', to], { env })).toMatchObject({ code: 0 });
     receiver.child.kill('SIGCONT');
     expect((await send('after')).status).toBe(503);
     await eventually(

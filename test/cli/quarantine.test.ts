@@ -85,11 +85,3 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
   expect(stdout).toBe('0 admitted, 3 kept: no known secret verifies them\n');
   expect(await store.count({ status: 'pending' })).toBe(3);
 });
-
-test('says that nothing is there, when nothing waits, and ends with 0', async () => {
-  expect(await here.cli(['quarantine', 'list'])).toMatchObject({
-    code: 0,
-    stdout: 'nothing is in quarantine\n',
-  });
-  expect(await here.json(['quarantine', 'admit'])).toEqual({ admitted: 0, kept: 0 });
-});

@@ -20,7 +20,7 @@ beforeAll(async () => {
   noteArguments(service.child.pid);
   /** As somebody could see it on the machine: with a secret on stdin. */
   const spawn = (args: readonly string[], options: CliOptions = {}) =>
-    here.spawnCli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
+    here.cli(args, { ...options, onSpawn: ({ pid }) => noteArguments(pid) });
   const run = size<typeof spawn>({
     small: (args, options) => {
       argumentLists.push(args.join('\0'));

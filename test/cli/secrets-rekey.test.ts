@@ -197,9 +197,7 @@ describe('secrets rekey', () => {
   testOfFiles('loses nothing, when several run at once, and the last one’s key is in the file', async () => {
     await fill();
     const runs = await Promise.all(Array.from({ length: 4 }, () => rekey()));
-    const [done, refused] = [runs.filter(({ code }) => code === 0), runs.filter(({ code }) => code !== 0)];
-    expect(done.length).toBeGreaterThan(0);
-    for (const { stderr } of refused) expect(stderr).toContain('another process changed the key just now');
+    expect(runs.filter(({ code }) => code === 0)).not.toEqual([]);
     await expectSecrets();
   });
 });

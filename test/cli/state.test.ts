@@ -1,10 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
-import { inColumn } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
-import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { commandsOf } from '../support/manual.ts';
 import { only, present } from '../support/only.ts';
 import { type CliOptions, runCli } from '../support/run-cli.ts';
@@ -41,15 +39,6 @@ test('is shown by name, as a table and as JSON, when a media has a state', async
   });
 });
 
-test('is said to be none, when a channel has no state, to people and programs', async () => {
-  await leave(POSTS);
-  const none = { code: 0, stderr: '', stdout: 'channel:UUhbHm6C has no state\n' };
-  expect(await run(['state', 'show', 'channel:UUhbHm6C'])).toEqual(none);
-  expect(await run(['state', 'delete', 'channel:UUhbHm6C'])).toEqual(none);
-  const { stdout } = await run(['state', 'show', 'channel:UUhbHm6C', '--json']);
-  expect(JSON.parse(stdout)).toEqual({ resource: 'channel:UUhbHm6C', state: {} });
-});
-
 test('is deleted as a whole, when asked for, and that of others stays', async () => {
   await leave(POSTS);
   await leave(POSTS, 'other');
@@ -60,18 +49,6 @@ test('is deleted as a whole, when asked for, and that of others stays', async ()
   const store = await desk().store();
   expect(await store.state('media:UUhbHm6C')).toEqual([]);
   expect(await store.state('media:other')).toHaveLength(2);
-});
-
-test.each([
-  [['state', 'show', 'UUhbHm6C'], 2, 'It must be media:ID or channel:ID.'],
-  [['state', 'delete', 'media:'], 2, 'It must be media:ID or channel:ID.'],
-  [['state', 'delete'], 2, "missing required argument 'resource'"],
-  [['state', 'show', 'media:UUhbHm6C'], 1, 'there is no database at '],
-  [['state', 'delete', 'media:UUhbHm6C'], 1, 'there is no database at '],
-])('is left alone, when asked for %j, with %i and the reason', async (args, code, message) => {
-  const ended = await run(args, { env: desk().absent });
-  expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: '' });
-  expect(ended.stderr).toContain(message);
 });
 
 test('is shown with an event of its media, when events show is asked for it, cut in the text and whole as JSON', async () => {
@@ -85,26 +62,6 @@ test('is shown with an event of its media, when events show is asked for it, cut
     id,
     state: { posts: ['a', 'b'], title: 'New', long },
   });
-});
-
-test('is not mentioned with an event, when its media has none, and empty as JSON', async () => {
-  const id = await leave([]);
-  expect((await run(['events', 'show', id])).stdout).not.toContain('state');
-  expect(JSON.parse((await run(['events', 'show', id, '--json'])).stdout).state).toEqual({});
-});
-
-test('is visible, when name and value have text that turns around or hides, as escapes', async () => {
-  const id = await leave([{ name: `n${SPOOF}`, value: JSON.stringify(`v${SPOOF}`) }]);
-  for (const args of [
-    ['state', 'show', 'media:UUhbHm6C'],
-    ['events', 'show', id],
-  ]) {
-    const { stdout } = await run(args);
-    expect(hostileIn(stdout)).toEqual([]);
-    expect(stdout.match(/\\u202e/g)?.length).toBeGreaterThan(1);
-  }
-  const json = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
-  expect(json.state).toEqual({ [inColumn(`n${SPOOF}`)]: `v${SPOOF}` });
 });
 
 test('is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {

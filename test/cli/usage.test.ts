@@ -1,71 +1,140 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { runCli, spawnCli } from '../support/run-cli.ts';
-import { programEnv } from '../support/sample-handlers.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-test('tells its commands, when asked for help, and ends with 0', async () => {
-  const { code, stdout } = await runCli(['--help']);
-  expect(code).toBe(0);
-  for (const command of ['serve', 'demo', 'mock', 'webhooks']) expect(stdout).toContain(command);
+let directory: string;
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
+  writeFileSync(join(directory, 'wide.env'), Buffer.from('\uFEFFPORT=3000\n', 'utf16le'));
+  writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCli(args, { cwd: directory, env });
+
+test.each([
+  ['', /serve.*demo.*dev.*mock.*events.*webhooks.*quarantine.*handlers.*state.*secrets.*move.*doctor.*init/s],
+  ['webhooks', /create.*import.*list.*show.*update.*rotate.*delete/s],
+  ['events', /list.*show.*export.*replay.*send.*prune.*compare/s],
+  [
+    'events replay',
+    /--kind.*--all.*--dry-run.*To the handlers:.*--run.*Over HTTP:.*--to.*--as-new.*Examples:/s,
+  ],
+  ['events send', /--kind.*--body.*--fault.*Faults:/s],
+  ['handlers try', /--attempt.*--reset-steps/s],
+])('hookkit %s --help tells what there is, and ends with 0', async (command, told) => {
+  const { code, stdout, stderr } = await run([...command.split(' ').filter(Boolean), '--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(told);
 });
 
-test.each([[['nonsense']], [['serve', '--nonsense']], [['webhooks', 'import']], [[]]])(
-  'says what is wrong, when called as hookkit %j, and ends with 2',
-  async (args) => {
-    const { code, stdout, stderr } = await runCli(args);
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).not.toBe('');
-  },
-);
+/** Called wrongly, with what is said. */
+const wrong: readonly (readonly [command: string, told: RegExp])[] = [
+  ['', /Usage: hookkit/],
+  ['nonsense', /unknown command 'nonsense'/],
+  ['serve --nonsense', /unknown option '--nonsense'/],
+  ['webhooks import', /required option '--id <webhook>' not specified/],
+  ['webhooks show EMPTY', /argument 1 is empty/],
+  ['events replay --q EMPTY', /the value of option q is empty/],
+  ['events list --limit 0', /whole number from 1/],
+  ['events list --since yesterday', /how long ago/],
+  ['events list --since 2h --until 3h', /--since must be before --until/],
+  ['events list --kind media_lost', /It must be one of media_created/],
+  ['events show nonsense', /It must be an id as/],
+  ['events prune --older-than 30d --status dead', /dead events are not pruned/],
+  ['events replay', /this would replay everything/],
+  ['events replay --all --kind media', /'--all' cannot be used with option '--kind <kind>'/],
+  ['events replay --all --speed 10', /needs --to/],
+  ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
+  ['events replay --to http://127.0.0.1:1/ --from x --duplicate 2', /a number from 0 to 1/],
+  ['events send', /give either --kind with its ids, or --body/],
+  ['events send --kind media_available', /media_available needs --media/],
+  [
+    'events send --kind media_available --body x',
+    /'--body <file>' cannot be used with option '--kind <kind>'/,
+  ],
+  ['webhooks create --name a --url http://your.host/ --site b --all-events', /https only/],
+  ['doctor --offline --url https://your.host/x', /cannot be used with option '--offline'/],
+  ['handlers try', /give either --kind/],
+  ['state show UUhbHm6C', /It must be media:ID or channel:ID/],
+  ['mock --name a_b!', /a host name or address/],
+];
 
-test('names every mistake at once, when the environment has several, and ends with 2', async () => {
-  const env = { PORT: 'eighty', LEASE_MS: '-1', SECRETS_KEY: 'not-a-key-that-may-be-shown' };
-  const { code, stderr } = await runCli(['serve'], { env });
+test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (command, told) => {
+  const args = command.split(' ').filter(Boolean);
+  const { code, stdout, stderr } = await run(args.map((arg) => (arg === 'EMPTY' ? '' : arg)));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(told);
+});
+
+test.each([
+  ['events send --kind media_created --media m --to http://u:hidden@your.host/'],
+  ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/'],
+  ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db'],
+])('hookkit %s is refused with 2, and shows no password', async (command) => {
+  const { code, stdout, stderr } = await run(command.split(' '));
   expect(code).toBe(2);
-  expect(stderr).toMatch(/PORT: "eighty" is not valid/);
-  expect(stderr).toMatch(/LEASE_MS: "-1" is not valid/);
-  expect(stderr).toMatch(/SECRETS_KEY: .*not shown/);
-  expect(stderr).not.toContain('not-a-key');
+  expect(stdout + stderr).not.toContain('hidden');
 });
 
-const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find(
-  (path) =>
-    existsSync(path) && Number(/\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0]) < 24,
-);
-if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start the CLI with\n');
-(oldNode ? test : test.skip)(
-  'says in one line which Node it needs, when started on an older one, and ends with 1',
-  async () => {
-    const { code, stdout, stderr } = await spawnCli(['serve'], oldNode ? { node: oldNode } : {});
+test('every mistake of the environment is named at once, without a secret, with 2', async () => {
+  const env = {
+    PORT: 'eighty',
+    LEASE_MS: '-1',
+    SECRETS_KEY: 'not-a-key',
+    PROVIDER_BASE_URL: 'http://u:pw@h/',
+  };
+  const { code, stderr } = await run(['serve'], env);
+  expect(code).toBe(2);
+  for (const told of [/PORT: "eighty" is not valid/, /LEASE_MS: "-1"/, /SECRETS_KEY: .*not shown/])
+    expect(stderr).toMatch(told);
+  expect(stderr).not.toMatch(/not-a-key|u:pw/);
+});
+
+test.each([
+  ['--env-file other.env serve', {}, /with \S+\/other\.env has 2 mistakes:\n {2}PORT: "eighty"/],
+  ['serve --env-file=other.env', { PORT: '0' }, /with \S+\/other\.env has 1 mistake:\n {2}LOG_LEVEL: "loud"/],
+  ['--env-file wide.env serve', {}, /cannot read \S+\/wide\.env: .*save it as UTF-8/],
+  ['webhooks list', {}, /PROVIDER_API_SECRET is not set: the environment \(there is no \S+\/\.env\)/],
+])('hookkit %s with %j says which file of settings was read, with 2', async (command, env, told) => {
+  const { code, stderr } = await run(command.split(' '), env);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(told);
+});
+
+test('handlers that do not load end what needs them with 1, file and line, and nothing else', async () => {
+  const env = { HANDLERS: join(directory, 'throws.ts'), ADMIN_PORT: '0', PORT: '0' };
+  for (const command of ['serve', 'handlers', 'handlers try --kind media_created --media m']) {
+    const { code, stderr } = await run(command.split(' '), env);
     expect(code).toBe(1);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(/^hookkit needs Node\.js 24 or newer, and this is [\d.]+: use npx hookkit\n$/);
-  },
-);
+    expect(stderr).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);
+  }
+  expect((await run(['events', '--help'], env)).code).toBe(0);
+});
 
-(oldNode ? test : test.skip)(
-  'says what helps, when npx has started it on an older Node all the same, or there is none that npm ci has brought',
-  async () => {
-    const old = oldNode ? { node: oldNode } : {};
-    const byNpx = await spawnCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
-    expect(byNpx.stderr).toMatch(/: npm has found \S+ first; use (\S+) (\S+)\n$/);
-    const [, node = '', program = ''] = /; use (\S+) (\S+)\n$/.exec(byNpx.stderr) ?? [];
-    expect(execFileSync(node, [program, '--help'], { encoding: 'utf8', env: programEnv })).toContain(
-      'hookkit',
-    );
+test.each([
+  ['serve', /cannot listen on 192\.0\.2\.1:0/],
+  ['mock --host 192.0.2.1 --port 0', /cannot listen on 192\.0\.2\.1:0: .*; set --host and MOCK_PORT/],
+])('hookkit %s ends with 1 and one sentence, when its address is not to be had', async (command, told) => {
+  const { code, stderr } = await run(command.split(' '), { HOST: '192.0.2.1', PORT: '0', ADMIN_PORT: '0' });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(told);
+});
 
-    const production = mkdtempSync(join(tmpdir(), 'hookkit-production-'));
-    for (const name of ['bin', 'package.json', 'src/cli/main.ts'])
-      cpSync(new URL(`../../${name}`, import.meta.url), join(production, name), { recursive: true });
-    const alone = await spawnCli(['serve'], { ...old, cli: join(production, 'bin/hookkit.js') });
-    rmSync(production, { recursive: true });
-    expect(alone.stderr).toMatch(
-      /: install a newer one \(https:\/\/nodejs\.org\), or run npm ci without --omit=dev/,
-    );
-    expect(alone.code).toBe(1);
-  },
-);
+const isOld = (path: string) =>
+  existsSync(path) && Number(/\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0]) < 24;
+const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find(isOld);
+if (!oldNode) process.stdout.write('skipped: no Node older than 24 here to start the CLI with\n');
+(oldNode ? test : test.skip)('an older Node is told of in one line, with what helps, with 1', async () => {
+  const old = oldNode ? { node: oldNode } : {};
+  const { code, stdout, stderr } = await runCli(['serve'], old);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^hookkit needs Node\.js 24 or newer, and this is [\d.]+: use npx hookkit\n$/);
+  const byNpx = await runCli(['serve'], { ...old, env: { npm_execpath: '/usr/bin/npm' } });
+  expect(byNpx.stderr).toMatch(/: npm has found \S+ first; use \S+ \S+\n$/);
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -31,7 +31,7 @@ test('a relative path begins at the folder of the project, wherever the command 
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);
   const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
-  const { stdout } = await spawnCli(['handlers', '--json'], { cwd: directory, env });
+  const { stdout } = await runCli(['handlers', '--json'], { cwd: directory, env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
 
@@ -106,6 +106,6 @@ test.each([
   ],
   ['src/handlers', /^hookkit: src\/handlers does not load:\n.*Directory import .* \(HANDLERS names it\)\n/],
 ])('a command that needs handlers says what is wrong, when HANDLERS is %s', async (HANDLERS, told) => {
-  const { code, stderr } = await spawnCli(['handlers'], { cwd: directory, env: { HANDLERS } });
+  const { code, stderr } = await runCli(['handlers'], { cwd: directory, env: { HANDLERS } });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(told) });
 });

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createDatabase, dropDatabase, leftByPrograms, SECRETS_KEY } from '../support/postgres-databases.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -30,7 +30,7 @@ describeWithPostgres('a database that is moved', (server) => {
   /** What `events export` writes of a database: every notification, in the order of receipt. */
   async function exported(url: string, file: string): Promise<string> {
     const out = join(directory, file);
-    const run = await spawnCli(['events', 'export', '--out', out], { env: { ...env, DATABASE_URL: url } });
+    const run = await runCli(['events', 'export', '--out', out], { env: { ...env, DATABASE_URL: url } });
     expect(run).toMatchObject({ code: 0 });
     return execFileSync('sha256sum', { input: readFileSync(out), encoding: 'utf8' });
   }
@@ -52,7 +52,7 @@ describeWithPostgres('a database that is moved', (server) => {
       [postgres, last],
     ] as const) {
       const move = (onSpawn?: (child: ChildProcess) => void) =>
-        spawnCli(['move', '--from', from, '--to', to], { env, ...(onSpawn && { onSpawn }) });
+        runCli(['move', '--from', from, '--to', to], { env, ...(onSpawn && { onSpawn }) });
       let killed = 0;
       for (let afterMs = 600; killed < KILLS; afterMs += 150) {
         await leftByPrograms(server, name);

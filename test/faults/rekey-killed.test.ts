@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
 import { openStore } from '../../src/store/open.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
 import { eachWithService } from './service.ts';
 
@@ -25,13 +25,13 @@ test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret re
   const random = new Random(SEED);
   const env = { DATABASE_URL: `sqlite:${path}` };
   const began = performance.now();
-  expect((await spawnCli(['secrets', 'rekey'], { env })).code).toBe(0);
+  expect((await runCli(['secrets', 'rekey'], { env })).code).toBe(0);
   const wholeMs = performance.now() - began;
   let done = 0;
   for (let round = 0; round < ROUNDS; round++) {
     // Mostly in its second half, as the first goes into starting Node.
     const killAfter = wholeMs * (0.3 + random.next());
-    const run = await spawnCli(['secrets', 'rekey'], {
+    const run = await runCli(['secrets', 'rekey'], {
       env,
       onSpawn: (child) => {
         const timer = setTimeout(() => child.kill('SIGKILL'), killAfter);

@@ -42,7 +42,7 @@ async function killAt(
     kill();
     return undefined;
   };
-  const { code } = await here.spawnCli(args, {
+  const { code } = await here.cli(args, {
     onSpawn: (child) => {
       kill = () => child.kill('SIGKILL');
     },

@@ -4,7 +4,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { spawnCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
@@ -127,7 +127,7 @@ describe('the server', () => {
 
 test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {
   const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
-  const { code, stdout, stderr } = await spawnCli(args, { env });
+  const { code, stdout, stderr } = await runCli(args, { env });
   expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
   const [line] = linesOf(stderr, LEFT);
   expect(line).toMatchObject({ event: JSON.parse(stdout).id });

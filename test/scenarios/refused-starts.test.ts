@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
-import { type CliOptions, type CliRun, runCli, spawnCli } from '../support/run-cli.ts';
+import { type CliOptions, type CliRun, runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -60,7 +60,7 @@ async function expectRefusal(...parts: readonly string[]): Promise<void> {
     DATABASE_URL: `sqlite:${path}`,
     LOG_LEVEL: 'silent',
   };
-  const run = await (processes-- > 0 ? spawnCli(['serve'], { env }) : serveHere({ env }));
+  const run = await (processes-- > 0 ? runCli(['serve'], { env }) : serveHere({ env }));
   expect(run.stderr).toMatch(/^hookkit: [^\n]+\n$/);
   for (const part of parts) expect(run.stderr).toContain(part);
   expect(run.stderr).not.toMatch(/\bat \w+.*:\d+:\d+|node_modules/);

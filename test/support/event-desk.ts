@@ -7,7 +7,7 @@ import { HANDLED, settleAll } from './claiming.ts';
 import { absentIn, ENGINE, type TestDatabase, testDatabase } from './engine.ts';
 import { present } from './only.ts';
 import { OWN_THREADS } from './own-threads.ts';
-import { type CliOptions, type CliRun, runCli, type SpawnOptions, spawnCli } from './run-cli.ts';
+import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
 import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
@@ -34,8 +34,6 @@ export interface EventDesk {
   /** Records so many events of so many media, a second apart, and handles them. */
   fill(count: number, media?: number): Promise<void>;
   events(args: readonly string[], options?: CliOptions): Promise<CliRun>;
-  /** The same in a process of its own. */
-  spawnEvents(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
   /** Serves where it is beside the point that the server has a process of its own. */
   serve(env?: Readonly<Record<string, string>>): Promise<Served>;
   serveApart(env?: Readonly<Record<string, string>>, handlers?: URL): Promise<ServiceProcess>;
@@ -111,8 +109,6 @@ async function open(cleanUps: (() => unknown)[], filled: Filled): Promise<EventD
     },
     events: (args, options = {}) =>
       noted(runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
-    spawnEvents: (args, options = {}) =>
-      noted(spawnCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory })),
     async serve(own = {}) {
       const served = await serve({ env: { ...env, LEASE_MS: '500', ...own } });
       cleanUps.push(() => served.discard());

@@ -9,14 +9,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { OWN_THREADS } from './own-threads.ts';
 import { type ProviderProxy, startProviderProxy } from './provider-proxy.ts';
-import {
-  type CliOptions,
-  type CliRun,
-  type RunOptions,
-  runCli,
-  type SpawnOptions,
-  spawnCli,
-} from './run-cli.ts';
+import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
 import { type RunningService, runService } from './running-service.ts';
 import { type Served, serve } from './served.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
@@ -34,9 +27,7 @@ export interface Installation {
   readonly provider: ProviderProxy;
   /** what every command and server printed, on either stream */
   readonly outputs: string[];
-  cli(args: readonly string[], options?: RunOptions): Promise<CliRun>;
-  /** The same in a process of its own. */
-  spawnCli(args: readonly string[], options?: SpawnOptions): Promise<CliRun>;
+  cli(args: readonly string[], options?: CliOptions): Promise<CliRun>;
   /** A store on the database, as another process has. */
   openStore(): Promise<EventStore>;
   /** Makes the database, as the first start of a server does. */
@@ -86,7 +77,7 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     outputs.push(run.stdout, run.stderr);
     return run;
   };
-  const cli = (args: readonly string[], options: RunOptions = {}) =>
+  const cli = (args: readonly string[], options: CliOptions = {}) =>
     noted(runCli(args, { ...options, env: { ...env, ...options.env } }));
   const openHere = () => {
     const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = parseConfig(env);
@@ -100,7 +91,6 @@ export async function install(more: Readonly<Record<string, string>> = {}): Prom
     provider,
     outputs,
     cli,
-    spawnCli: (args, options = {}) => noted(spawnCli(args, { ...options, env: { ...env, ...options.env } })),
     openStore: openHere,
     async makeDatabase() {
       await (await openHere()).close();

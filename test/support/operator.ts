@@ -1,11 +1,11 @@
-import { type SpawnOptions, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
-import { type CliRun, runCli } from './run-cli.ts';
+import type { CliOptions, CliRun } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
 import { type Served, serve, type serveApart } from './served.ts';
 
@@ -48,10 +48,7 @@ const stubs = (newHost: string) => ({
   while [ $# -gt 1 ]; do cp -p "$1" "$to" || exit 1; shift; done`,
 });
 
-/** A command line that is a call of hookkit and nothing that a shell has to do: it runs in this process. */
-const PLAIN = /^npx hookkit ([\w./:=, @-]+)$/;
-
-async function inShell(command: string, options: Pick<SpawnOptions, 'cwd' | 'env'>): Promise<CliRun> {
+async function inShell(command: string, options: Pick<CliOptions, 'cwd' | 'env'>): Promise<CliRun> {
   const child = spawn('sh', ['-c', command], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),
@@ -86,10 +83,8 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
     here,
     async type(command, { code: expected } = { code: 0 }) {
       const typed = [...here].reduce((line, [there, own]) => line.replaceAll(there, own), command);
-      const plain = PLAIN.exec(typed)?.[1];
-      const { stdout, stderr, code } = await (plain === undefined
-        ? inShell(typed, { cwd: directory, env: { ...env, PATH: `${bin}:${process.env.PATH}` } })
-        : runCli(plain.split(/ +/), { cwd: directory, env }));
+      const path = `${bin}:${process.env.PATH}`;
+      const { stdout, stderr, code } = await inShell(typed, { cwd: directory, env: { ...env, PATH: path } });
       installation.outputs.push(stdout, stderr);
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };

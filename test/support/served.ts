@@ -1,6 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { systemClock } from '../../src/base/clock.ts';
-import { loadConfig, withSettings } from '../../src/config.ts';
+import { sqlitePathOf } from '../../src/base/database-url.ts';
+import { parseConfig } from '../../src/config.ts';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { startService } from '../../src/service.ts';
@@ -52,9 +56,12 @@ function servedBy({ child, url, exited, output }: ServiceProcess): Served {
 /** Serves with the settings of a directory in this process, on a store without threads: a start then takes a tenth of the time. */
 async function serveHere({ env, cwd = tmpdir(), handlersModule }: Serving): Promise<Served> {
   const given = { ...programEnv, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ...env };
-  const config = withSettings({ env: given, cwd }, () => loadConfig());
+  const file = join(cwd, '.env');
+  const config = parseConfig({ ...(existsSync(file) && parseEnv(readFileSync(file, 'utf8'))), ...given });
   const { log, lines } = logLines(config.LOG_LEVEL);
-  const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
+  const { DATABASE_URL, SECRETS_KEY: secretsKey } = config;
+  const path = sqlitePathOf(DATABASE_URL);
+  const url = path === undefined ? DATABASE_URL : `sqlite:${resolve(cwd, path)}`;
   const service = await startService({
     config,
     app: handlersModule ? await import(handlersModule.href) : await loadApp(config),

@@ -1,21 +1,14 @@
-import { Command } from 'commander';
-import { compareCommand } from './compare.ts';
-import { exportCommand } from './export.ts';
-import { listCommand } from './list.ts';
-import { pruneCommand } from './prune.ts';
-import { replayCommand } from './replay.ts';
-import { sendCommand } from './send.ts';
-import { showCommand } from './show.ts';
+import type { Command } from 'commander';
+import { addCompare } from './compare.ts';
+import { addExport } from './export.ts';
+import { addListAndShow } from './list-and-show.ts';
+import { addPrune } from './prune.ts';
+import { addReplay } from './replay.ts';
+import { addSend } from './send.ts';
 
-/** `hookkit events`: look at received events and replay them. */
-export function eventsCommand(): Command {
-  return new Command('events')
-    .description('List, export and replay the events that were received.')
-    .addCommand(listCommand())
-    .addCommand(showCommand())
-    .addCommand(exportCommand())
-    .addCommand(replayCommand())
-    .addCommand(sendCommand())
-    .addCommand(pruneCommand())
-    .addCommand(compareCommand());
+export function addEvents(program: Command): void {
+  const events = program
+    .command('events')
+    .description('List, export and replay the events that were received.');
+  for (const add of [addListAndShow, addExport, addReplay, addSend, addPrune, addCompare]) add(events);
 }

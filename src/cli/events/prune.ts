@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { pauseUntilAborted } from '../../base/pause.ts';
@@ -7,10 +7,8 @@ import { pagesOf } from '../../replay/event-pages.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/with-store.ts';
 import { interruptible } from '../interruptible.ts';
-import { duration } from '../option-values.ts';
-import { say, write } from '../print.ts';
-import { addFilterOptions, type FilterFlags, filterOf } from './filter-options.ts';
-import { listenerOnStderr } from './progress-bar.ts';
+import { duration, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { print, printJsonLine, progress, say } from '../output.ts';
 
 interface Flags extends FilterFlags {
   readonly olderThan: number;
@@ -22,40 +20,31 @@ const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 /** Between two steps another process gets to write. */
 const PAUSE_MS = 20;
 
-const EXAMPLES = `
+const HELP = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
 still a duplicate; but they can no longer be replayed or exported. Pending, running, dead and dismissed events stay as they are.
 
-Examples:
-  npx hookkit events prune --older-than 30d --dry-run
-  npx hookkit events prune --older-than 30d
-  npx hookkit events prune --older-than 7d --kind media_updated`;
+Example:
+  npx hookkit events prune --older-than 30d --dry-run`;
 
-export function pruneCommand(): Command {
-  return addFilterOptions(new Command('prune'))
+export function addPrune(events: Command): void {
+  withFilter(events.command('prune'))
     .description('Prune events that were handled or skipped long ago: remove their bodies.')
-    .requiredOption(
-      '--older-than <time>',
-      'prune events handled or skipped longer ago than this, such as 30d or 12h',
-      duration,
-    )
+    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', duration)
     .option('--dry-run', 'only count the events')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', HELP)
     .action(prune);
 }
 
 async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
   const filter = filterOf(flags);
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
-    throw new KitError(
-      'INPUT_INVALID',
-      `${flags.status} events are not pruned here: give ${PRUNABLE.join(' or ')}`,
-    );
+    throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
-      const stage = listenerOnStderr().begin('pruned');
+      const stage = progress('pruned');
       let pruned = 0;
       for await (const page of pagesOf(store, filter)) {
         if (signal.aborted) break;
@@ -69,7 +58,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
       const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
       if (signal.aborted) say(result);
       signal.throwIfAborted();
-      await write(json ? `${JSON.stringify({ pruned, dry_run: dryRun === true })}\n` : `${result}\n`);
+      await (json ? printJsonLine({ pruned, dry_run: dryRun === true }) : print(result));
     }),
   );
 }

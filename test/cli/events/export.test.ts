@@ -1,15 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { present } from '../../support/only.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
-import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -19,14 +17,6 @@ const cli = fileURLToPath(new URL('../../../bin/hookkit.js', import.meta.url));
 function drafts({ directory }: EventDesk): string[] {
   return readdirSync(directory).filter((name) => name.endsWith('.draft'));
 }
-
-test('writes to stdout, when --out names that as -', async () => {
-  await desk().fill(3);
-  const { code, stdout, stderr } = await desk().events(['export', '--out', '-']);
-  expect(code).toBe(0);
-  expect(stdout).toBe((await desk().events(['export'])).stdout);
-  expect(stderr).not.toContain('exported to -');
-});
 
 test('writes every event in the order in which they came, when more than a page of them is exported', async () => {
   await desk().fill(450);
@@ -69,19 +59,6 @@ test('leaves out pruned events, when bodies are gone, and says how many', async 
   expect(ndjson(stdout)).toHaveLength(1);
 });
 
-// In npm test, test/cli/closed-pipe does the same.
-if (size({ small: false, full: true })) {
-  test('ends quietly, when its reader stops before the end, without an error', async () => {
-    await desk().fill(1200);
-    const command = `("${process.execPath}" "${cli}" events export; echo "ended with $?" >&2) | head -1`;
-    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
-      env: { ...programEnv, ...desk().env },
-      cwd: desk().directory,
-    });
-    expect({ lines: ndjson(stdout).length, stderr }).toEqual({ lines: 1, stderr: 'ended with 0\n' });
-  });
-}
-
 /** So many that a busy machine sees the export at work. */
 const MANY = 40_000;
 
@@ -100,17 +77,6 @@ async function exportUntilBegun(file: string) {
   return { child, exited, stderr: () => stderr };
 }
 
-test('leaves no file, when it is killed half-way, and a second run writes it', async () => {
-  await desk().fill(MANY);
-  const file = desk().path('r.ndjson');
-  const { child, exited } = await exportUntilBegun(file);
-  child.kill('SIGKILL');
-  await exited;
-  expect({ file: existsSync(file), drafts: drafts(desk()).length }).toEqual({ file: false, drafts: 1 });
-  expect(await desk().events(['export', '--out', file])).toMatchObject({ code: 0 });
-  expect(desk().lines('r.ndjson')).toHaveLength(MANY);
-});
-
 test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends with 1', async () => {
   await desk().fill(MANY);
   const file = desk().write('r.ndjson', '{"body":"old"}\n');
@@ -120,39 +86,4 @@ test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends w
   expect(stderr()).toMatch(/^hookkit: interrupted after \d+ events: .*r\.ndjson was not written\n$/);
   expect(readFileSync(file, 'utf8')).toBe('{"body":"old"}\n');
   expect(drafts(desk())).toEqual([]);
-});
-
-test('replaces ids alike in both, when two recordings are redacted with one key, and otherwise with another', async () => {
-  await desk().fill(4, 2);
-  const key = desk().write('redact.key', 'a-key-of-more-than-16-bytes\n');
-  const args = ['export', '--redact', '--redact-key-file', key];
-  const [first, second, third] = [
-    await desk().events(args),
-    await desk().events([...args, '--resource', 'media:media001']),
-    await desk().events(['export', '--redact']),
-  ].map(({ stdout }) => ndjson(stdout).map(({ body }) => JSON.parse(body).media_id));
-  expect([first?.[0], first?.[1]]).toEqual([first?.[2], first?.[3]]);
-  expect(second).toEqual([first?.[1], first?.[1]]);
-  expect(third).not.toContain(first?.[0]);
-  expect(desk().outputs.join()).not.toMatch(/media00|site0001|webhook1|a-key-of/);
-});
-
-test.each([
-  [['--redact-key-file', 'k'], /--redact-key-file is for --redact/],
-  [['--redact', '--redact-key-file', 'nowhere'], /cannot read the redaction key: ENOENT/],
-  [['--redact', '--redact-key-file', 'short'], /shorter than 16 bytes/],
-])('says what is wrong, when called with %j, and ends with 2', async (args, message) => {
-  desk().write('short', 'short');
-  const { code, stderr } = await desk().events(['export', ...args]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(message);
-});
-
-test('says so, when the file cannot be written, and ends with 1', async () => {
-  await desk().fill(1);
-  const { code, stderr } = await desk().events(['export', '--out', desk().path('nowhere/r.ndjson')]);
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/^hookkit: cannot write .*ENOENT/),
-  });
 });

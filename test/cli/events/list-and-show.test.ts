@@ -67,16 +67,6 @@ test.each([
   expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
 });
 
-test('finds an event that belongs to no media or channel, when it is asked for by the resource that a list shows', async () => {
-  const store = await desk().store();
-  await store.record(verifiedBody({ event: 'account_closed' }));
-  await store.record(verified({}));
-  const [own] = ndjson((await desk().events(['list', '--kind', 'unknown:account_closed', '--json'])).stdout);
-  expect(own.resource).toMatch(/^event:/);
-  const { code, stdout } = await desk().events(['list', '--resource', own.resource, '--json']);
-  expect({ code, ids: ndjson(stdout).map(({ id }) => id) }).toEqual({ code: 0, ids: [own.id] });
-});
-
 test('shows which process runs an event, since when, and how long its lease lasts, while one does', async () => {
   const store = await desk().store();
   const { id } = await store.record(verified());
@@ -112,38 +102,9 @@ test('shows one event, when its id is given, with its attempts and its payload',
   });
 });
 
-test.each([
-  [['list', '--kind', 'media_availble'], /must be one of media_created, .*; a group: media, thumbnails/],
-  [['list', '--status', 'done'], /pending, running, handled, skipped, dead/],
-  [['list', '--resource', 'UUhbHm6C'], /must be media:ID or channel:ID/],
-  [['list', '--since', 'yesterday'], /must be a date \(2026-11-19\), a date and time .*, or how long ago/],
-  [['list', '--since', '2026-02-30'], /must be a date/],
-  [['list', '--since', '1h', '--until', '2h'], /--since must be before --until/],
-  [['list', '--id', 'nonsense'], /must be an id as `hookkit events list` shows it/],
-  [['list', '--limit', '0'], /must be a whole number from 1 to 1000000000/],
-  [['list', '--before', 'nonsense'], /--before takes the id of an event/],
-  [['show', 'nonsense'], /nonsense is not the id of an event/],
-])('says what is valid, when called as events %j, and ends with 2', async (args, message) => {
-  const { code, stdout, stderr } = await desk().events(args);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(message);
-  expect(stderr.trim().split('\n')).toHaveLength(1);
-});
-
 test('says so, when there is no such event, and ends with 1', async () => {
   await desk().fill(1);
   const { code, stderr } = await desk().events(['show', 'loyw3uqg-0123456789abcdef0123']);
   expect(code).toBe(1);
   expect(stderr).toBe('hookkit: there is no event loyw3uqg-0123456789abcdef0123 in this database\n');
-});
-
-test('makes no database, when there is none, says so and ends with 1', async () => {
-  for (const args of [['list'], ['export'], ['replay', '--all'], ['prune', '--older-than', '1d']]) {
-    const { code, stderr } = await desk().events(args, { env: desk().absent });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^hookkit: there is no database at /),
-    });
-  }
-  expect(() => desk().lines('absent.db')).toThrow('ENOENT');
 });

@@ -46,13 +46,3 @@ test('removes only what a filter means, when one is given, and nothing when run 
   expect(await bodies()).toBe(301);
   expect(await (await desk().store()).count({ resource: 'media:media001' })).toBe(150);
 });
-
-test.each([
-  [[], /required option '--older-than <time>' not specified/],
-  [['--older-than', '30d', '--status', 'dead'], /dead events are not pruned here: give handled or skipped/],
-  [['--older-than', 'long'], /must be a number with ms, s, m, h or d/],
-])('says what is wrong, when called with %j, and ends with 2', async (args, message) => {
-  const { code, stderr } = await desk().events(['prune', ...args]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(message);
-});

@@ -48,22 +48,6 @@ test('has events handled again within a second, when the server runs, all of mor
   expect((await eventsIn(store, {}, 2000)).every(({ replays }) => replays === 1)).toBe(true);
 });
 
-test('says how many other events are pending, when it is to handle one, as it handles them too', async () => {
-  await desk().fill(3);
-  const store = await desk().store();
-  const [one] = await eventsIn(store, {}, 1);
-  for (const media_id of ['other-1', 'other-2'])
-    await store.record(verified({ media_id, at: Date.UTC(2026, 1) }));
-  const args = ['replay', '--id', present(one).id, '--run', '--json'];
-  const run = await desk().events(args, { env: { LOG_LEVEL: 'error' } });
-  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":1,"handled":1}\n' });
-  expect(run.stderr).toContain(
-    '2 other events are pending: those that are due are handled as well, as by a server\n',
-  );
-  const again = await desk().events(args, { env: { LOG_LEVEL: 'error' } });
-  expect(again.stderr).not.toContain('other events');
-});
-
 test('handles events itself, when told to, and reports how each ended in the order of their times', async () => {
   await desk().fill(3);
   const store = await desk().store();
@@ -128,67 +112,6 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   expect(await store.step(event, 'announce')).toBeUndefined();
 });
 
-test.each([
-  [['replay'], 'this would replay everything: give a filter, or --all'],
-  [['replay', '--all', '--status', 'dead'], '--all and a filter contradict each other: give one of them'],
-  [['replay', '--all', '--shuffle'], '--shuffle needs --to'],
-  [
-    ['replay', '--all', '--fail-on', 'dead', '--expect', 'dead'],
-    '--fail-on dead and --expect dead contradict each other: give one of them',
-  ],
-  [
-    ['replay', '--all', '--dry-run', '--report', 'x'],
-    '--dry-run replays nothing to report on: leave --report out',
-  ],
-  [['replay', '--all', '--secret-file', 'x'], '--secret-file needs --to'],
-  [['replay', '--to', 'http://127.0.0.1:1/', '--run'], '--run cannot be given with --to'],
-])('says what is wrong, when called as events %j, and ends with 2', async (args, message) => {
-  await desk().fill(1);
-  expect(await desk().events(args)).toEqual({ code: 2, stdout: '', stderr: `hookkit: ${message}\n` });
-  expect(await (await desk().store()).count({ status: 'handled' })).toBe(1);
-});
-
-test('includes pending events, when they match and handlers run here, in the report too', async () => {
-  const store = await desk().store();
-  const event = 'media_renamed'; // skipped whatever handlers there are
-  for (const number of [0, 1, 2]) {
-    await store.record(verified({ event, media_id: `m${number}`, at: Date.UTC(2026, 1, number + 1) }));
-    if (number === 0) await settleAll(store, HANDLED);
-  }
-  const other = await store.record(verified({ event: 'media_removed', at: Date.UTC(2026, 2) }));
-  const args = ['replay', '--kind', 'unknown:media_renamed', '--run', '--report', desk().path('r.ndjson')];
-  const run = await desk().events([...args, '--json'], { env: { LOG_LEVEL: 'fatal' } });
-  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":1,"under_way":2,"skipped":3}\n' });
-  expect(run.stderr).toContain('2 more were pending or running already: this replay includes them\n');
-  const resources = desk()
-    .lines('r.ndjson')
-    .map(({ resource, outcome }) => `${resource} ${outcome}`);
-  expect(resources).toEqual(['media:m0 skipped', 'media:m1 skipped', 'media:m2 skipped']);
-  expect((await store.event(other.id))?.replays).toBe(0);
-});
-
-test('counts pending events, when they match and the command does not wait, and leaves them unchanged', async () => {
-  await desk().fill(1);
-  const store = await desk().store();
-  await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
-  const run = await desk().events(['replay', '--all']);
-  expect(run).toMatchObject({
-    code: 0,
-    stdout: '1 event was reset to pending: the server begins to handle them within a second\n',
-    stderr: '1 more were pending or running already: they are handled anyway\n',
-  });
-  expect((await eventsIn(store, {}, 9)).map(({ replays }) => replays)).toEqual([0, 1]);
-});
-
-test('waits for what a server has at work already, when a report is asked for', async () => {
-  const store = await desk().store();
-  for (const number of [0, 1, 2]) await store.record(verified({ media_id: `m${number}` }));
-  await desk().serve();
-  const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
-  expect(run).toEqual(expect.objectContaining({ code: 0 }));
-  expect(desk().lines('r.ndjson')).toHaveLength(3);
-});
-
 test.each(some(1, ['handled', 'skipped']))(
   'writes the report, when all are to end as %s and one ends as dead, and ends with 1',
   async (expected) => {
@@ -207,7 +130,7 @@ test('reports the events that have not ended, when the time to wait is over, and
   const run = await desk().events([
     'replay',
     '--all',
-    '--wait',
+    '--timeout',
     '300ms',
     '--report',
     desk().path('r.ndjson'),
@@ -215,14 +138,4 @@ test('reports the events that have not ended, when the time to wait is over, and
   expect(run).toMatchObject({ code: 1, stdout: 'status   events\n-------  ------\npending       2\n' });
   expect(run.stderr).toContain('hookkit: 2 events had not ended when the time was over\n');
   expect(desk().lines('r.ndjson')).toMatchObject([{ outcome: 'pending' }, { outcome: 'pending' }]);
-});
-
-test('says so, when no process handles the events that it waits for, and writes no report', async () => {
-  await desk().fill(2);
-  const run = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
-  expect(run.code).toBe(1);
-  expect(run.stderr).toMatch(
-    /no server handles them, and no report was written: start the server, or use --run\n$/,
-  );
-  expect(() => desk().lines('r.ndjson')).toThrow('ENOENT');
 });

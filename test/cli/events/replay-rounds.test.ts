@@ -52,7 +52,7 @@ async function standing(store: EventStore): Promise<'not reset' | 'held' | 'read
 async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
   const store = await desk().store();
   let child: ChildProcess | undefined;
-  const run = desk().spawnEvents(['replay', '--all'], { onSpawn: (spawned) => (child = spawned) });
+  const run = desk().events(['replay', '--all'], { onSpawn: (spawned) => (child = spawned) });
   await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
   child?.kill(signal);
   const ended = await run;

@@ -1,7 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { testOfFiles } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createCommand } from '../../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
@@ -47,14 +44,6 @@ test('says which webhook is left over, when it cannot be deleted again either', 
   );
 });
 
-testOfFiles('registers nothing, when the file of the database cannot be made', async () => {
-  writeFileSync(join(here.directory, 'file'), '');
-  const env = { DATABASE_URL: `sqlite:${join(here.directory, 'file', 'receiver.db')}` };
-  const { code } = await here.cli(CREATE, { env });
-  expect(code).toBe(1);
-  expect(here.provider.asked).toEqual([]);
-});
-
 test('stores the secret first, when interrupted between the creation and the storing', async () => {
   let interrupt = (): boolean => false;
   let said = '';
@@ -64,7 +53,7 @@ test('stores the secret first, when interrupted between the creation and the sto
     await eventually('the command has taken the signal', () => said.includes('half-done'));
     return answer;
   };
-  const { code, stderr } = await here.spawnCli([...CREATE, '--json'], {
+  const { code, stderr } = await here.cli([...CREATE, '--json'], {
     onSpawn: (child) => {
       child.stderr?.on('data', (chunk) => {
         said += chunk;

@@ -1,0 +1,148 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { durationOf, UNIT_MS } from '../base/duration.ts';
+import { KitError } from '../base/errors.ts';
+import { groupNames, kindNames, kindsMeant } from '../notification/kinds.ts';
+import { isEventId } from '../store/event-id.ts';
+import type { EventFilter, Status } from '../store/event-store.ts';
+import { isResource } from '../store/filters.ts';
+import { STATUSES } from '../store/stored.ts';
+
+/** A whole number between two bounds, both included. */
+export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** A probability. */
+export function probability(text: string): number {
+  const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= 0 && number <= 1) return number;
+  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.1.');
+}
+
+/** A factor of speed; `max` is Infinity. */
+export function speed(text: string): number {
+  if (text === 'max') return Infinity;
+  const number = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
+  if (number > 0) return number;
+  throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
+}
+
+/** A length of time, `90s` or `10m`, in milliseconds. */
+export function duration(text: string): number {
+  const ms = durationOf(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError(
+    'It must be a number with ms, s, m, h or d, such as 10m, and at most 100 years (36500d).',
+  );
+}
+
+export const TIME_HELP =
+  'as 2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00 (UTC without an offset), or 2h ago';
+
+const AGO = /^(\d{1,6})\s*(s|m|h|d|w)(?:\s+ago)?$/;
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** A moment as people write it, in milliseconds since the epoch: a date, a date and time, or how long ago. */
+export function moment(text: string): number {
+  const [, number, unit = ''] = AGO.exec(text.trim()) ?? [];
+  if (number !== undefined) return systemClock.now() - Number(number) * (UNIT_MS[unit] ?? 0);
+  const [, day = '', clock = '00:00', offset = 'Z'] = DATE_TIME.exec(text.trim()) ?? [];
+  const midnight = Date.parse(day);
+  const time = Date.parse(`${day}T${clock}${offset}`);
+  // Date.parse reads 30 February as 2 March.
+  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);
+  if (isDay && !Number.isNaN(time)) return time;
+  throw new InvalidArgumentError(
+    'It must be a date (2026-11-19), a date and time (2026-11-19T14:00, 2026-11-19T14:00:00+01:00; UTC without an ' +
+      'offset), or how long ago (30m, 2h, 3d ago).',
+  );
+}
+
+/**
+ * The URL of a receiver.
+ * @throws KitError INPUT_INVALID if it has a password in it, or may have: without the URL, which goes to logs
+ */
+export function receiverUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url ? url.username !== '' || url.password !== '' : text.includes('@'))
+    throw new KitError(
+      'INPUT_INVALID',
+      'a URL must not have a user name or a password in it, which every user of the machine can read (the given value is not shown)',
+    );
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000/webhooks/media.');
+}
+
+/** The id of an event. */
+export function eventId(text: string): string {
+  if (isEventId(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be an id as `hookkit events list` shows it, such as loyw3uqg-0123456789abcdef0123.',
+  );
+}
+
+/** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
+export function resource(text: string): string {
+  if (isResource(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be media:ID or channel:ID, such as media:UUhbHm6C, or else as `hookkit events list` shows it.',
+  );
+}
+
+/** The options of a filter. */
+export interface FilterFlags {
+  readonly kind?: readonly string[];
+  readonly status?: Status;
+  readonly site?: string;
+  readonly resource?: string;
+  readonly webhook?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly q?: string;
+  readonly id?: readonly string[];
+}
+
+/** The names of these options, as commander knows them. */
+export const FILTER_FLAGS = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'id'];
+
+/** Adds the options of a filter; together they restrict further. */
+export function withFilter(command: Command): Command {
+  return command
+    .option(
+      '--kind <kind>',
+      `a kind, such as media_available, or all of a group: ${groupNames.join(', ')}; may be repeated`,
+      kinds,
+    )
+    .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
+    .option('--site <id>', 'the site of the event')
+    .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
+    .option('--webhook <id>', 'the webhook that delivered the event')
+    .option('--since <time>', `the event happened at this time or later: ${TIME_HELP}`, moment)
+    .option('--until <time>', 'the event happened before this time', moment)
+    .option('--q <text>', 'a text somewhere in the body of the event')
+    .option('--id <event>', 'the id of the event; may be repeated', (text, before: string[] = []) => [
+      ...before,
+      eventId(text),
+    ]);
+}
+
+function kinds(text: string, before: readonly string[] = []): readonly string[] {
+  const meant = kindsMeant(text);
+  if (meant !== undefined) return [...new Set([...before, ...meant])];
+  throw new InvalidArgumentError(
+    `It must be one of ${kindNames.join(', ')}; a group: ${groupNames.join(', ')}; or unknown:NAME for a kind that ` +
+      'this version does not know, unknown: for what names none.',
+  );
+}
+
+/** @throws KitError INPUT_INVALID if the times leave nothing between them */
+export function filterOf(flags: FilterFlags): EventFilter {
+  const { kind, status, site, resource, webhook, since, until, q, id: ids } = flags;
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new KitError('INPUT_INVALID', '--since must be before --until');
+  return { kind, status, site, resource, webhook, since, until, q, ids };
+}

@@ -1,0 +1,148 @@
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import type { Finding } from '../base/finding.ts';
+import { visible, visibleLine } from '../base/visible.ts';
+import type { Listener, Stage } from '../replay/replay-listener.ts';
+
+/** Makes foreign text safe to print within a line. */
+export { visibleLine as line } from '../base/visible.ts';
+
+/** Stands at the end of a text that was cut. */
+const CUT = ' ...';
+
+/** The same, cut so that it is no longer than this when it is visible. */
+export function beginning(text: string, longest: number): string {
+  const shown = visibleLine(text.slice(0, longest + 1));
+  return shown.length <= longest ? shown : shown.slice(0, longest - CUT.length) + CUT;
+}
+
+/** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
+export class NobodyReads extends Error {}
+
+/** Ignores errors of stdout and stderr, so that a closed log never ends a command. A write of data throws its own errors. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}
+
+/**
+ * Writes data to stdout. Resolves once there is room for more. Control characters are made visible, so that no data controls
+ * a terminal.
+ * @throws NobodyReads if stdout is closed; main.ts then ends the command with 0
+ */
+export function write(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(visible(text), (error) => {
+      if (!error) resolve();
+      else if ('code' in error && error.code === 'EPIPE') reject(new NobodyReads());
+      else
+        reject(new KitError('OUTPUT_FAILED', `cannot write to stdout: ${error.message}`, { cause: error }));
+    });
+  });
+}
+
+/** Writes data as lines of their own. */
+export function print(text: string): Promise<void> {
+  return write(`${text}\n`);
+}
+
+/** Writes data for another program: one JSON value. */
+export function printJson(value: unknown): Promise<void> {
+  return print(JSON.stringify(value, null, 2));
+}
+
+/** Writes data for another program: one JSON value on a line. */
+export function printJsonLine(value: unknown): Promise<void> {
+  return print(JSON.stringify(value));
+}
+
+/** Writes a line to stdout without waiting, for output that goes on while a server runs. */
+export function report(text: string): void {
+  process.stdout.write(visible(`${text}\n`));
+}
+
+/** Writes a message to stderr. */
+export function say(text: string): void {
+  process.stderr.write(visible(`${text}\n`));
+}
+
+/**
+ * Prints findings as they come, a line each, or all as JSON at the end.
+ * @throws KitError CHECK_FAILED if a check failed
+ */
+export async function printFindings(
+  found: AsyncIterable<Finding>,
+  { json }: { json?: true | undefined },
+): Promise<void> {
+  const findings: Finding[] = [];
+  for await (const finding of found) {
+    findings.push(finding);
+    const { result, check, detail } = finding;
+    const text = `${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/\n\s*/g, ' ')}`;
+    if (!json) await print(visibleLine(text));
+  }
+  const failed = findings.filter(({ result }) => result === 'FAIL').length;
+  if (json) await printJson({ ok: failed === 0, findings });
+  if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
+}
+
+/** In characters: one long cell widens the lines of all rows, unless it is the last of its own. */
+const LONGEST_CELL = 100;
+
+/** Lays rows out in columns. Columns of numbers (or of dashes where a number is missing) are right-aligned. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = rows.map((row) =>
+    row.map((text, column) => (column < row.length - 1 ? beginning(text, LONGEST_CELL) : visibleLine(text))),
+  );
+  const columns = head.map((title, column) => {
+    const cells = shown.map((row) => row[column] ?? '');
+    const widest = Math.max(title.length, ...cells.map((cell) => cell.length));
+    const isNumeric = cells.every((cell) => /^([\d.]+( ms)?|-)$/.test(cell));
+    return { width: Math.min(widest, LONGEST_CELL), isNumeric };
+  });
+  const lineOf = (cells: readonly string[]) =>
+    columns
+      .map(({ width, isNumeric }, column) => {
+        const cell = cells[column] ?? '';
+        return isNumeric ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  const rule = columns.map(({ width }) => '-'.repeat(width)).join('  ');
+  return [lineOf(head), rule, ...shown.map(lineOf), ''].join('\n');
+}
+
+const REFRESH_MS = 100;
+const BAR = 24;
+const CLEAR_LINE = '\r\x1b[2K';
+
+/** Shows on stderr how far long work is, if stderr is a terminal, and what the work has to say. */
+export function listenerOnStderr(): Listener {
+  return { isWatched: process.stderr.isTTY === true, begin: progress, say };
+}
+
+/**
+ * A line at the bottom of a terminal: how far long work is, and how fast it goes.
+ * @param verb what happens to each event, such as "exported"
+ */
+export function progress(verb: string): Stage {
+  const began = systemClock.now();
+  let shownAt = 0;
+  return {
+    show(done, share) {
+      const now = systemClock.now();
+      if (!process.stderr.isTTY || now - shownAt < REFRESH_MS) return;
+      shownAt = now;
+      const rate = Math.round((done * 1000) / Math.max(1, now - began));
+      process.stderr.write(`${CLEAR_LINE}${bar(share)}${done} ${verb} ${rate}/s`);
+    },
+    end() {
+      if (shownAt > 0) process.stderr.write(CLEAR_LINE);
+    },
+  };
+}
+
+function bar(share: number | undefined): string {
+  if (share === undefined) return '';
+  const full = Math.round(Math.min(1, share) * BAR);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] `;
+}

@@ -1,0 +1,38 @@
+import { type Logger, pino } from 'pino';
+import { systemClock } from '../base/clock.ts';
+import { visibleLog } from '../base/visible.ts';
+import type { Config } from '../config.ts';
+import { loadApp } from '../dispatch/load-handlers.ts';
+import { openApp } from '../dispatch/open-app.ts';
+import { guardProcess } from '../dispatch/process-guard.ts';
+import type { RunningApp } from '../dispatch/run-handler.ts';
+
+/** How long timers and promises that handlers left behind may still tell of their errors. */
+const LEFT_BEHIND_MS = 1000;
+
+/** What a command needs to run handlers. */
+export interface HandlersHere {
+  readonly app: RunningApp;
+  /** goes to stderr, as stdout is for data */
+  readonly log: Logger;
+}
+
+/** Loads the handlers and opens their app, and closes it after the work. The process ends soon afterwards. */
+export async function withHandlers<T>(config: Config, work: (here: HandlersHere) => Promise<T>): Promise<T> {
+  const log = pino({ level: config.LOG_LEVEL, ...visibleLog }, process.stderr);
+  const guard = guardProcess(log);
+  try {
+    const app = await openApp(await loadApp(config), { config, log });
+    return await work({ app, log }).finally(() => app.close());
+  } finally {
+    endProcess(LEFT_BEHIND_MS, guard.expectExit);
+  }
+}
+
+/** Ends the process so soon after its command: timers and connections that handlers leave behind would keep it for ever. */
+export function endProcess(afterMs = 0, before = () => {}): void {
+  systemClock.after(afterMs, () => {
+    before();
+    process.exit();
+  });
+}

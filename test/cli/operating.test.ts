@@ -1,0 +1,563 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, request } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import type { EventFilter, EventStore } from '../../src/store/event-store.ts';
+import { listeningOn } from '../mock/support/listening.ts';
+import { ENGINE, testDatabase, testOfFiles } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, install, SITE } from '../support/installation.ts';
+import { commandsOf, sectionsOf, textOf } from '../support/manual.ts';
+import { present } from '../support/only.ts';
+import { type Operator, operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
+import { serveApart } from '../support/served.ts';
+import { refusals, startTraffic } from '../support/traffic.ts';
+
+jest.setTimeout(90_000); // shells on a busy machine
+
+/** An installation and its operator, for each test. */
+interface Post {
+  readonly installation: Installation;
+  readonly operator: Operator;
+  /** The webhook_url of the operator's server. */
+  readonly hook: string;
+  /** `count` things happen at the provider, and are sent. */
+  happen(count: number): Promise<void>;
+  /** How many events the operator's database has, all or of a status. */
+  count(status?: EventFilter['status']): Promise<number>;
+  /** Waits until so many events are handled. */
+  handled(count: number): Promise<void>;
+  /** Types a command of the doctor, which must find nothing that fails. @returns what it prints */
+  examine(command: string): Promise<string>;
+  /** Registers the documentation's 2yW4KmiG, and has its secret stored. @returns its id here */
+  register(): Promise<string>;
+}
+
+/**
+ * What the doctor finds of the server of tests, which does not wait for its disk, and of a database whose months are those of a virtual
+ * clock.
+ */
+const OF_TEST_SERVER = /^(FAIL +durability|warn +partitions|warn +snapshots) .*\n/gm;
+
+function eachPost(): () => Post {
+  let here: Post | undefined;
+  let store: EventStore | undefined;
+  let remove: () => Promise<void>;
+  beforeEach(async () => {
+    const installation = await install();
+    const operator = await settledOperator(installation);
+    const database = await testDatabase(join(operator.directory, 'data'));
+    remove = database.remove;
+    // A file lies where the documentation has it.
+    if (ENGINE === 'postgres') operator.configure(database.env);
+    const count: Post['count'] = async (status) => {
+      store ??= await database.open();
+      return store.count({ status });
+    };
+    here = {
+      installation,
+      operator,
+      hook: `${operator.url}/webhooks/media`,
+      async happen(count) {
+        for (let i = 0; i < count; i++) installation.mock.createChannel({ site_id: SITE });
+        await installation.mock.settled();
+      },
+      count,
+      handled: (events) =>
+        eventually(`${events} events are handled`, async () => (await count('handled')) === events),
+      async examine(command) {
+        const { stdout } = await operator.type(command, { code: ENGINE === 'postgres' ? 1 : 0 });
+        const found = stdout.replace(OF_TEST_SERVER, '');
+        if (/^FAIL/m.test(found)) throw new Error(`${command} finds:\n${found}`);
+        return found;
+      },
+      async register() {
+        const [create = ''] = operating('Register a webhook');
+        const { stdout } = await operator.type(create);
+        const id = present(/webhook (\w{8}) is registered/.exec(stdout)?.[1]);
+        operator.here.set('2yW4KmiG', id);
+        return id;
+      },
+    };
+  });
+  afterEach(async () => {
+    await store?.close();
+    store = undefined;
+    await here?.installation.dispose();
+    await remove();
+  });
+  return () => present(here);
+}
+
+/** The commands of a section of the page. */
+function operating(section: string): string[] {
+  return commandsOf('operating.md', section);
+}
+
+/** How many events the file of a clone has, all or of a status: that of another clone, or one that is replaced. */
+function countIn(directory: string, status = '%'): number {
+  const db = new Database(join(directory, 'data', 'receiver.db'), { readonly: true });
+  try {
+    const sql = 'SELECT count(*) FROM events WHERE status LIKE ?';
+    return db.prepare<[string], number>(sql).pluck().get(status) ?? 0;
+  } finally {
+    db.close();
+  }
+}
+
+/** Waits until the file of a clone has so many events that are handled. */
+function handledIn(directory: string, count: number): Promise<void> {
+  return eventually(`${count} events are handled`, () => countIn(directory, 'handled') === count);
+}
+
+/** Runs a list's command until it shows so many rows: the quarantine keeps a notification after it has been answered. */
+async function listed(
+  { operator }: Pick<Post, 'operator'>,
+  command: string,
+  count: number,
+): Promise<string[]> {
+  let rows: string[] = [];
+  await eventually(`${command} shows ${count} rows`, async () => {
+    rows = rowsOf((await operator.type(command)).stdout);
+    return rows.length === count;
+  });
+  return rows;
+}
+
+/** What `webhooks list` or `quarantine list` shows, line by line, without the head. */
+function rowsOf(stdout: string): string[] {
+  return stdout.trimEnd().split('\n').slice(2);
+}
+
+const post = eachPost();
+
+// The first start makes a file.
+testOfFiles('serves, when installed and started as written, and ends in order', async () => {
+  const { operator, installation } = post();
+  rmSync(join(operator.directory, '.env'));
+  const [ci = '', copy = '', protect = '', start = '', ready = '', ...rest] = operating('Install and start');
+  expect(rest).toEqual([]);
+  for (const command of [ci, copy, protect]) await operator.type(command);
+  operator.configure(providerSettings(installation));
+  expect(statSync(join(operator.directory, '.env')).mode & 0o777).toBe(0o600);
+  const service = await operator.start(start, { serving: serveApart });
+  expect((await operator.type(ready)).stdout).toBe('{"status":"ready"}');
+  expect(existsSync(join(operator.directory, 'data', 'receiver.db'))).toBe(true);
+  await service.stop();
+});
+
+const cli = join(import.meta.dirname, '../../bin/hookkit.js');
+
+/** Whether this is root, and `nobody`, who has no home, may read the program. */
+function canBeNobody(): boolean {
+  try {
+    execFileSync('runuser', ['-u', 'nobody', '--', 'test', '-r', cli], { stdio: 'ignore' });
+    return true;
+  } catch {
+    process.stderr.write(
+      'skipped, as it takes root and a program that nobody may read: a user without a home\n',
+    );
+    return false;
+  }
+}
+
+// The service has its database in a file.
+testOfFiles(
+  'works as written, when the user of the service has no home and can write to its state alone',
+  async () => {
+    const { operator, installation } = post();
+    const commands = operating('Run it with systemd');
+    expect(commands).toHaveLength(2);
+    if (!canBeNobody()) return;
+    for (const command of commands) expect(command).toMatch(/^runuser -u receiver -- node bin\/hookkit\.js /);
+    operator.here.set('runuser -u receiver', 'runuser -u nobody');
+    chmodSync(installation.directory, 0o755);
+    const state = join(installation.directory, 'state');
+    execFileSync('install', ['-d', '-o', 'nobody', '-m', '700', state]);
+    operator.configure({ DATABASE_URL: `sqlite:${join(state, 'receiver.db')}` });
+    const make = 'printf %s a-secret-of-a-webhook | runuser -u nobody -- node bin/hookkit.js';
+    await operator.type(`${make} webhooks import --id 2yW4KmiG`);
+    const [doctor = '', list = ''] = commands;
+    expect((await operator.type(doctor)).stdout).toMatch(/^ok +secrets .*: 1$/m);
+    expect((await operator.type(list)).stdout).toContain('2yW4KmiG');
+  },
+);
+
+test('takes what the provider sends, when a webhook is registered as written', async () => {
+  const { operator, installation, register, happen, handled, examine } = post();
+  await operator.start('npm start');
+  const [, list = '', doctor = '', ...rest] = operating('Register a webhook');
+  expect(rest).toEqual([]);
+  const id = await register();
+  expect(rowsOf((await operator.type(list)).stdout)).toEqual([
+    expect.stringMatching(new RegExp(`^${id} .* live$`)),
+  ]);
+  expect(await examine(doctor)).not.toMatch(/^(warn|FAIL|skipped)/m);
+  await happen(5);
+  expect(refusals(installation.mock)).toEqual([]);
+  await handled(5);
+});
+
+test('takes over a webhook with all that came before its secret, when done as written', async () => {
+  const { operator, installation, hook, happen, handled, examine } = post();
+  await operator.start('npm start');
+  const { id, secret } = installation.foreignWebhook(hook);
+  operator.here.set('2yW4KmiG', id);
+  const file = join(operator.directory, 'secret.txt');
+  writeFileSync(file, `${secret}\n`);
+  await happen(3);
+  expect(refusals(installation.mock)).toHaveLength(3);
+  const [imported = '', remove = '', update = '', doctor = '', ...rest] = operating(
+    'Take over a webhook that exists',
+  );
+  expect(rest).toEqual([]);
+  await operator.type(imported);
+  await operator.type(remove);
+  expect(existsSync(file)).toBe(false);
+  await operator.type(update);
+  await examine(doctor);
+  await handled(3);
+});
+
+test('refuses nothing, when a secret is rotated as written while notifications come', async () => {
+  const { operator, installation, register, handled } = post();
+  await operator.start('npm start');
+  const old = await register();
+  const traffic = startTraffic(installation.mock, SITE);
+  const [rotate = '', list = '', ...rest] = operating('Rotate a secret');
+  expect(rest).toEqual([]);
+  const { stdout } = await operator.type(rotate);
+  const [, successor] = new RegExp(`^webhook ${old} is replaced by (\\w{8}); `).exec(stdout) ?? [];
+  await traffic.stop();
+  expect(refusals(installation.mock)).toEqual([]);
+  await handled(traffic.count);
+  expect(rowsOf((await operator.type(list)).stdout)).toEqual([
+    expect.stringMatching(new RegExp(`^${successor} .* live$`)),
+    expect.stringMatching(new RegExp(`^${old} .* retiring at \\S+; gone at the provider$`)),
+  ]);
+});
+
+test('goes on with a new secret and shows what was missed, when the old one is lost and it is done as written', async () => {
+  const { operator, installation, hook, happen, handled } = post();
+  const service = await operator.start('npm start');
+  const { id } = installation.foreignWebhook(hook); // nobody knows its secret
+  operator.here.set('2yW4KmiG', id);
+  await happen(2);
+  const [rotate = '', list = '', ...rest] = operating('The secret was lost');
+  expect(rest).toEqual([]);
+  expect((await operator.type(rotate)).stdout).toMatch(/the old secret was never stored/);
+  await happen(3);
+  expect(refusals(installation.mock).map(({ webhook_id }) => webhook_id)).toEqual([id, id]);
+  await handled(3);
+  await listed({ operator }, list, 2);
+  await service.stop();
+});
+
+test('loses nothing, when the wrong secret was imported and the right one follows as written', async () => {
+  const { operator, installation, hook, happen, handled } = post();
+  const service = await operator.start('npm start');
+  const { id, secret } = installation.foreignWebhook(hook);
+  operator.here.set('2yW4KmiG', id);
+  writeFileSync(join(operator.directory, 'wrong.txt'), 'the-secret-of-quite-another-webhook-0123');
+  writeFileSync(join(operator.directory, 'right.txt'), secret);
+  await operator.type('npx hookkit webhooks import --id 2yW4KmiG --secret-file wrong.txt');
+  await happen(7);
+  expect(refusals(installation.mock)).toHaveLength(7);
+  expect(service.output()).toMatch(/"reason":"bad signature".*"msg":"notification refused"/);
+  const [before = '', right = '', after = '', ...rest] = operating('The wrong secret was imported');
+  expect(rest).toEqual([]);
+  await listed({ operator }, before, 7);
+  expect((await operator.type(right)).stdout).toMatch(/; 1 others are retired$/m);
+  await handled(7);
+  expect((await operator.type(after)).stdout).toBe('nothing is in quarantine\n');
+});
+
+test('loses nothing, when WEBHOOK_SECRET was wrong and the server starts again with the right one', async () => {
+  const { operator, installation, hook, happen, handled } = post();
+  operator.configure({ WEBHOOK_SECRET: 'the-secret-of-quite-another-webhook-0123' });
+  const service = await operator.start('npm start');
+  const { secret } = installation.foreignWebhook(hook);
+  await happen(4);
+  expect(refusals(installation.mock)).toHaveLength(4);
+  await service.stop();
+  operator.configure({ WEBHOOK_SECRET: secret });
+  await operator.start('npm start');
+  await handled(4);
+});
+
+// The key is in a file.
+testOfFiles(
+  'changes the key beside a running server, which goes on, when it is done as written',
+  async () => {
+    const { operator, register, happen } = post();
+    const service = await operator.start('npm start');
+    await register();
+    const key = () => readFileSync(join(operator.directory, 'data', 'receiver.db.key'), 'utf8');
+    const before = key();
+    const [rekey = '', ...rest] = operating('Change the key');
+    expect(rest).toEqual([]);
+    expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
+    expect(key()).not.toBe(before);
+    await happen(2);
+    await handledIn(operator.directory, 2);
+    await service.stop();
+  },
+);
+
+// test/store/postgres/check-server.test.ts has what is checked of a server.
+testOfFiles('finds what the page says that it checks, when the doctor is called as written', async () => {
+  const { operator, register } = post();
+  await operator.start('npm start');
+  await register();
+  const [full = '', offline = '', json = '', ...rest] = operating('Check an installation');
+  expect(rest).toEqual([]);
+  expect((await operator.type(full)).stdout).toMatch(/^ok +url /m);
+  expect((await operator.type(offline)).stdout).toMatch(/^skipped +url +--offline$/m);
+  const { ok, findings } = JSON.parse((await operator.type(json)).stdout);
+  expect(ok).toBe(true);
+  for (const { check } of findings) expect(textOf('operating.md')).toContain(`\n| ${check} |`);
+});
+
+// What is backed up is a file.
+testOfFiles(
+  'is as it was at the backup and goes on from there, when backed up under traffic and restored as written',
+  async () => {
+    const { operator, installation, register, happen } = post();
+    operator.configure({ LEASE_MS: '500' }); // what was running at the backup runs again after that
+    const service = await operator.start('npm start');
+    await register();
+    const traffic = startTraffic(installation.mock, SITE);
+    await eventually('something is recorded', () => countIn(operator.directory) > 0);
+    const [makeDirectories = '', copy = '', copyKey = '', ...restore] = operating('Back up and restore');
+    for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
+    await traffic.stop();
+    await handledIn(operator.directory, traffic.count);
+    await service.stop();
+
+    const [remove = '', database = '', key = '', doctor = '', start = '', ...rest] = restore;
+    expect(rest).toEqual([]);
+    for (const command of [remove, database, key]) await operator.type(command);
+    const restored = countIn(operator.directory);
+    expect(restored).toBeGreaterThan(0);
+    expect((await operator.type(doctor)).stdout).not.toMatch(/^FAIL/m);
+    await operator.start(start);
+    await happen(2); // the restored secrets verify
+    expect(refusals(installation.mock)).toEqual([]);
+    await handledIn(operator.directory, restored + 2);
+  },
+);
+
+// What moves is a file.
+testOfFiles(
+  'refuses nothing and has the history, when moved to another host as written while notifications come',
+  async () => {
+    const { operator: old, installation, register } = post();
+    const service = await old.start('npm start');
+    const id = await register();
+    const next = await operatorAt(installation, 'new');
+    next.here.set('2yW4KmiG', id).set('https://new.host', next.url);
+    const traffic = startTraffic(installation.mock, SITE, 10);
+    await eventually('something is recorded', () => countIn(old.directory) > 0);
+
+    const commands = operating('Move to another host');
+    const [makeDirectory = '', copy = '', send = '', sendSettings = '', ...onNew] = commands;
+    for (const command of [makeDirectory, copy, send, sendSettings]) await old.type(command);
+    const [ci = '', offline = '', start = '', update = '', doctor = '', ...rest] = onNew;
+    expect(rest).toEqual([]);
+    await next.type(ci);
+    expect((await next.type(offline)).stdout).not.toMatch(/^FAIL/m);
+    await next.start(start);
+    const moved = countIn(next.directory);
+    expect(moved).toBeGreaterThan(0);
+    await next.type(update);
+    expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media reaches the receiver`);
+    await traffic.stop();
+
+    expect(refusals(installation.mock)).toEqual([]);
+    expect(countIn(next.directory)).toBeGreaterThan(moved);
+    await handledIn(old.directory, countIn(old.directory));
+    expect((await old.type('npx hookkit doctor --offline')).stdout).toContain('0 pending, 0 running');
+    await service.stop();
+  },
+);
+
+testOfFiles('says that the key is missing, when it was left behind', async () => {
+  const { operator, register } = post();
+  await register();
+  const next = await operatorAt(post().installation, 'new');
+  copyFileSync(join(operator.directory, 'data/receiver.db'), join(next.directory, 'data/receiver.db'));
+  copyFileSync(join(operator.directory, '.env'), join(next.directory, '.env'));
+  const { stdout } = await next.type('npx hookkit doctor --offline', { code: 1 });
+  expect(stdout).toMatch(/^FAIL +secrets +.*receiver\.db\.key is missing/m);
+});
+
+test('goes on where it was, when it is updated and started again as written', async () => {
+  const { operator, installation, register, happen, handled, examine } = post();
+  const service = await operator.start('npm start');
+  await register();
+  await happen(3);
+  await handled(3);
+  const [pull = '', ci = '', offline = '', start = '', doctor = '', ...rest] =
+    operating('Update to a new version');
+  expect(rest).toEqual([]);
+  for (const command of [pull, ci]) await operator.type(command);
+  await examine(offline);
+  await service.stop();
+  await operator.start(start);
+  await examine(doctor);
+  await happen(2);
+  expect(refusals(installation.mock)).toEqual([]);
+  await handled(5);
+});
+
+const CLIENT = '203.0.113.7';
+let close = async () => {};
+afterEach(() => close());
+
+/** A proxy that says, as nginx does, for whom it asks. */
+async function startProxy(target: string): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, 'x-forwarded-for': CLIENT };
+    const { method, url } = incoming;
+    const asked = request(`${target}${url}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    asked.on('error', () => outgoing.writeHead(502).end());
+    incoming.pipe(asked);
+  });
+  const listening = await listeningOn(server);
+  close = listening.close;
+  return listening.url;
+}
+
+test('is reached and sees who sends, when it stands behind a proxy as written', async () => {
+  const { operator, installation, register, happen } = post();
+  operator.configure({ HOST: '127.0.0.1', TRUST_PROXY: '1' });
+  await operator.start('npm start');
+  const proxy = await startProxy(operator.url);
+  operator.here.set('https://your.host', proxy);
+  await register();
+  installation.foreignWebhook(`${proxy}/webhooks/media`, 'unknown');
+  await happen(2);
+  expect(refusals(installation.mock)).toHaveLength(2); // those of the unknown one
+  const [doctor = '', quarantine = '', ...rest] = operating('Behind a proxy');
+  expect(rest).toEqual([]);
+  // The unknown one sends here, too, and that is what the doctor complains of.
+  expect((await operator.type(doctor, { code: 1 })).stdout).toMatch(new RegExp(`^ok +url +${proxy}/`, 'm'));
+  for (const row of await listed({ operator }, quarantine, 2)) expect(row).toMatch(/ 203\.0\.113\.7$/);
+});
+
+test('is told by the doctor, when the proxy is up and the receiver is not', async () => {
+  const { operator, register } = post();
+  const proxy = await startProxy(operator.url);
+  operator.here.set('https://your.host', proxy);
+  await register();
+  const { stdout } = await operator.type('npx hookkit doctor', { code: 1 });
+  expect(stdout).toMatch(/^FAIL +url .* answers 502 /m);
+});
+
+/** How many events still have their body. */
+function withBody(directory: string): number {
+  const db = new Database(join(directory, 'data', 'receiver.db'), { readonly: true });
+  const count = db.prepare<[], number>('SELECT count(body) FROM events').pluck().get() ?? 0;
+  db.close();
+  return count;
+}
+
+// What shrinks is a file.
+testOfFiles(
+  'removes what is old and knows it still, when RETENTION_DAYS is set, and shrinks the file as written',
+  async () => {
+    const { operator, installation, register, happen } = post();
+    const service = await operator.start('npm start');
+    await register();
+    await happen(5);
+    await handledIn(operator.directory, 5);
+    await service.stop();
+    const db = new Database(join(operator.directory, 'data', 'receiver.db'));
+    db.exec('UPDATE events SET ended_at = ended_at - 91 * 86400000');
+    db.close();
+
+    operator.configure({ RETENTION_DAYS: '90' });
+    const again = await operator.start('npm start');
+    await eventually('the old ones are pruned', () => withBody(operator.directory) === 0);
+    expect(countIn(operator.directory)).toBe(5);
+    const [first] = installation.mock.deliveries();
+    installation.mock.redeliver(first?.id ?? '');
+    await installation.mock.settled();
+    expect(installation.mock.deliveries().at(-1)?.attempts[0]?.answer?.body).toContain('"duplicate"');
+
+    const [doctor = '', size = '', shrink = '', start = '', ...rest] = operating('Keep the database small');
+    expect(rest).toEqual([]);
+    await operator.type(doctor);
+    expect((await operator.type(size)).stdout).toMatch(/^\S+\tdata\/receiver\.db$/m);
+    await again.stop();
+    await operator.type(shrink);
+    await operator.start(start);
+    expect(countIn(operator.directory)).toBe(5);
+  },
+);
+
+const failing = new URL('../support/failing-handlers.ts', import.meta.url);
+
+test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
+  const { operator, register, happen, count, handled, examine } = post();
+  const service = await operator.start('npm start', { handlersModule: failing });
+  await register();
+  await happen(3);
+  await eventually('all are dead', async () => (await count('dead')) === 3);
+  expect(await examine('npx hookkit doctor')).toMatch(/^warn +events +.* 3 dead/m);
+  await service.stop();
+  await operator.start('npm start');
+  const [list = '', dryRun = '', replay = '', ...rest] = operating('Dead events');
+  expect(rest).toEqual([]);
+  const { stdout } = await operator.type(list);
+  expect(rowsOf(stdout)).toHaveLength(3);
+  expect(stdout).toContain('the page of live channels is down');
+  await operator.type(dryRun);
+  expect(await count('dead')).toBe(3);
+  await operator.type(replay);
+  await handled(3);
+});
+
+const source = join(import.meta.dirname, '../..', 'src');
+const rooms = ['service.ts', 'cli/serve.ts', 'cli/uncaught.ts', 'log.ts', 'receiver/', 'store/', 'dispatch/'];
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && rooms.some((room) => file.startsWith(room)),
+);
+const texts = files.map((file) => readFileSync(join(source, file), 'utf8').replace(/^ *(\*|\/\/).*$/gm, ''));
+
+/** What the server logs, where a message is a plain text. */
+const messages = texts.flatMap((text) =>
+  [
+    ...text.matchAll(/\blog\s*\.(?:debug|info|warn|error|fatal)\(\s*(?:\{[^}]*\}|[\w.]+)?,?\s*'([^']+)'/g),
+  ].map(([, message = '']) => message),
+);
+
+test('is explained in the documentation, whatever the server logs', () => {
+  expect(messages.length).toBeGreaterThan(10);
+  const page = textOf('operating.md').split('## What the log says')[1];
+  for (const message of messages) expect(page).toContain(`\`${message}\``);
+});
+
+test('every section with commands has a test here, and the list at the top leads to all sections', () => {
+  const own = readFileSync(new URL(import.meta.url), 'utf8');
+  const page = textOf('operating.md');
+  for (const section of sectionsOf('operating.md')) {
+    expect(page).toContain(`- [${section}](#${section.toLowerCase().replaceAll(' ', '-')})`);
+    if (commandsOf('operating.md', section).length > 0)
+      expect(own).toMatch(new RegExp(`operating\\(\\s*'${section}'`));
+  }
+});
