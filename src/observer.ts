@@ -45,8 +45,6 @@ export interface Observer {
   ran(run: HandlerRun): void;
   /** Writes that shared a commit were answered so many milliseconds after they were handed over. */
   committed(ms: number): void;
-  /** The secrets of these webhooks may verify now what was refused before: one was stored, or stored again. */
-  secretsFound(webhooks: readonly string[]): void;
 }
 
 /**
@@ -75,7 +73,6 @@ export function harmless(
     answered: guarded((answer) => observer()?.answered(answer)),
     ran: guarded((run) => observer()?.ran(run)),
     committed: guarded((ms) => observer()?.committed(ms)),
-    secretsFound: guarded((webhooks) => observer()?.secretsFound(webhooks)),
   };
 }
 

@@ -91,8 +91,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     ends.defer(store.watch((resource) => dispatcher.came(resource)));
     dispatcher.start();
-    const { secretsFound: onFound } = observer;
-    ends.defer(keepAdmitting({ store, keyring, clock, log, onFound })); // WEBHOOK_SECRET may be new
+    ends.defer(keepAdmitting({ store, keyring, clock, log })); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;
     if (days !== undefined) ends.defer(keepFor({ store, clock, log, days }));
 

@@ -62,8 +62,6 @@ interface AdmissionOptions {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'error'>;
-  /** called with webhooks whose refused notifications may verify now */
-  readonly onFound: (webhooks: readonly string[]) => void;
 }
 
 /**
@@ -71,7 +69,7 @@ interface AdmissionOptions {
  * @returns a function that ends it, and resolves once no run is under way
  */
 export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
-  const { store, keyring, clock, log, onFound } = options;
+  const { store, keyring, clock, log } = options;
   let last = Promise.resolve();
   let isStopped = false;
   const admit = (webhooks?: readonly string[]): void => {
@@ -86,10 +84,7 @@ export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
       }
     });
   };
-  keyring.onAdded = (webhooks) => {
-    onFound(webhooks);
-    admit(webhooks);
-  };
+  keyring.onAdded = admit;
   admit();
   return () => {
     isStopped = true;

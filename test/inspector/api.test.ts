@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
+import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 
@@ -10,16 +11,19 @@ let inspected: Inspected;
 // biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
 let description: any;
 let runs = 0;
+const held = new HeldHandler();
 
 const handlers = defineHandlers({
   async media_available(event, ctx) {
     runs++;
     await ctx.once('publish', () => ({ page: event.media_id }));
+    ctx.state.set('<b>posted</b>', { id: event.media_id });
   },
   media_updated: () => skip('not for us'),
   media_deleted() {
     throw new Error('it never works');
   },
+  media_created: (event, ctx) => held.handle(event, ctx),
   channel_active() {},
   channel_idle() {},
 });
@@ -94,11 +98,6 @@ describe('the description of the API', () => {
     expect(parameters.map(({ name }: { name: string }) => name)).toEqual([...names, 'limit']);
     const { schema } = description.paths['/api/events/replay'].post.requestBody.content['application/json'];
     expect(Object.keys(schema.properties)).toEqual([...names, 'dry_run', 'reset_steps', 'all', 'replay']);
-  });
-
-  test('would notice an answer that it does not fit, when one has a member too few or of another type', () => {
-    expect(schemaOf('get', '/api/events', 200).safeParse({ events: [] }).success).toBe(false);
-    expect(schemaOf('get', '/api/events', 200).safeParse({ events: [{}], next: null }).success).toBe(false);
   });
 });
 
@@ -181,6 +180,18 @@ describe('one event', () => {
     ]);
   });
 
+  test('shows what handlers left for its media, in JSON and on its page, when there is a state', async () => {
+    const { state, id } = await ask(
+      'GET',
+      '/api/events/{id}',
+      `/api/events/${await idOf('kind=media_available')}`,
+    );
+    expect(state).toEqual({ '<b>posted</b>': { id: 'one' } });
+    const { body: page } = await inspected.raw(`/events/${id}`);
+    expect(page).toContain('State of media:one');
+    expect(page).toContain('&lt;b&gt;posted&lt;/b&gt;');
+  });
+
   test('is late, when a newer one of its channel was handled before', async () => {
     const id = await idOf('resource=channel:live1&kind=channel_idle');
     expect(await ask('GET', '/api/events/{id}', `/api/events/${id}`)).toMatchObject({ late: true });
@@ -225,17 +236,6 @@ describe('replays', () => {
     const path = '/api/events/replay?status=dead&dry_run=true';
     expect(await ask('POST', '/api/events/replay', path)).toMatchObject({ dry_run: true, events: 1 });
   });
-
-  test('are refused, when query and body give the same filter, with 400 that names it', async () => {
-    const path = '/api/events/replay?status=dead';
-    const { error } = await ask('POST', '/api/events/replay', path, 400, { status: 'handled' });
-    expect(error).toMatch(/^given more than once: "status"/);
-  });
-
-  test('of everything are refused, when the request does not say `all`, with 400', async () => {
-    const { error } = await ask('POST', '/api/events/replay', '/api/events/replay', 400, {});
-    expect(error).toContain('all: true');
-  });
 });
 
 describe('reports', () => {
@@ -278,4 +278,82 @@ describe('reports', () => {
     expect(stats.last_10_minutes).toMatchObject({ accepted: 7, duplicate: 1, rejected: 1 });
     expect(stats.last_hour.times).toHaveLength(60);
   });
+});
+
+describe('a mistyped request', () => {
+  const REPLAY = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+  const FORM = 'application/x-www-form-urlencoded';
+  const send = async (method: string, path: string, body?: string, type = 'application/json') => {
+    const headers = {
+      origin: inspected.url,
+      ...(body && { 'content-type': type, 'content-length': `${Buffer.byteLength(body)}` }),
+    };
+    const given = path.replace(':id', await idOf('kind=media_available'));
+    return inspected.raw(given, { method, headers, ...(body && { body }) });
+  };
+  const replayed = async () => (await ask('GET', '/api/events', '/api/events')).events;
+
+  test.each([
+    ['/api/events/replay', '{"kind":"media_available","dryRun":true}', 'unknown: "dryRun"'],
+    ['/api/events/replay', '{"all":true,"dryRun":""}', 'unknown: "dryRun"'],
+    ['/api/events/replay?dryRun=true', '{"all":true}', 'unknown: "dryRun"'],
+    ['/api/events/replay', '{"all":true,"a\u202e":1}', 'unknown: "a\\u202e"'],
+    ['/api/events/replay', '{"all":true,"__proto__":{"dry_run":true}}', 'unknown: "__proto__"'],
+    ['/api/events/replay?kind=media_created&kind=media_available', '{}', 'given more than once: "kind"'],
+    ['/api/events/replay?status=dead', '{"status":"handled"}', 'given more than once: "status"'],
+    ['/api/events/replay', '{}', 'all: true'],
+    ['/api/events/:id/replay', '{"dry_run":true}', 'unknown: "dry_run"'],
+    ['/api/events/:id/replay', '{"id":"abc-0123456789abcdef0123"}', 'given more than once: "id"'],
+    ['/api/events/replay?status=handled', 'dry_run=true', 'cannot be read'],
+  ])('replays nothing, when POST %s gets %s, with 400 and: %s', async (path, body, error) => {
+    const before = await replayed();
+    const answer = await send('POST', path, body);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).error).toContain(error);
+    expect(await replayed()).toEqual(before);
+  });
+
+  test.each([
+    ['/events/replay', `replay=${REPLAY}&knd=channel_active`],
+    ['/events/replay', `replay=${REPLAY}&dry_run=`],
+    ['/events/:id/replay', 'resetSteps=on'],
+  ])('replays nothing, when the form %s has %s, with 400', async (path, body) => {
+    const before = await replayed();
+    expect(await send('POST', path, body, FORM)).toMatchObject({ status: 400 });
+    expect(await replayed()).toEqual(before);
+  });
+
+  test.each([
+    ['/events', 'kind, status, site, resource, webhook, since, until, q, before, limit'],
+    ['/channels', 'state, after, limit'],
+    ...['/events/:id', '/rejections', '/quarantine', '/webhooks', '/stats', '/stream', '/openapi.json'].map(
+      (path) => [path, 'none'],
+    ),
+  ])(
+    'is refused, when GET /api%s gets an unknown parameter, with 400 that lists: %s',
+    async (path, known) => {
+      for (const name of ['nosuch', 'status[]', 'Kind', '__proto__']) {
+        const error = `unknown: "${name}"; known are ${known}`;
+        const refused = { status: 400, body: JSON.stringify({ error }) };
+        expect(await send('GET', `/api${path}?${name}=dead`)).toMatchObject(refused);
+      }
+    },
+  );
+});
+
+test('an event names its process, since when, and how long the lease lasts, while it runs, in JSON and on its page', async () => {
+  const delivered = await inspected.deliver(notification({ media_id: 'slow', event: 'media_created' }));
+  const { id } = (await delivered.json()) as { readonly id: string };
+  const detail = () => ask('GET', '/api/events/{id}', `/api/events/${id}`);
+  await eventually('it runs', async () => (await detail()).running !== null);
+  const { running, status, history } = await detail();
+  expect({ status, history }).toEqual({ status: 'running', history: [] });
+  expect(Date.parse(running.lease_until)).toBeGreaterThan(Date.parse(running.started_at));
+  const page = async () => (await inspected.raw(`/events/${id}`)).body;
+  const place = `on <span class="id">${running.instance}</span>; its lease lasts until`;
+  expect(await page()).toMatch(new RegExp(`running</span>\\s+since <time [^>]+>[^<]+</time>, ${place}`));
+  held.last.end();
+  await inspected.settled();
+  expect(await detail()).toMatchObject({ running: null, status: 'handled' });
+  expect(await page()).not.toContain('its lease lasts');
 });

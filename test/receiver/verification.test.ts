@@ -10,7 +10,6 @@ const receiver = receiverForAllTests({
     answered: (answer) => void answered.push(answer),
     ran() {},
     committed() {},
-    secretsFound() {},
   },
 });
 const body = notification();

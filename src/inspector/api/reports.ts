@@ -63,7 +63,7 @@ export const rejectionsAnswer = z.object({
 
 export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {
   return {
-    rejections: watch.rejections.list().map(({ at, result, answer }) => ({
+    rejections: watch.rejections.map(({ at, result, answer }) => ({
       at: iso(at),
       status: answer.status,
       result,

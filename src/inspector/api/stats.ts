@@ -4,14 +4,13 @@ import { instanceNameOf } from '../../config.ts';
 import { canCommit } from '../../receiver/readiness.ts';
 import type { EventStore, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import type { RefusedWebhook } from '../watch/rejections.ts';
 import { type Counter, MINUTE_MS, sumOf } from '../watch/stats.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);
-const values = z.array(z.number());
-const gaps = z.array(z.number().nullable());
+const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
+const COLUMNS = ['times', ...RATES, 'ack_mean', 'ack_slowest', 'handler_mean', 'handler_slowest'] as const;
 const took = z
   .object({ mean: z.number().nullable(), slowest: z.number().nullable() })
   .describe('milliseconds; null if there was none');
@@ -36,24 +35,17 @@ export const statsAnswer = z.object({
       accepted: count,
       duplicate: count,
       rejected: count.describe('refused requests, without 503 and 500'),
-      refusals_are_over: z
-        .boolean()
-        .describe(
-          'whether a secret was stored since for the webhook of each request that this process refused',
-        ),
       not_recorded: count.describe('answered 503 or 500'),
       refused_webhooks: z
         .array(
           z.object({
             webhook_id: z.string(),
-            refused: count.describe('since its last accepted notification, and since its secret was stored'),
+            refused: count.describe('in quarantine'),
             last_refused_at: time,
-            last_accepted_at: time.nullable().describe('in this process'),
+            last_accepted_at: time.nullable(),
           }),
         )
-        .describe(
-          'known webhooks whose requests were all refused, by each process, and of which none was admitted',
-        ),
+        .describe('webhooks with a secret whose requests were all refused'),
       handled: count,
       failed: count,
       ack_ms: took,
@@ -62,20 +54,10 @@ export const statsAnswer = z.object({
     })
     .describe('of all processes: the present minute, and nine before it'),
   last_hour: z
-    .object({
-      times: values.describe('seconds since the epoch, a minute apart'),
-      accepted: values.describe('a second'),
-      duplicate: values,
-      rejected: values,
-      not_recorded: values,
-      handled: values,
-      failed: values,
-      ack_mean: gaps.describe('milliseconds'),
-      ack_slowest: gaps,
-      handler_mean: gaps,
-      handler_slowest: gaps,
-    })
-    .describe('of all processes'),
+    .record(z.enum(COLUMNS), z.array(z.number().nullable()))
+    .describe(
+      'of all processes, a minute apart. times: seconds since the epoch; accepted to failed: a second; ack and handler: milliseconds',
+    ),
   last_day: z
     .array(z.object({ kind: z.string(), accepted: count, duplicate: count, handled: count, failed: count }))
     .describe('of all processes, by kind; `unknown` are those that this version does not know'),
@@ -93,14 +75,13 @@ export async function stats({ store, watch, clock, config }: Inspected): Promise
   const present = now - (now % MINUTE_MS);
   const [overview, lastRecordedAt, known, canRecord, hour, day] = await Promise.all([
     store.overview(),
-    newestReceipt(store, { reach: 1 }),
+    newestReceipt(store, 1),
     webhooksWithSecret(store),
     canCommit(store, clock),
     watch.stats.since(store, present + MINUTE_MS - HOUR_MS, 'minute'),
     watch.stats.since(store, now - DAY_MS, 'kind'),
   ]);
   const { pending, running, dead, oldestPendingAt, quarantined } = overview;
-  const refusedWebhooks = await webhooksLeftOut({ store, watch }, known ?? new Set(), now);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
     instance: instanceNameOf(config),
@@ -116,13 +97,7 @@ export async function stats({ store, watch, clock, config }: Inspected): Promise
       duplicate: countOf(recent, 'duplicate'),
       rejected: countOf(recent, 'rejected'),
       not_recorded: countOf(recent, 'not_recorded'),
-      refusals_are_over: watch.rejections.areOver(RECENT_MS, now),
-      refused_webhooks: refusedWebhooks.map(({ webhookId, refused, lastRefusedAt, lastAcceptedAt }) => ({
-        webhook_id: webhookId,
-        refused,
-        last_refused_at: iso(lastRefusedAt),
-        last_accepted_at: isoOrNull(lastAcceptedAt),
-      })),
+      refused_webhooks: await webhooksLeftOut(store, known ?? new Set(), now - RECENT_MS),
       handled: countOf(recent, 'handled'),
       failed: countOf(recent, 'failed'),
       ack_ms: timesOf(recent, ACK),
@@ -165,8 +140,8 @@ function seriesOf(hour: readonly Sum[], now: number): StatsAnswer['last_hour'] {
   const passed = Math.max(10, (now - present) / 1000);
   const rate = (result: Counter) =>
     minutes.map((sums, index) => countOf(sums, result) / (index === 59 ? passed : 60));
-  const mean = (results: readonly Counter[]) => minutes.map((sums) => timesOf(sums, results).mean);
-  const slowest = (results: readonly Counter[]) => minutes.map((sums) => timesOf(sums, results).slowest);
+  const acks = minutes.map((sums) => timesOf(sums, ACK));
+  const handlers = minutes.map((sums) => timesOf(sums, HANDLER));
   return {
     times: starts.map((start) => start / 1000),
     accepted: rate('accepted'),
@@ -175,10 +150,10 @@ function seriesOf(hour: readonly Sum[], now: number): StatsAnswer['last_hour'] {
     not_recorded: rate('not_recorded'),
     handled: rate('handled'),
     failed: rate('failed'),
-    ack_mean: mean(ACK),
-    ack_slowest: slowest(ACK),
-    handler_mean: mean(HANDLER),
-    handler_slowest: slowest(HANDLER),
+    ack_mean: acks.map(({ mean }) => mean),
+    ack_slowest: acks.map(({ slowest }) => slowest),
+    handler_mean: handlers.map(({ mean }) => mean),
+    handler_slowest: handlers.map(({ slowest }) => slowest),
   };
 }
 
@@ -196,26 +171,24 @@ async function webhooksWithSecret(store: EventStore): Promise<ReadonlySet<string
 const NEAR = 1000;
 
 /** When the newest event, or the newest of a webhook, came in; undefined if none of the newest `reach` events is one. */
-async function newestReceipt(
-  store: EventStore,
-  { webhook, reach }: { readonly webhook?: string; readonly reach: number },
-): Promise<number | undefined> {
+async function newestReceipt(store: EventStore, reach: number, webhook?: string) {
   const { events } = await store.search({ webhook }, { limit: 1, reach });
   return events[0]?.receivedAt;
 }
 
-/** Webhooks of which this process refuses everything, while no other process and no admission has brought an event of theirs. */
-async function webhooksLeftOut(
-  { store, watch }: Pick<Inspected, 'store' | 'watch'>,
-  known: ReadonlySet<string>,
-  now: number,
-): Promise<readonly RefusedWebhook[]> {
-  const refused = watch.refusedWebhooks
-    .list(RECENT_MS, now)
-    // Strangers can name any webhook; only known ones are listed.
-    .filter(({ webhookId, lastAcceptedAt }) => known.has(webhookId) || lastAcceptedAt !== undefined);
-  const receipts = await Promise.all(
-    refused.map(({ webhookId }) => newestReceipt(store, { webhook: webhookId, reach: NEAR })),
+/** Webhooks with a secret of which lately all came into quarantine, and nothing to the events. */
+async function webhooksLeftOut(store: EventStore, known: ReadonlySet<string>, since: number) {
+  // Strangers can name any webhook; only known ones are listed.
+  const waiting = (await store.waitingWebhooks()).filter(
+    ({ webhookId, lastAt }) => known.has(webhookId) && lastAt > since,
   );
-  return refused.filter((_, index) => (receipts[index] ?? 0) <= now - RECENT_MS);
+  const refused = waiting.map(async ({ webhookId, notifications, lastAt }) => ({
+    webhook_id: webhookId,
+    refused: notifications,
+    last_refused_at: iso(lastAt),
+    last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, webhookId)),
+  }));
+  return (await Promise.all(refused)).filter(
+    ({ last_accepted_at: at }) => at === null || Date.parse(at) <= since,
+  );
 }

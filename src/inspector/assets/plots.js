@@ -6,16 +6,16 @@ const HEIGHT = 200;
 /** Columns of `last_hour` in `/api/stats`, each with its colour and label. */
 const LINES = {
   rates: [
-    ['accepted', '--good', 'accepted'],
-    ['duplicate', '--calm', 'repeated'],
+    ['accepted', '--pico-ins-color', 'accepted'],
+    ['duplicate', '--pico-primary', 'repeated'],
     ['rejected', '--warn', 'refused'],
-    ['not_recorded', '--bad', 'not recorded'],
+    ['not_recorded', '--pico-del-color', 'not recorded'],
   ],
   times: [
-    ['ack_mean', '--good', 'ack, mean'],
-    ['ack_slowest', '--calm', 'ack, slowest'],
+    ['ack_mean', '--pico-ins-color', 'ack, mean'],
+    ['ack_slowest', '--pico-primary', 'ack, slowest'],
     ['handler_mean', '--warn', 'handler, mean'],
-    ['handler_slowest', '--bad', 'handler, slowest'],
+    ['handler_slowest', '--pico-del-color', 'handler, slowest'],
   ],
 };
 
@@ -23,7 +23,6 @@ const LINES = {
 const drawn = new Map();
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const exact = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 /** @param {string} name */
 function colour(name) {
@@ -38,28 +37,23 @@ function draw(uPlot, place, hour) {
   if (known) return known.setData(data);
   const axis = {
     stroke: colour('--pico-muted-color'),
-    grid: { stroke: colour('--pico-muted-border-color'), width: 1 },
-    ticks: { show: false },
+    grid: { stroke: colour('--pico-muted-border-color') },
   };
   const series = lines.map(([, stroke, label]) => ({
     label,
     stroke: colour(stroke),
-    width: 1.5,
     spanGaps: true,
-    points: { show: true, size: 4 },
+    points: { show: place.dataset.plot === 'times', size: 4 },
     value: (_plot, value) => (value === null ? '–' : value.toFixed(1)),
   }));
   const options = {
     width: place.clientWidth,
     height: HEIGHT,
     series: [
-      { label: 'time', value: (_plot, at) => (at === null ? '–' : exact.format(at * 1000)) },
+      { label: 'time', value: (_plot, at) => (at === null ? '–' : clock.format(at * 1000)) },
       ...series,
     ],
-    axes: [
-      { ...axis, values: (_plot, times) => times.map((at) => clock.format(at * 1000)) },
-      { ...axis, size: 48 },
-    ],
+    axes: [{ ...axis, values: (_plot, times) => times.map((at) => clock.format(at * 1000)) }, axis],
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
     cursor: { y: false },
   };

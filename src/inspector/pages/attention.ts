@@ -19,11 +19,11 @@ const NOT_RECORDED =
 /** The problems, the gravest first; none if all is well. */
 export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] {
   const { events, oldest_pending_at: oldest, quarantined, last_10_minutes: recent } = stats;
-  const { rejected, not_recorded: notRecorded, refusals_are_over: isOver } = recent;
+  const { rejected, not_recorded: notRecorded } = recent;
   const age = oldest === null ? 0 : now - Date.parse(oldest);
   const commit = recent.commit_ms.mean ?? 0;
   const isAnyIn = isAnyRecorded(stats, now);
-  const isNothingIn = rejected > 0 && !isOver && !isAnyIn;
+  const isNothingIn = rejected > 0 && !isAnyIn;
   const all = rejected === 1 ? 'the one request' : `all ${plural(rejected, 'request')}`;
   const were = rejected === 1 ? 'was' : 'were';
   const unrecorded = plural(notRecorded, 'request was', 'requests were');
@@ -48,9 +48,9 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
       advice: `If your provider sent them, its notifications do not arrive. Look at the reasons: ${REASONS}.`,
       path: 'rejections',
     },
-    ...recent.refused_webhooks.map(({ webhook_id: id, refused, last_accepted_at: last }) => ({
+    ...recent.refused_webhooks.map(({ webhook_id: id, refused }) => ({
       grave: true,
-      text: `Nothing of webhook ${id} gets in: ${plural(refused, 'request was', 'requests were')} refused, ${last === null ? 'and none accepted' : 'and none accepted since'}`,
+      text: `Nothing of webhook ${id} gets in: ${plural(refused, 'request was', 'requests were')} refused, and none accepted`,
       advice: `Its secret may be the wrong one: npx hookkit webhooks import --id ${id} --secret-file FILE --replace. Else look at the reasons.`,
       path: 'rejections',
     })),
@@ -84,9 +84,7 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
       !isNothingIn && {
         grave: false,
         text: `${plural(rejected, 'request was', 'requests were')} refused in the last 10 minutes`,
-        advice: isOver
-          ? 'A secret of their webhook was stored since, and what it verifies of the quarantine is admitted.'
-          : `Look at the reasons: ${REASONS}.`,
+        advice: `Look at the reasons: ${REASONS}.`,
         path: 'rejections',
       },
     quarantined > 0 && {

@@ -53,19 +53,13 @@ function kindsToChoose(shown: readonly { readonly kind: string }[]): string[] {
   return [...new Set([...kindNames, ...shown.map(({ kind }) => kind)])];
 }
 
-interface Asked {
-  readonly filter: EventFilter;
-  readonly before?: string | undefined;
-  /** the bulk replay that led here */
-  readonly replayed?: string | undefined;
-  /** what is wrong with the form, which shows it and finds nothing */
-  readonly mistake?: string;
-}
+type Asked = Partial<Record<'before' | 'replayed' | 'mistake', string>> & { readonly filter: EventFilter };
 
+/** What the query asks for; or what is wrong with it, and then nothing is searched for. */
 function asked(req: Request): Asked {
   try {
     const { before, replayed, ...filters } = parsed(query, req.query);
-    return { filter: filterOf(filters), before, replayed };
+    return { filter: filterOf(filters), ...(before && { before }), ...(replayed && { replayed }) };
   } catch (error) {
     if (error instanceof Refused) return { filter: {}, mistake: error.message };
     throw error;

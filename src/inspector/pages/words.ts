@@ -29,9 +29,7 @@ export function milliseconds(ms: number | null): string {
 }
 
 export function number(count: number): string {
-  return Math.round(count)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ',');
+  return Math.round(count).toLocaleString('en');
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

@@ -10,16 +10,10 @@ import { type Result, results } from './request-results.ts';
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/**
- * The metrics for Prometheus. Counters and times change with each event. A scrape reads others from the store: they are
- * left out while it does not answer, as a former number would look like the present one.
- */
+/** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #registers = [this.#registry];
-  /** of the metrics that are read from the store */
-  readonly #stored = new Registry();
-  readonly #storedRegisters = [this.#stored];
   readonly #notifications = new Counter({
     name: 'webhook_notifications_total',
     help: 'Requests on the webhook path by result: accepted, duplicate, or the reason of the refusal.',
@@ -45,47 +39,13 @@ export class Metrics {
     buckets: FAST,
     registers: this.#registers,
   });
-  readonly #storeUp = new Gauge({
-    name: 'webhook_store_up',
-    help: 'Whether the store answered this scrape: 1, or 0, and then the metrics of the store are missing.',
-    registers: this.#registers,
-  });
-  readonly #events = new Gauge({
-    name: 'webhook_events',
-    help: 'Events in the store that have not ended, by status, and those that ended as dead.',
-    labelNames: ['status'],
-    registers: this.#storedRegisters,
-  });
-  readonly #oldestPending = new Gauge({
-    name: 'webhook_oldest_pending_seconds',
-    help: 'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
-    registers: this.#storedRegisters,
-  });
-  readonly #quarantined = new Gauge({
-    name: 'webhook_quarantined',
-    help: 'Notifications in quarantine that wait for a secret which verifies them.',
-    registers: this.#storedRegisters,
-  });
-  readonly #quarantineLost = new Counter({
-    name: 'webhook_quarantine_lost_total',
-    help: 'Notifications that the quarantine had no room for, since the database was created.',
-    registers: this.#storedRegisters,
-  });
-
   readonly #guesses = new Counter({
     name: 'webhook_admin_guesses_total',
     help: 'Requests to the admin listener with a wrong token, or over the limit and with an unchecked token.',
     labelNames: ['result'],
     registers: this.#registers,
   });
-
-  readonly #droppedLogLines = new Counter({
-    name: 'webhook_log_lines_dropped_total',
-    help: 'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
-    registers: this.#registers,
-  });
   readonly #countDropped: () => number;
-
   /** Made once: prom-client would look up the labels at every count. */
   readonly #byResult = new Map(results.map((result) => [result, this.#notifications.labels({ result })]));
 
@@ -113,31 +73,52 @@ export class Metrics {
     this.#commit.observe(ms / 1000);
   }
 
-  /**
-   * The text that Prometheus scrapes.
-   * @param overview undefined if the store did not answer
-   */
-  async text(overview: Overview | undefined, now: number): Promise<string> {
-    this.#storeUp.set(overview ? 1 : 0);
-    this.#droppedLogLines.reset();
-    this.#droppedLogLines.inc(this.#countDropped());
-    const own = this.#registry.metrics();
-    if (!overview) return own;
-    this.#read(overview, now);
-    return (await Promise.all([own, this.#stored.metrics()])).join('\n');
-  }
-
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  #read(overview: Overview, now: number): void {
-    for (const status of ['pending', 'running', 'dead'] as const)
-      this.#events.set({ status }, overview[status]);
-    const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
-    this.#oldestPending.set(Math.max(0, now - oldestPendingAt) / 1000);
-    this.#quarantined.set(quarantined);
-    this.#quarantineLost.reset(); // the store counts across starts and processes
-    this.#quarantineLost.inc(quarantineLost);
+  /**
+   * The text that Prometheus scrapes.
+   * @param overview undefined if the store did not answer. Its metrics are left out then: a former number would look like the present one
+   */
+  async text(overview: Overview | undefined, now: number): Promise<string> {
+    const read = new Registry();
+    const registers = [read];
+    const counted = (name: string, help: string, count: number) =>
+      new Counter({ name, help, registers }).inc(count);
+    const measured = (name: string, help: string, value: number) =>
+      new Gauge({ name, help, registers }).set(value);
+    counted(
+      'webhook_log_lines_dropped_total',
+      'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
+      this.#countDropped(),
+    );
+    measured(
+      'webhook_store_up',
+      'Whether the store answered this scrape: 1, or 0, and then the metrics of the store are missing.',
+      overview ? 1 : 0,
+    );
+    if (overview) {
+      const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
+      const help = 'Events in the store that have not ended, by status, and those that ended as dead.';
+      const events = new Gauge({ name: 'webhook_events', help, labelNames: ['status'], registers });
+      for (const status of ['pending', 'running', 'dead'] as const) events.set({ status }, overview[status]);
+      measured(
+        'webhook_oldest_pending_seconds',
+        'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
+        Math.max(0, now - oldestPendingAt) / 1000,
+      );
+      measured(
+        'webhook_quarantined',
+        'Notifications in quarantine that wait for a secret which verifies them.',
+        quarantined,
+      );
+      counted(
+        'webhook_quarantine_lost_total',
+        'Notifications that the quarantine had no room for, since the database was created.',
+        quarantineLost,
+      );
+    }
+    return (await Promise.all([this.#registry.metrics(), read.metrics()])).join('\n');
   }
 }

@@ -1,0 +1,92 @@
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeInBrowser, tabs } from '../support/browser.ts';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+
+const TOKEN = 'the-admin-token-of-the-tests';
+const PATH = '/hooks';
+
+/** A proxy that has the inspector below a path: it removes that, and passes on the rest with the visitor's Host. */
+async function proxyTo(target: string): Promise<{ readonly proxy: Server; readonly url: string }> {
+  const proxy = createServer((visit, answer) => {
+    const { method, headers, url = '' } = visit;
+    if (!url.startsWith(`${PATH}/`)) return void answer.writeHead(404).end();
+    const passed = request(`${target}${url.slice(PATH.length)}`, { method, headers }, (reply) => {
+      answer.writeHead(reply.statusCode ?? 502, reply.headers);
+      reply.pipe(answer).on('error', () => {});
+    });
+    passed.on('error', () => answer.destroy());
+    answer.on('close', () => passed.destroy());
+    visit.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  return { proxy, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${PATH}` };
+}
+
+describeInBrowser('the inspector below the path of a proxy', () => {
+  let inspected: Inspected;
+  let proxied: Awaited<ReturnType<typeof proxyTo>>;
+  const openTab = tabs();
+  beforeAll(async () => {
+    const fail = () => {
+      throw new Error('the page is not there');
+    };
+    inspected = await inspect({ media_available: fail, media_created() {} }, { ADMIN_TOKEN: TOKEN });
+    await inspected.deliver(notification({ media_id: 'one' }));
+    await inspected.settled();
+    proxied = await proxyTo(inspected.url);
+  });
+  afterAll(async () => {
+    proxied.proxy.closeAllConnections();
+    proxied.proxy.close();
+    await inspected.dispose();
+  });
+
+  test('works as at the root, when a reader signs in, follows links, replays, follows along and leaves', async () => {
+    const { url } = proxied;
+    const { page, complaints } = await openTab();
+    const lost: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 404 || !response.url().startsWith(`${url}/`)) lost.push(response.url());
+    });
+    await page.goto(`${url}/events?status=dead`);
+    expect(page.url()).toBe(`${url}/sign-in?to=%2Fevents%3Fstatus%3Ddead`);
+    await page.fill('#token', TOKEN);
+    await page.click('button:text("Sign in")');
+    expect(page.url()).toBe(`${url}/events?status=dead`);
+    await page.click('[data-row] a');
+    expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
+    await page.waitForSelector('#live[data-state=on]');
+    await page.click('button:text("Replay")');
+    expect(page.url()).toMatch(/\/hooks\/events\/[^/]+\?replayed=1$/);
+    await page.waitForSelector('text=attempt 3 of replay 1'); // the page has asked for itself again
+    await page.click('a:text("media:one")');
+    expect(page.url()).toBe(`${url}/events?resource=media%3Aone`);
+    await page.waitForSelector('#live[data-state=on]');
+    await page.keyboard.press('j');
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.keyboard.press('r');
+    await page.waitForURL('**?replayed=1');
+    await page.click('text=Events');
+    await page.click('text=Replay all…');
+    await page.click('button:text("Replay 1 event")');
+    expect(page.url()).toMatch(/\/hooks\/events\?replayed=/);
+    for (const name of ['Channels', 'Rejections', 'Quarantine', 'Webhooks', 'Overview']) {
+      await page.click(`nav[aria-label=Pages] >> text=${name}`);
+      expect(await page.title()).toContain(name);
+    }
+    await page.waitForSelector('[data-plot=rates] canvas');
+    await page.keyboard.press('/');
+    await page.waitForURL(`${url}/events#search`);
+    await page.press('text=Skip to content', 'Enter');
+    expect(page.url()).toBe(`${url}/events#main`);
+    await page.click('button:text("Sign out")');
+    expect(page.url()).toBe(`${url}/sign-in`);
+    expect({ lost, complaints }).toEqual({ lost: [], complaints: [] });
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const { servers } = await inspected.api('/openapi.json', { headers });
+    expect(new URL(servers[0].url, `${url}/api/openapi.json`).href).toBe(`${url}/`);
+  });
+});
