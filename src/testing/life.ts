@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import express from 'express';
 import type { Logger } from 'pino';
 import { largestHead } from '../base/bounded-server.ts';
+import { systemClock } from '../base/clock.ts';
 import type { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
@@ -63,7 +64,8 @@ export class Life {
     const { config, clock, app: ready, log, statuses, onRun } = this.#options;
     const store = this.#mortal(await this.#options.store);
     const parts = { store, clock, log };
-    const keyring = new Keyring({ ...parts, config });
+    // In real time: a request that waits for it holds up virtual time.
+    const keyring = new Keyring({ ...parts, clock: systemClock, config });
     this.#opened.defer(() => keyring.stop());
     await keyring.start();
     const app = await openApp(ready, { config, log });

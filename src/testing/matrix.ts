@@ -73,10 +73,8 @@ export async function matrix<W>(
   }
   const { default: fc } = await import('fast-check'); // of all that the kit loads, only this is not there in production
   const holds = async (history: History) => (await failureOf(history)) === undefined;
-  const details = await fc.check(fc.asyncProperty(randomHistory(fc, happened.length), holds), {
-    numRuns: random,
-    ...(seed !== undefined && { seed }),
-  });
+  const property = fc.asyncProperty(randomHistory(fc, happened.length), holds);
+  const details = await fc.check(property, { numRuns: random, ...(seed !== undefined && { seed }) });
   const [history] = details.counterexample ?? [];
   if (history) throw broken(history, timed, (await failureOf(history)) ?? new Error('it fails now and then'));
   return played;

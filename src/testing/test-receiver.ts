@@ -385,8 +385,8 @@ export class TestReceiver {
     throw new Error('failNext: the handler has done its work, and fails');
   }
 
-  async #send(body: string, Authorization: string): Promise<Response | undefined> {
-    const headers = { 'Content-Type': 'application/json', Authorization };
+  async #send(body: string, authorization: string): Promise<Response | undefined> {
+    const headers = { 'Content-Type': 'application/json', Authorization: authorization };
     return (await this.#life)?.fetch(this.#config.WEBHOOK_PATH, { method: 'POST', headers, body });
   }
 

@@ -200,7 +200,7 @@ test('a handler that waits for real things is waited for, and one that hangs has
   ]);
 });
 
-test('the provider delivers what its verbs bring about, retries included', async () => {
+test('the provider delivers what its verbs bring about, retries and forgeries included', async () => {
   const { seen, handlers } = noting();
   const kit = await begin(handlers);
   const { channel_id } = kit.provider.createChannel({ site_id: kit.site });
@@ -215,6 +215,11 @@ test('the provider delivers what its verbs bring about, retries included', async
     'media_created',
     'thumbnail_created',
   ]);
+  kit.provider.setFaults({ forge: 1 });
+  for (let number = 0; number < 3; number++) kit.provider.createMedia({ site_id: kit.site });
+  await kit.settled();
+  expect(await kit.events()).toHaveLength(6);
+  kit.provider.setFaults({ forge: 0 });
   await kit.crash();
   kit.provider.idleChannel(channel_id);
   await kit.advance('5s');
