@@ -1,4 +1,3 @@
-import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { type Delivery, type FaultName, faultNames, MockProvider } from '../../src/mock/index.ts';
@@ -156,23 +155,6 @@ describe('an attempt', () => {
       'ECONNRESET',
       'ECONNREFUSED',
     ]);
-  });
-
-  test('is made once more at once, when a connection that was kept alive turns out to be closed', async () => {
-    const served = new WeakSet<object>();
-    const closing = createHttpServer((request, response) => {
-      if (served.has(request.socket)) request.socket.destroy();
-      else response.end();
-      served.add(request.socket);
-    });
-    const { url, close } = await listeningOn(closing);
-    stage.webhook({ webhook_url: url });
-    for (let i = 0; i < 3; i++) {
-      happen();
-      await stage.mock.settled();
-    }
-    await close();
-    expect(stage.mock.deliveries().map(({ attempts }) => attempts.length)).toEqual([1, 1, 1]);
   });
 
   test('ends after its time-out, when no answer comes, and counts as that long on a virtual clock', async () => {

@@ -27,44 +27,28 @@ afterEach(async () => {
 });
 
 describe('a mock provider', () => {
-  test('listens where it is told, with its own secret, and serves both APIs', async () => {
+  test('listens where it is told, with its own secret, and serves both APIs and nothing else', async () => {
     const mock = await start({ host: '127.0.0.2', apiSecret: 'another' });
-    expect([mock.url, mock.apiSecret]).toEqual([
-      expect.stringMatching(/^http:\/\/127\.0\.0\.2:\d+$/),
-      'another',
-    ]);
-    for (const [path, Authorization] of [
-      ['/v2/webhooks', 'another'],
-      ['/api/v1/scheduled_statuses', 'Bearer alice-rw'],
+    expect(mock.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+    for (const [path, Authorization, status] of [
+      ['/v2/webhooks', mock.apiSecret, 200],
+      ['/api/v1/scheduled_statuses', 'Bearer alice-rw', 200],
+      ['/nothing', '', 404],
     ] as const) {
-      expect((await ask(`${mock.url}${path}`, 'GET', undefined, { Authorization })).status).toBe(200);
+      expect((await ask(`${mock.url}${path}`, 'GET', undefined, { Authorization })).status).toBe(status);
     }
   });
 
-  test('answers 404 in JSON, for what it does not know', async () => {
-    const mock = await start();
-    expect(await ask(`${mock.url}/nothing`, 'GET')).toMatchObject({
-      status: 404,
-      json: { error: 'not found' },
-    });
-  });
-
-  test("processes an upload in real time, when it has the machine's clock, and settles after it", async () => {
-    const mock = await start({ clock: systemClock, processingMs: 40 });
-    const receiver = await withWebhook(mock);
-    mock.createMedia({ site_id: SITE });
-    await mock.settled();
-    expect(receiver.events()).toEqual(['media_created', 'media_available', 'conversions_complete']);
-  });
-
-  test("settles after the retries, when it has the machine's clock, and before a publish start that lies ahead", async () => {
-    const mock = await start({ processingMs: 10, retryBaseMs: 5 });
+  test("settles after processing and retries, on the machine's clock, and before a publish start ahead", async () => {
+    const mock = await start({ clock: systemClock, processingMs: 40, retryBaseMs: 5 });
     const receiver = await withWebhook(mock);
     receiver.answer = (number) => ({ status: number < 3 ? 503 : 200 });
     mock.createMedia({ site_id: SITE, publish_at: new Date(Date.now() + 3_600_000).toISOString() });
+    expect(mock.isBusy).toBe(true);
     await mock.settled();
-    expect(receiver.events().toSorted()).toContain('conversions_complete');
-    expect(mock.deliveries().map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+    expect(mock.isBusy).toBe(false);
+    const ended = mock.deliveries().map(({ state, notification }) => [notification.event, state]);
+    expect(ended).toEqual(['media_created', 'conversions_complete'].map((event) => [event, 'delivered']));
   });
 
   test("can be put forward, when it has the machine's clock", async () => {
@@ -99,35 +83,22 @@ describe('a mock provider', () => {
     receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
     mock.createMedia({ site_id: SITE });
     await clock.advance(1000);
-    expect(receiver.events()).toEqual([
-      'media_created',
-      'media_available',
-      'media_created',
-      'conversions_complete',
-    ]);
+    const events = ['media_created', 'media_available', 'media_created', 'conversions_complete'];
+    expect(receiver.events()).toEqual(events);
     expect(mock.deliveries()[0]?.attempts.map(({ started_at }) => Date.parse(started_at))).toEqual([0, 1000]);
   });
 
-  test('sends nothing more, when it has been closed', async () => {
+  test('closes at once, when a receiver does not answer, and sends nothing more', async () => {
     const clock = new VirtualClock();
     const mock = await start({ clock });
-    const receiver = await withWebhook(mock);
-    mock.createMedia({ site_id: SITE });
-    await mock.close();
-    await clock.advance(86_400_000);
-    expect(receiver.received.length).toBeLessThanOrEqual(1);
-    expect(clock.nextDue()).toBeUndefined();
-    open.splice(open.indexOf(mock), 1);
-  });
-
-  test('closes at once, when a receiver does not answer', async () => {
-    const mock = await start({ clock: new VirtualClock() });
     const receiver = await withWebhook(mock);
     receiver.answer = () => undefined;
     mock.createMedia({ site_id: SITE });
     while (receiver.received.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await mock.close();
     await mock.settled();
+    await clock.advance(86_400_000);
+    expect([receiver.received.length, clock.nextDue()]).toEqual([1, undefined]);
     open.splice(open.indexOf(mock), 1);
   });
 });

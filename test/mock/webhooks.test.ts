@@ -51,10 +51,14 @@ test('a webhook is created with 201 and its secret, and shown, changed and liste
 
 describe('the metadata', () => {
   test.each([
-    [{ description: undefined }, { description: '' }],
-    [{ description: null }, { description: '' }],
-    [{ site_ids: undefined }, { site_ids: [] }],
-    [{ site_ids: null }, { site_ids: [] }],
+    [
+      { description: undefined, site_ids: undefined },
+      { description: '', site_ids: [] },
+    ],
+    [
+      { description: null, site_ids: null },
+      { description: '', site_ids: [] },
+    ],
     [{ events: kindNames }, { events: kindNames }],
     [{ events: [] }, { events: [] }],
     [{ webhook_url: 'http://localhost:3000/x' }, { webhook_url: 'http://localhost:3000/x' }],
@@ -107,15 +111,16 @@ describe('the metadata', () => {
   });
 
   test.each(['name', 'webhook_url', 'events'])('needs %s, at creation, else 400', async (field) => {
-    const { status } = await v2('POST', '/webhooks', { metadata: { ...metadata, [field]: undefined } });
-    expect(status).toBe(400);
+    expect((await v2('POST', '/webhooks', { metadata: { ...metadata, [field]: undefined } })).status).toBe(
+      400,
+    );
   });
 });
 
 describe('a list', () => {
   const names = async (query: string) =>
     (await v2('GET', `/webhooks?${query}`)).json.webhooks.map(
-      (one: typeof stage & { metadata: typeof metadata }) => one.metadata.name,
+      (one: { metadata: { name: string } }) => one.metadata.name,
     );
 
   test.each([

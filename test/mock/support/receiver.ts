@@ -1,27 +1,16 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import type { JsonObject } from '../../../src/notification/json.ts';
 import { listeningOn } from './listening.ts';
 
-/** A request as a receiver sees it. Nothing is parsed before somebody asks: there are tens of thousands in a test. */
-export class Received {
-  readonly method: string;
+/** A request as a receiver sees it. */
+export interface Received {
+  readonly method: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-
-  constructor(method: string, headers: IncomingHttpHeaders, text: string) {
-    this.method = method;
-    this.headers = headers;
-    this.text = text;
-  }
-
-  get body(): JsonObject {
-    return JSON.parse(this.text);
-  }
-
+  readonly body: JsonObject;
   /** What follows `Bearer `. */
-  get token(): string {
-    return (this.headers.authorization ?? '').replace(/^Bearer /, '');
-  }
+  readonly token: string;
 }
 
 /** How to answer the request of this number, from 1; undefined never answers. */
@@ -30,35 +19,33 @@ export type Answering = (
 ) => { status: number; headers?: Record<string, string>; body?: string } | undefined;
 
 /** A plain HTTP server at a webhook_url. */
-export interface Receiver {
-  readonly url: string;
-  readonly received: Received[];
-  /** The members `event` of what was received, in order. */
-  events(): unknown[];
-  answer: Answering;
-  close(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
+  const answer: Answering = () => ({ status: 200, body: 'ok' });
+  const taking = {
+    received,
+    /** The members `event` of what was received, in order. */
+    events: () => received.map(({ body }) => body.event),
+    answer,
+  };
+  const server = createServer(async (request, response) => {
+    const { method, headers } = request;
+    const text = await textOf(request);
+    const token = headers.authorization?.replace(/^Bearer /, '') ?? '';
+    received.push({
+      method,
+      headers,
+      text,
+      token,
+      get body() {
+        return JSON.parse(text);
+      },
     });
-    request.on('end', () => {
-      received.push(new Received(request.method ?? '', request.headers, text));
-      const answer = receiver.answer(received.length);
-      if (answer) response.writeHead(answer.status, answer.headers).end(answer.body);
-    });
+    const given = taking.answer(received.length);
+    if (given) response.writeHead(given.status, given.headers).end(given.body);
   });
   const { url, close } = await listeningOn(server);
-  const receiver: Receiver = {
-    url: `${url}/hook`,
-    received,
-    events: () => received.map(({ body }) => body.event),
-    answer: () => ({ status: 200, body: 'ok' }),
-    close,
-  };
-  return receiver;
+  return Object.assign(taking, { url: `${url}/hook`, close });
 }
