@@ -94,11 +94,6 @@ test.each([
     () => ({ crm: 1 }),
     /^the start of the app failed: TypeError: it returned \{ crm: 1 \}, and must return/,
   ],
-  [
-    'returns a close that is no function',
-    () => ({ app: 1, close: 'no' }),
-    /it returned \{ app: 1, close: 'no' \}, and must return/,
-  ],
 ])('nothing listens, when start %s', async (_, start, message) => {
   let listening = false;
   const routes = () => {

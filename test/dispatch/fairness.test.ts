@@ -49,12 +49,4 @@ describe('a claim', () => {
       [0, 1],
     ]);
   });
-
-  test('leaves what runs here until it has ended', () => {
-    const wanted = new Wanted(2);
-    wanted.take(2, NOBODY);
-    wanted.add(['hot']);
-    expect(wanted.take(2, new Set(['hot']))).toBeUndefined();
-    expect(wanted.take(1, NOBODY)?.names).toEqual(['hot']);
-  });
 });
