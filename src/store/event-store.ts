@@ -53,25 +53,31 @@ export class EventStore {
   readonly #vault: Vault;
   readonly #clock: MonotonicClock;
   readonly #listeners = new Set<(resource: string) => void>();
-  readonly #records: Gathered<Arrival, boolean>;
-  readonly #settlements: Gathered<Settling, Settled>;
-  readonly #entries: Gathered<Limited, Kept>;
-  #closing: Promise<void> | undefined;
+  readonly #onCommit: (ms: number) => void;
+  readonly #records = new Gathered(async (list: readonly Arrival[]) => {
+    const began = this.#clock.monotonic();
+    const isNew = await this.#engine.write('record', { list });
+    this.#onCommit(this.#clock.monotonic() - began);
+    return isNew;
+  });
+  readonly #settlements = new Gathered((list: readonly Settling[]) => this.#engine.write('settle', { list }));
+  readonly #entries = new Gathered(async (list: readonly Limited[]) => {
+    for (const { bytes } of list) this.#room -= bytes;
+    const maxBytes = this.#room < 0 ? list[0]?.maxBytes : undefined;
+    const kept = await this.#engine.write('quarantine', { list, maxBytes });
+    // Looked at again after a twentieth: adding up all entries takes as long as writing many.
+    if (maxBytes !== undefined) this.#room = maxBytes / 20;
+    return kept;
+  });
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
+  #closing: Promise<void> | undefined;
 
   constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
     this.#engine = engine;
     this.#vault = vault;
     this.#clock = clock;
-    this.#records = new Gathered(async (list) => {
-      const began = clock.monotonic();
-      const isNew = await engine.write('record', { list });
-      onCommit(clock.monotonic() - began);
-      return isNew;
-    });
-    this.#settlements = new Gathered((list) => engine.write('settle', { list }));
-    this.#entries = new Gathered((list) => this.#keep(list));
+    this.#onCommit = onCommit;
   }
 
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
@@ -277,15 +283,6 @@ export class EventStore {
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
     const network = networkOf(entry.source);
     return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
-  }
-
-  async #keep(list: readonly Limited[]): Promise<readonly Kept[]> {
-    for (const { bytes } of list) this.#room -= bytes;
-    const maxBytes = this.#room < 0 ? list[0]?.maxBytes : undefined;
-    const kept = await this.#engine.write('quarantine', { list, maxBytes });
-    // Looked at again after a twentieth: adding up all entries takes as long as writing many.
-    if (maxBytes !== undefined) this.#room = maxBytes / 20;
-    return kept;
   }
 
   /** Counts notifications that were lost before they came to the quarantine. */

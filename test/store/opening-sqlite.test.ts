@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -48,12 +36,12 @@ async function killed(): Promise<string> {
   const store = await opened();
   const one = notified();
   await store.record(one);
-  const copies = readdirSync(folder).map(
-    (name) => [join(folder, name), readFileSync(join(folder, name))] as const,
-  );
+  const copies = fs
+    .readdirSync(folder)
+    .map((name) => [join(folder, name), fs.readFileSync(join(folder, name))] as const);
   await store.close();
-  for (const [file, content] of copies) writeFileSync(file, content);
-  rmSync(`${path}-shm`);
+  for (const [file, content] of copies) fs.writeFileSync(file, content);
+  fs.rmSync(`${path}-shm`);
   return one.id;
 }
 
@@ -65,30 +53,30 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     } finally {
       process.umask(umask);
     }
-    for (const name of readdirSync(folder))
-      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
-    expect(readdirSync(folder)).toContain('receiver.db.key');
+    for (const name of fs.readdirSync(folder))
+      expect([name, fs.statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+    expect(fs.readdirSync(folder)).toContain('receiver.db.key');
   });
 
   test('is refused, when its file is gone and its log is not, and nothing is deleted', async () => {
     await killed();
-    rmSync(path);
+    fs.rmSync(path);
     await expect(opened(threads)).rejects.toMatchObject(
       unusable(/receiver\.db is not there, although its log is there/),
     );
-    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
-    expect(existsSync(path)).toBe(false);
-    truncateSync(`${path}-wal`);
+    expect(fs.statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    expect(fs.existsSync(path)).toBe(false);
+    fs.truncateSync(`${path}-wal`);
     await opened(threads); // an empty log has nothing to lose
   });
 
   test('is refused, when its file is empty, and a log or a key shows that it was not', async () => {
     await killed();
-    truncateSync(path);
+    fs.truncateSync(path);
     await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although its log is there/));
-    rmSync(`${path}-wal`);
+    fs.rmSync(`${path}-wal`);
     await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although there is a key for it/));
-    expect(statSync(path).size).toBe(0);
+    expect(fs.statSync(path).size).toBe(0);
   });
 
   test('goes on where a killed process ended', async () => {
@@ -100,22 +88,22 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     const store = await opened(threads);
     const [first, lost] = [notified('media:a'), notified('media:b')];
     await store.record(first);
-    renameSync(path, `${path}.away`);
+    fs.renameSync(path, `${path}.away`);
     await expect(store.record(lost)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('moved, deleted or replaced'),
     });
-    writeFileSync(path, 'another file');
+    fs.writeFileSync(path, 'another file');
     await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    renameSync(`${path}.away`, path);
+    fs.renameSync(`${path}.away`, path);
     expect(await store.record(lost)).toMatchObject({ status: 'accepted' });
   });
 
   test('is refused, when its secrets key is gone or another one', async () => {
     await (await opened(threads)).close();
-    writeFileSync(`${path}.key`, Buffer.alloc(32, 9).toString('base64'));
+    fs.writeFileSync(`${path}.key`, Buffer.alloc(32, 9).toString('base64'));
     await expect(opened(threads)).rejects.toMatchObject(unusable(/key/));
-    rmSync(`${path}.key`);
+    fs.rmSync(`${path}.key`);
     await expect(opened(threads)).rejects.toMatchObject(unusable(/receiver\.db\.key is missing/));
   });
 
@@ -124,19 +112,23 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     const driver = new Driver(path);
     driver.pragma('user_version = 99');
     driver.close();
-    const before = readFileSync(path);
+    const before = fs.readFileSync(path);
     await expect(opened(threads)).rejects.toMatchObject(unusable(/schema version 99 and this program knows/));
-    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(fs.readFileSync(path).equals(before)).toBe(true);
   });
 
   const odd: readonly [string, () => void, RegExp][] = [
     [
       'no database',
-      () => writeFileSync(path, 'a text that is longer than the header of a database '.repeat(9)),
+      () => fs.writeFileSync(path, 'a text that is longer than the header of a database '.repeat(9)),
       /not a database \(restore a backup/,
     ],
-    ['a directory', () => mkdirSync(path), /is a directory and not a file/],
-    ['below no directory', () => symlinkSync(join(folder, 'none', 'x.db'), path), /its directory must exist/],
+    ['a directory', () => fs.mkdirSync(path), /is a directory and not a file/],
+    [
+      'below no directory',
+      () => fs.symlinkSync(join(folder, 'none', 'x.db'), path),
+      /its directory must exist/,
+    ],
   ];
   test.each(odd)('is refused with advice, when it is %s', async (_, make, what) => {
     make();
@@ -151,9 +143,9 @@ describe('a SQLite database', () => {
       [0o644, 0o600],
       [0o640, 0o640],
     ] as const) {
-      chmodSync(path, mode);
+      fs.chmodSync(path, mode);
       await (await opened()).close();
-      expect(statSync(path).mode & 0o777).toBe(kept);
+      expect(fs.statSync(path).mode & 0o777).toBe(kept);
     }
   });
 
@@ -196,6 +188,6 @@ describe('a SQLite database', () => {
     await store.addSecret('webhook1', 'secret');
     expect([await store.rekey(Buffer.alloc(32, 1)), (await store.secrets()).length]).toEqual([1, 1]);
     await store.close();
-    expect(readdirSync(folder)).toEqual([]);
+    expect(fs.readdirSync(folder)).toEqual([]);
   });
 });
