@@ -476,7 +476,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/event-store.ts',
     original: 'running += reset.running;',
     mutant: `running += reset.running;
-        await engine.write('release', { events: reset.events, until });`,
+        await this.#engine.write('release', { events: reset.events, until });`,
     suite: 'test/store/replay.test.ts',
     tests: 'holds all events until the last is reset',
   },
