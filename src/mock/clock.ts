@@ -73,9 +73,11 @@ export class MockClock implements Clock {
     return turn;
   }
 
+  /** Forgets all timers and what is being sent. */
   cancelAll(): void {
     for (const { cancel } of this.#timers) cancel();
     this.#timers.clear();
+    this.#sending.clear();
   }
 
   #set(timer: Timer): () => void {

@@ -9,7 +9,7 @@ import type { FaultsChange } from './delivery-faults.ts';
 import { type MockOptions, mockDefaults, type Settings } from './mock-options.ts';
 import { randomStreams } from './random.ts';
 import { rateLimit } from './rate-limit.ts';
-import { createSimulation } from './simulation.ts';
+import { createSimulation, type Simulation } from './simulation.ts';
 import { createStatusesApi } from './statuses/index.ts';
 import { createWebhooks, type MetadataInput } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
@@ -24,7 +24,7 @@ interface Place {
  * The mock provider: the provider's APIs over HTTP, simulated sites, and signed deliveries. Its verbs do the same as the
  * control routes. The mock sends notifications by itself; `settled()` resolves once it has.
  */
-export type MockProvider = ReturnType<typeof createProvider>;
+export type MockProvider = Simulation & ReturnType<typeof createProvider>;
 
 function createProvider(options: MockOptions, place: Place) {
   const settings: Settings = { ...mockDefaults, poster: new Poster(), onAttempt() {}, ...options };
@@ -39,7 +39,6 @@ function createProvider(options: MockOptions, place: Place) {
   const statuses = createStatusesApi({ clock, random: random.statuses, requests, baseUrl });
   const limit = rateLimit({ clock, limit: settings.rateLimit, windowMs: 60_000 });
 
-  /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
   const reset = () => {
     clock.cancelAll();
     for (const part of [sites, deliveries, webhooks, limit, statuses]) part.reset();
@@ -48,18 +47,28 @@ function createProvider(options: MockOptions, place: Place) {
 
   return {
     ...sites,
+    /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
     reset,
+    /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
     createWebhook: (metadata: MetadataInput) => webhooks.create(metadata),
+    /** In order of creation. */
     listWebhooks: webhooks.list,
+    /** Notifications from before are still delivered. @throws MockError 404 */
     deleteWebhook: webhooks.delete,
+    /**
+     * Sends any payload as it is, to the webhook that its `webhook_id` names, else to all that match.
+     * @throws MockError 404 if there is no such webhook
+     */
     sendNotification: publish,
+    /** The log, in order of creation. */
     deliveries: deliveries.find,
+    /** Sends the notification of a delivery again, without faults. @throws MockError 404 */
     redeliver: deliveries.redeliver,
+    /** Sets some of the faults' probabilities. @returns all of them @throws MockError 400 */
     setFaults: (some: FaultsChange) => deliveries.setFaults(some),
 
     /** The Authorization that the webhooks API accepts. */
     apiSecret: settings.apiSecret,
-
     /** Where it listens: `http://127.0.0.1:4010`. */
     get url(): string {
       return place.url;

@@ -141,9 +141,8 @@ export function listPage(webhooks: readonly Webhook[], query: unknown) {
 function sorted(webhooks: readonly Webhook[], sort: string): Webhook[] {
   const given = sort.split(',').flatMap((part) => {
     const [name, direction] = part.trim().split(':');
-    return sortFields
-      .filter((field) => field === name)
-      .map((field) => ({ field, isAscending: direction === 'asc' }));
+    const field = sortFields.find((one) => one === name);
+    return field ? [{ field, isAscending: direction === 'asc' }] : [];
   });
   const orders = given.length > 0 ? given : [{ field: 'created' as const, isAscending: false }];
   const created = orders[0]?.isAscending ? [...webhooks] : webhooks.toReversed();

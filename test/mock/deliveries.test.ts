@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { type Delivery, type FaultName, faultNames, MockProvider } from '../../src/mock/index.ts';
+import { type Delivery, type FaultName, faultNames } from '../../src/mock/index.ts';
 import { keyOf, type Refusal, verifyNotification } from '../../src/notification/token.ts';
 import { listeningOn } from './support/listening.ts';
 import type { Received } from './support/receiver.ts';
@@ -74,23 +74,6 @@ describe('a delivery', () => {
     expect(bodies().map(({ webhook_id }) => webhook_id)).toEqual(webhooks.map(({ id }) => id));
     const refusals = stage.receiver.received.map((one, i) => verify(one, webhooks[i]?.secret ?? ''));
     expect(refusals).toEqual([undefined, undefined]);
-  });
-
-  test('goes to twenty webhooks side by side, when time is real, and each gets its own in order', async () => {
-    const mock = await MockProvider.start({ port: 0 });
-    const events = ['channel_active' as const, 'channel_idle' as const];
-    for (let i = 0; i < 20; i++)
-      mock.createWebhook({ name: 'a', webhook_url: stage.receiver.url, events, site_ids: [SITE] });
-    const { channel_id } = mock.createChannel({ site_id: SITE });
-    for (let i = 0; i < 5; i++) {
-      mock.activateChannel(channel_id);
-      mock.idleChannel(channel_id);
-    }
-    await mock.settled();
-    await mock.close();
-    const each = [...Map.groupBy(bodies(), ({ webhook_id }) => webhook_id).values()];
-    const order = Array.from({ length: 5 }, () => events).flat();
-    expect(each.map((own) => own.map(({ event }) => event))).toEqual(Array.from({ length: 20 }, () => order));
   });
 
   test('is forgotten, when the log is full, the oldest first', async () => {

@@ -111,22 +111,6 @@ describe('an upload', () => {
     stage.mock.reuploadMedia(id);
     expect(await later(A_DAY)).toEqual(['media_reuploaded', 'thumbnail_created', 'media_available']);
   });
-
-  test('is shown with all that belongs to the media', async () => {
-    const media_id = await upload();
-    const { track_id } = stage.mock.createTrack(media_id, { track_id: 'trackEn1' });
-    const { thumbnail_id } = stage.mock.createThumbnail(media_id);
-    expect(stage.mock.updateMedia(media_id)).toEqual({
-      media_id,
-      site_id: SITE,
-      stage: 'complete',
-      uploads: 1,
-      publish_at: null,
-      available: true,
-      thumbnail_ids: [expect.any(String), thumbnail_id],
-      track_ids: [track_id],
-    });
-  });
 });
 
 describe('a publish start', () => {

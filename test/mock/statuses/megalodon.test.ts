@@ -32,16 +32,6 @@ test('runs the whole life of a scheduled status, when all is well, from creation
   expect((await client().getScheduledStatuses()).data).toEqual([]);
 });
 
-test('pages, when cursors are given, both ways', async () => {
-  for (const text of ['a', 'b', 'c', 'd', 'e']) await schedule(text);
-  const ids = async (options: object) =>
-    (await client().getScheduledStatuses(options)).data.map(({ id }) => id);
-  expect(await ids({ limit: 2 })).toEqual(['5', '4']);
-  expect(await ids({ limit: 2, max_id: '4' })).toEqual(['3', '2']);
-  expect(await ids({ limit: 2, min_id: '1' })).toEqual(['3', '2']);
-  expect(await ids({ since_id: '3' })).toEqual(['5', '4']);
-});
-
 test('is told what goes wrong, when something does, by status and text', async () => {
   await schedule('hello');
   const past = 'Validation failed: Scheduled at The scheduled date must be in the future';
