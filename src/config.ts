@@ -205,7 +205,7 @@ function environmentWithFile(): Environment {
 }
 
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
-function variablesOfFile(): Environment {
+export function variablesOfFile(): Environment {
   const path = envFile();
   if (!existsSync(path)) {
     if (namedFile === undefined) return {};
@@ -253,25 +253,6 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
       return `  ${variable}: ${isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`}`;
     }),
   );
-}
-
-/** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
-function similarTo(written: string, names: readonly string[]): string | undefined {
-  const without = (name: string) => Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1));
-  const near = new Set([written, ...without(written)]);
-  return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
-}
-
-/**
- * The variables of the file of settings that nobody reads, and that are much like one that is read.
- * @param own the names of the app's settings
- */
-export function misspeltInFile(own: readonly string[]) {
-  const known: readonly string[] = [...variableNames, ...own];
-  return Object.keys(variablesOfFile()).flatMap((name) => {
-    const meant = known.includes(name) ? undefined : similarTo(name, known);
-    return meant === undefined ? [] : [{ name, meant }];
-  });
 }
 
 /** The names of the variables of an app, and which of them are not set. */

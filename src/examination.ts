@@ -2,11 +2,11 @@ import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
-import { type Config, loadConfig, misspeltInFile, settingsSource } from './config.ts';
+import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
 import { checkApp } from './dispatch/load-handlers.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
-import { checkStore, type Verifiable } from './store/check-store.ts';
-import type { WebhookSecret } from './store/event-store.ts';
+import { judged } from './store/engine.ts';
+import type { EventStore, WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
@@ -43,6 +43,25 @@ function checkNode(): Finding {
   return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
 }
 
+/** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
+function similarTo(written: string, names: readonly string[]): string | undefined {
+  const without = (name: string) => Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1));
+  const near = new Set([written, ...without(written)]);
+  return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
+}
+
+/**
+ * The variables of the file of settings that nobody reads, and that are much like one that is read.
+ * @param own the names of the app's settings
+ */
+function misspeltInFile(own: readonly string[]) {
+  const known: readonly string[] = [...variableNames, ...own];
+  return Object.keys(variablesOfFile()).flatMap((name) => {
+    const meant = known.includes(name) ? undefined : similarTo(name, known);
+    return meant === undefined ? [] : [{ name, meant }];
+  });
+}
+
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */
 async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
   const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
@@ -64,6 +83,36 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     return undefined;
   }
 }
+
+/** The webhooks whose notifications can be verified here. */
+type Verifiable = Pick<ReadonlySet<string>, 'has'>;
+
+/**
+ * The checks that need an open store: the secrets, and the events that wait.
+ * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves
+ */
+async function* checkStore(
+  store: EventStore,
+  { WEBHOOK_SECRET: fallback }: { readonly WEBHOOK_SECRET?: string | undefined },
+): AsyncGenerator<Finding, Verifiable> {
+  const live = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
+  const own = new Set((await store.everySecret()).map(({ webhookId }) => webhookId));
+  const hasFallback = fallback !== undefined;
+  const others = hasFallback ? ', and WEBHOOK_SECRET for those that never had one' : '';
+  yield judged('secrets', `they open with the key; webhooks with a secret: ${live.size}${others}`, [
+    [live.size === 0 && !hasFallback, 'FAIL', NO_SECRET],
+  ]);
+  const { pending, running, dead, quarantined } = await store.overview();
+  const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
+  yield judged('events', seen, [
+    [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
+    [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
+  ]);
+  return { has: (webhookId) => live.has(webhookId) || (fallback !== undefined && !own.has(webhookId)) };
+}
+
+const NO_SECRET =
+  'the receiver refuses everything: run npx hookkit webhooks create, or webhooks import, to store one';
 
 const PREDICTABLE =
   'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';

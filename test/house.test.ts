@@ -73,7 +73,7 @@ const STORE_DOOR = [
   'verified.ts', // what is stored of a notification
   'stored.ts',
   'retention.ts', // runs with the service
-  'check-store.ts', // for the doctor
+  'engine.ts', // of the doctor's checks
   'with-store.ts', // for commands
   'move.ts', // for the command
 ].map((file) => `src/store/${file}`);

@@ -1,7 +1,6 @@
 import { findingsOf } from '../../base/finding.ts';
-import { judged } from '../check-store.ts';
 import type { Db } from '../dialect.ts';
-import type { Checks, StoreOptions } from '../engine.ts';
+import { type Checks, judged, type StoreOptions } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';

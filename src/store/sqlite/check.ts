@@ -2,8 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { judged } from '../check-store.ts';
-import type { Checks } from '../engine.ts';
+import { type Checks, judged } from '../engine.ts';
 import { keyPathOf } from '../key-file.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { openReader, versionOf } from './connection.ts';
