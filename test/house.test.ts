@@ -69,7 +69,6 @@ const STORE_DOOR = [
   'open.ts', // opens and checks the database that DATABASE_URL names
   'event-id.ts',
   'lists/event-json.ts',
-  'filters.ts', // recordings are filtered by them too
   'verified.ts', // what is stored of a notification
   'stored.ts',
   'retention.ts', // runs with the service

@@ -5,8 +5,7 @@ import { KitError } from '../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { isEventId } from '../store/event-id.ts';
 import type { EventFilter, Status } from '../store/event-store.ts';
-import { isResource } from '../store/filters.ts';
-import { STATUSES } from '../store/stored.ts';
+import { RESOURCE, STATUSES } from '../store/stored.ts';
 
 /** A whole number between two bounds, both included. */
 export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {
@@ -87,7 +86,7 @@ export function eventId(text: string): string {
 
 /** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
 export function resource(text: string): string {
-  if (isResource(text)) return text;
+  if (RESOURCE.test(text)) return text;
   throw new InvalidArgumentError(
     'It must be media:ID or channel:ID, such as media:UUhbHm6C, or else as `hookkit events list` shows it.',
   );

@@ -6,8 +6,8 @@ import type { Config } from '../config.ts';
 import type { AppPages } from '../observer.ts';
 import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
-import { isResource } from '../store/filters.ts';
 import { stateJson } from '../store/lists/event-json.ts';
+import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, RoutesContext, Started, StateOf } from './app.ts';
 import { loading } from './process-guard.ts';
 import type { RunningApp } from './run-handler.ts';
@@ -96,7 +96,7 @@ export async function appPages(
     },
     async state(resource) {
       // A name without what it is of would seem to have no state.
-      if (isResource(resource)) return stateJson(await store.state(resource));
+      if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
   };

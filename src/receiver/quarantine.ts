@@ -65,7 +65,7 @@ export class Quarantine {
   async #keep(entry: ToQuarantine): Promise<void> {
     const { store, keyring, maxBytes } = this.#options;
     try {
-      const { lost } = await store.quarantine(entry, maxBytes);
+      const lost = await store.quarantine(entry, maxBytes);
       if (lost > 0) this.#lose(lost, 0);
       // Its secret may have been found meanwhile, and what waited was admitted before this came.
       if (isSigned(entry.token, keyring.keysFor(entry.webhookId))) keyring.onAdded([entry.webhookId]);

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
-import type { EventFilter, EventStore, VerifiedNotification } from '../store/event-store.ts';
-import { isWithin } from '../store/filters.ts';
+import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import { linesOf, parseLine, type Recorded } from './recording-lines.ts';
 import { firstLines, UNINTERRUPTED } from './replay-listener.ts';
@@ -164,4 +163,11 @@ async function copyOf(stream: Readable, signal: AbortSignal): Promise<FileHandle
     const message = `cannot keep the recording in the temporary directory (TMPDIR): ${messageOf(cause)}`;
     throw new KitError('OUTPUT_FAILED', message, { cause });
   }
+}
+
+/** Whether an event happened within the times of a filter. One without a time, stored as 0, did not happen at any. */
+function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const isAny = filter.since === undefined && filter.until === undefined;
+  return isAny || (eventTime !== 0 && eventTime >= since && eventTime < until);
 }

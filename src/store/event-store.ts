@@ -16,7 +16,6 @@ import type {
   Claim,
   ClaimRequest,
   DoneStep,
-  Kept,
   Replayed,
   ReplayOptions,
   Settlement,
@@ -276,9 +275,9 @@ export class EventStore {
   /**
    * Keeps an entry, and no more than about `maxBytes` together. When full, the network (/24 or /56) or webhook that has most gives way
    * with the newest twentieth of its entries.
+   * @returns how many entries were lost for lack of room, this one or others
    */
-  async quarantine(entry: ToQuarantine, maxBytes: number): Promise<Kept> {
-    if (maxBytes === 0) return { isKept: false, lost: 0 };
+  async quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
     const digest = digestOf(entry.token);
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
     const network = networkOf(entry.source);

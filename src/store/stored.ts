@@ -7,6 +7,9 @@ import type { EventId } from './event-id.ts';
 export const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead', 'dismissed'] as const;
 export type Status = (typeof STATUSES)[number];
 
+/** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
+export const RESOURCE = /^(media|channel|event):./s;
+
 /** A verified notification, to be recorded. Times are milliseconds since the epoch. */
 export interface VerifiedNotification {
   /** the event's identity: notifications with the same id are one event */
@@ -171,10 +174,3 @@ export interface Quarantined extends Unproven {
 
 /** An entry as it comes into quarantine. */
 export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'seq' | 'deliveries'>;
-
-export interface Kept {
-  /** false also if the entry was there already, which counts as a delivery of it */
-  readonly isKept: boolean;
-  /** how many entries were lost for lack of room, this one or others */
-  readonly lost: number;
-}

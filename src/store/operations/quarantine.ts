@@ -1,5 +1,5 @@
 import { type Db, type Dialect, insert, one } from '../dialect.ts';
-import type { Kept, ToQuarantine } from '../stored.ts';
+import type { ToQuarantine } from '../stored.ts';
 import type { Arrival, recordOperations } from './record.ts';
 
 /** An entry that arrives. */
@@ -20,7 +20,7 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     'quarantine',
     'digest text, id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
       'body text, token text, source text, network text, bytes int',
-    'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1 RETURNING quarantine.deliveries',
+    'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1',
   );
   const size = 'SELECT coalesce(sum(bytes), 0) AS bytes FROM quarantine';
   const sums = (column: string) =>
@@ -47,16 +47,12 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
   };
 
   return {
-    /** Keeps entries, each once. Without `maxBytes` there is room, as far as the caller knows. */
+    /** Keeps entries, each once. Without `maxBytes` there is room, as far as the caller knows. @returns how many were lost, with the first */
     async quarantine(db: Db, { list, maxBytes }: { list: readonly Entry[]; maxBytes?: number | undefined }) {
-      const kept: Kept[] = [];
-      for (const entry of list) {
-        const [row] = await db.each<{ deliveries: number }>(add, [entry]);
-        kept.push({ isKept: row?.deliveries === 1, lost: 0 });
-      }
+      for (const entry of list) await db.each(add, [entry]);
       const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
       if (lost > 0) await db.all(addLost, { n: String(lost) });
-      return kept.map((one, index) => (index === 0 ? { ...one, lost } : one));
+      return list.map((_, index) => (index === 0 ? lost : 0));
     },
 
     /** Counts notifications that were lost before they came to the quarantine. */
