@@ -20,9 +20,7 @@ const CLOSING_MS = 10_000;
 export function addDev(program: Command): void {
   program
     .command('dev')
-    .description(
-      'Develop handlers: serve on loopback, on DEV_DATABASE_URL, with a mock provider that sends here.',
-    )
+    .description('Develop handlers: serve on loopback and DEV_DATABASE_URL, with a mock provider beside.')
     .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
     .addOption(
       new Option('--seed <number>', 'let it live, and the same happens in the same order')
@@ -55,14 +53,9 @@ async function dev({ tick, seed }: Flags): Promise<void> {
   if (isWatched()) watchHandlers(possibleFiles(config)); // before they load, as that may fail
   const loaded = await loadApp(config);
   const app = { ...loaded, handlers: tellingEnds(loaded.handlers, say) };
-  const stage = await setDevStage({
-    config,
-    app,
-    log: output.log,
-    droppedLogLines: output.dropped,
-    site: SITE,
-    life: tick && { seed },
-  });
+  const { log, dropped: droppedLogLines } = output;
+  const life = tick && { seed };
+  const stage = await setDevStage({ config, app, log, droppedLogLines, site: SITE, life });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, say);
   const stop = async () => {
     leaveKeys();
@@ -71,8 +64,7 @@ async function dev({ tick, seed }: Flags): Promise<void> {
   const delay = config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, stop });
   say(introduction(stage, config, app));
-  if (stdin.isTTY)
-    say('Type r and Enter to have the last events handled again, or ? and Enter for all keys.\n');
+  if (stdin.isTTY) say('Type r and Enter to handle the last events again, or ? and Enter for all keys.\n');
 }
 
 function keysOf(service: Service): readonly Key[] {

@@ -3,22 +3,12 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { recipeNames } from '../scaffold/app-files.ts';
 import { newApp } from '../scaffold/new-app.ts';
-import { line, print, say } from './output.ts';
-
-interface Flags {
-  readonly recipe?: string;
-  readonly kit?: string;
-  readonly force?: true;
-}
+import { line, print } from './output.ts';
 
 const HELP = `
-The command overwrites nothing: if a file is in the way, it names the file and writes nothing. A package.json in which npm install has
-recorded packages, and nothing else, is not in the way.
+The command overwrites nothing: if a file is in the way, it names the file and writes nothing.
 
-Recipes, which docs/recipes.md describes: ${recipeNames().join(', ')}
-
-Example:
-  npx hookkit init my-receiver --recipe forward`;
+Recipes, which docs/recipes.md describes: ${recipeNames().join(', ')}`;
 
 export function addInit(program: Command): void {
   program
@@ -29,22 +19,17 @@ export function addInit(program: Command): void {
     .argument('[dir]', 'the folder; it is made if it is not there', '.')
     .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
     .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: as this one)')
-    .option('--force', 'overwrite files that are in the way')
     .addHelpText('after', HELP)
     .action(init);
 }
 
-async function init(dir: string, { recipe, kit, force }: Flags): Promise<void> {
+async function init(dir: string, { recipe, kit }: { recipe?: string; kit?: string }): Promise<void> {
   const cwd = process.cwd();
   const folder = resolve(cwd, dir);
   const app = newApp({ folder, cwd, recipe, kit });
-  const listed = app.inTheWay.map((path) => `  ${path}`).join('\n');
-  if (app.inTheWay.length > 0 && !force)
-    throw new KitError(
-      'FILES_EXIST',
-      `nothing was written, as these files are in the way in ${folder}:\n${listed}\nMove them away, or overwrite them with --force`,
-    );
-  if (app.inTheWay.length > 0) say(`overwrites in ${line(folder)}:\n${listed}`);
+  const listed = app.inTheWay.map((path) => `\n  ${path}`).join('');
+  if (listed !== '')
+    throw new KitError('FILES_EXIST', `nothing was written, as files are in the way in ${folder}:${listed}`);
   app.write();
   await print(written(folder, [...app.files.keys()]));
 }

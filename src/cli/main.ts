@@ -35,15 +35,12 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
  */
 export async function run(argv: readonly string[]): Promise<number> {
   outliveReaders();
-  process.once('beforeExit', tellThatStuck);
   try {
     const program = await programOf(commandIn(argv));
     await program.parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
     return exitCodeOf(error);
-  } finally {
-    process.off('beforeExit', tellThatStuck);
   }
 }
 
@@ -52,11 +49,7 @@ async function programOf(name: string | undefined): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
     .version(kitVersion(), '--version', 'print the version of the kit')
-    .option(
-      '--env-file <file>',
-      'read settings from this file instead of .env; the environment takes precedence',
-      useEnvFile,
-    )
+    .option('--env-file <file>', 'read settings from this file instead of .env', useEnvFile)
     .exitOverride()
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })
     .showHelpAfterError('(run hookkit --help for more)')
@@ -74,11 +67,9 @@ function commandIn(args: readonly string[]): string | undefined {
 /** Refuses an empty value, as of a variable of a shell that is not set. A description may be empty, and a kind that names none. */
 function refuseEmpty(command: Command): void {
   const { description, kind, ...options } = command.opts();
-  const given = [...command.args.entries(), ...Object.entries(options)];
-  const [name] = given.find(([, value]) => [value].flat().includes('')) ?? [];
-  if (name === undefined) return;
-  const what = typeof name === 'number' ? `argument ${name + 1}` : `the value of option ${name}`;
-  command.error(`error: ${what} is empty`);
+  const given = [...command.args.map((arg) => ['an argument', arg]), ...Object.entries(options)];
+  const empty = given.find(([, value]) => [value].flat().includes(''));
+  if (empty) command.error(`error: the value of ${empty[0]} is empty`);
 }
 
 function exitCodeOf(error: unknown): number {
@@ -87,12 +78,4 @@ function exitCodeOf(error: unknown): number {
   say(`hookkit: ${messageOf(error)}`);
   const wrongUsage = error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
   return wrongUsage ? WRONG_USAGE : FAILED;
-}
-
-/** Node would name a line of ours, and exit with 13. */
-function tellThatStuck(): void {
-  say(
-    'hookkit: the command waits for a promise that nothing settles any more: look for an await that never ends where your handlers load, or where their app starts or closes',
-  );
-  process.exitCode = FAILED;
 }

@@ -15,9 +15,9 @@ interface Flags {
 }
 
 const HELP = `
-Stop the receivers first. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to must be empty, or have what a move left that was cut off: that is removed, and the move begins again.
-Its secrets are sealed under SECRETS_KEY, or under the key file beside it. Those of --from open with the key file beside that,
-with SECRETS_KEY, or with --from-key-file. At the end, programs refuse the database of --from.
+Stop the receivers first. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to must
+be empty, or have what a move left that was cut off. Its secrets are sealed under SECRETS_KEY, or under the key file beside it. At the
+end, programs refuse the database of --from.
 
 Example:
   npx hookkit move --from sqlite:./data/receiver.db --to postgres://hookkit@db.example/hookkit`;

@@ -34,9 +34,7 @@ export function speed(text: string): number {
 export function duration(text: string): number {
   const ms = durationOf(text);
   if (ms !== undefined) return ms;
-  throw new InvalidArgumentError(
-    'It must be a number with ms, s, m, h or d, such as 10m, and at most 100 years (36500d).',
-  );
+  throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
 }
 
 export const TIME_HELP =
@@ -55,10 +53,7 @@ export function moment(text: string): number {
   // Date.parse reads 30 February as 2 March.
   const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);
   if (isDay && !Number.isNaN(time)) return time;
-  throw new InvalidArgumentError(
-    'It must be a date (2026-11-19), a date and time (2026-11-19T14:00, 2026-11-19T14:00:00+01:00; UTC without an ' +
-      'offset), or how long ago (30m, 2h, 3d ago).',
-  );
+  throw new InvalidArgumentError(`It must be a time, ${TIME_HELP}.`);
 }
 
 /**
@@ -68,10 +63,7 @@ export function moment(text: string): number {
 export function receiverUrl(text: string): URL {
   const url = URL.parse(text);
   if (url ? url.username !== '' || url.password !== '' : text.includes('@'))
-    throw new KitError(
-      'INPUT_INVALID',
-      'a URL must not have a user name or a password in it, which every user of the machine can read (the given value is not shown)',
-    );
+    throw new KitError('INPUT_INVALID', 'arguments are public: a URL must not have a password in it');
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000/webhooks/media.');
 }
@@ -79,17 +71,13 @@ export function receiverUrl(text: string): URL {
 /** The id of an event. */
 export function eventId(text: string): string {
   if (isEventId(text)) return text;
-  throw new InvalidArgumentError(
-    'It must be an id as `hookkit events list` shows it, such as loyw3uqg-0123456789abcdef0123.',
-  );
+  throw new InvalidArgumentError('It must be an id as `hookkit events list` shows it.');
 }
 
 /** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
 export function resource(text: string): string {
   if (RESOURCE.test(text)) return text;
-  throw new InvalidArgumentError(
-    'It must be media:ID or channel:ID, such as media:UUhbHm6C, or else as `hookkit events list` shows it.',
-  );
+  throw new InvalidArgumentError('It must be media:ID or channel:ID, as `hookkit events list` shows it.');
 }
 
 /** The options of a filter. */
@@ -132,10 +120,8 @@ export function withFilter(command: Command): Command {
 function kinds(text: string, before: readonly string[] = []): readonly string[] {
   const meant = kindsMeant(text);
   if (meant !== undefined) return [...new Set([...before, ...meant])];
-  throw new InvalidArgumentError(
-    `It must be one of ${kindNames.join(', ')}; a group: ${groupNames.join(', ')}; or unknown:NAME for a kind that ` +
-      'this version does not know, unknown: for what names none.',
-  );
+  const known = `${kindNames.join(', ')}; a group: ${groupNames.join(', ')}`;
+  throw new InvalidArgumentError(`It must be one of ${known}; or unknown:NAME for another one.`);
 }
 
 /** @throws KitError INPUT_INVALID if the times leave nothing between them */

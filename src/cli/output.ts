@@ -95,7 +95,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
   const columns = head.map((title, column) => {
     const cells = shown.map((row) => row[column] ?? '');
-    const widest = Math.max(title.length, ...cells.map((cell) => cell.length));
+    const widest = cells.reduce((most, cell) => Math.max(most, cell.length), title.length);
     const isNumeric = cells.every((cell) => /^([\d.]+( ms)?|-)$/.test(cell));
     return { width: Math.min(widest, LONGEST_CELL), isNumeric };
   });

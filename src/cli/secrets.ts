@@ -12,13 +12,8 @@ interface Flags {
 }
 
 const HELP = `
-Without SECRETS_KEY, the command makes a new key and replaces the key file, or the file that it leads to as a link; a running
-server notices.
-With SECRETS_KEY, it reads the new key; start the server with that key afterwards.
-Nothing that the old key opens is left in a SQLite file.
-
-Example:
-  openssl rand -base64 32 > new-key.txt && npx hookkit secrets rekey --secret-file new-key.txt`;
+Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
+With SECRETS_KEY, it reads the new key, as from openssl rand -base64 32; start the server with that key afterwards.`;
 
 export function addSecrets(program: Command): void {
   const secrets = program.command('secrets').description('Rekey the secrets of webhooks in the database.');

@@ -37,11 +37,6 @@ export function appFiles(recipe: string | undefined): Map<string, string> {
   return files;
 }
 
-/** Whether a recipe needs settings, of which .env.example then says more. */
-export function needsSettings(recipe: string): boolean {
-  return templates(`recipes/${recipe}`).has('.env.example');
-}
-
 /** The recipes that an app can begin with. */
 export function recipeNames(): string[] {
   if (!existsSync(RECIPES)) return [];

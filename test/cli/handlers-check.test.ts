@@ -6,7 +6,6 @@ import type { Finding } from '../../src/base/finding.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
-import { sampleHandlers } from '../support/sample-handlers.ts';
 import { size, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -18,7 +17,6 @@ const isFull = size({ small: false, full: true });
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const support = (name: string) => join(root, 'test/support', name);
-const withSettings = support('app-with-settings.ts');
 const DOOR = join(root, 'src/index.ts');
 
 let directory: string;
@@ -36,13 +34,9 @@ function write(files: Readonly<Record<string, string>>): string {
   return join(directory, Object.keys(files)[0] ?? '');
 }
 
-/** A module of handlers outside of any project of TypeScript, which would take seconds to be checked. */
-const exporting = (name: string, module: string) =>
-  write({ 'handlers.ts': `export { ${name} } from ${JSON.stringify(module)};` });
-
 /** What a check finds; it must end with `code`. */
-async function checked(handlers: string, code: number, { args = [], env = {} }: Checking = {}) {
-  const run = await runCli(['handlers', 'check', '--json', ...args], { env: { HANDLERS: handlers, ...env } });
+async function checked(handlers: string, code: number, args: readonly string[] = []) {
+  const run = await runCli(['handlers', 'check', '--json', ...args], { env: { HANDLERS: handlers } });
   expect({ code: run.code, stderr: run.stderr }).toMatchObject({ code });
   const { ok, findings }: { ok: boolean; findings: Finding[] } = JSON.parse(run.stdout);
   expect(ok).toBe(code === 0);
@@ -50,21 +44,11 @@ async function checked(handlers: string, code: number, { args = [], env = {} }: 
   return { all, of: (check: string) => present(all(check)[0]), stderr: run.stderr };
 }
 
-interface Checking {
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-test('all is well with the sample handlers, none of which runs', async () => {
-  const { of } = await checked(exporting('handlers', sampleHandlers), 0);
-  for (const check of ['handlers', 'kinds']) expect(of(check).result).toBe('ok');
-});
-
 test('a kind without a handler is named with what to write, and the other checks go on', async () => {
   const { of } = await checked(
     write({ 'handlers.mjs': 'export const handlers = { media_created() {} };' }),
     1,
-    { args: ['--strict'] },
+    ['--strict'],
   );
   expect((await checked(join(directory, 'handlers.mjs'), 0)).of('kinds').result).toBe('warn');
   expect(of('kinds')).toMatchObject({
@@ -82,25 +66,6 @@ test('handlers that do not load are told of, and nothing else is', async () => {
     detail: expect.stringContaining('exports no object'),
   });
   expect(of('everything else').result).toBe('skipped');
-});
-
-test('settings of the app that are missing are named, and those that are there have no value shown', async () => {
-  const env = { CRM_TOKEN: 'a token that is long enough' };
-  const { of } = await checked(exporting('app', withSettings), 1, { env });
-  expect(of('settings').detail).toMatch(/has 1 mistake:\n {2}CRM_URL: is not set$/);
-  const whole = await checked(exporting('app', withSettings), 0, {
-    env: { ...env, CRM_URL: 'https://crm.test' },
-  });
-  expect(whole.of('settings')).toMatchObject({
-    result: 'ok',
-    detail: 'no mistakes in CRM_URL, CRM_TOKEN, CRM_PAGE_SIZE (not set)',
-  });
-  const doctor = await runCli(['doctor', '--offline'], {
-    env: { ...env, HANDLERS: withSettings },
-  });
-  expect(doctor.stdout).toMatch(/^FAIL +settings +.*CRM_URL: is not set$/m);
-  for (const shown of [of('settings').detail, whole.of('settings').detail, doctor.stdout])
-    expect(shown).not.toContain('long enough');
 });
 
 test('types that do not fit are told by file and line, with the project that they are of', async () => {

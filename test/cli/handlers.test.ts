@@ -34,36 +34,6 @@ test('runs the handler for a notification that is made up, without any database'
   expect(stderr).toContain('media can be published: announcing it');
 });
 
-test('tells the handler what it is asked to, and how it ended as JSON', async () => {
-  const args = [
-    'try',
-    '--kind',
-    'channel_idle',
-    '--channel',
-    'Ny05CEfj',
-    '--late',
-    '--attempt',
-    '3',
-    '--json',
-  ];
-  const { code, stdout, stderr } = await run(args);
-  expect({ code, ended: JSON.parse(stdout) }).toEqual({
-    code: 0,
-    ended: {
-      id: expect.any(String),
-      kind: 'channel_idle',
-      resource: 'channel:Ny05CEfj',
-      outcome: 'skip',
-      reason: expect.any(String),
-      after_ms: null,
-      duration_ms: expect.any(Number),
-      steps: [],
-      state: { set: {}, deleted: [] },
-    },
-  });
-  expect(stderr).toBe('');
-});
-
 test('takes a body from a file or stdin as a receiver would, and fails where the handler could not have it', async () => {
   const body = JSON.stringify({ event: 'media_available', media_id: 'UUhbHm6C' });
   const broken = await run(['try', '--body', '-'], { stdin: body });

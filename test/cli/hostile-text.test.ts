@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import { afterEach, expect, test } from '@jest/globals';
-import { listeningOn } from '../mock/support/listening.ts';
+import { expect, test } from '@jest/globals';
 import { DEAD, settleAll } from '../support/claiming.ts';
 import { inColumn } from '../support/engine.ts';
 import { deskForEachTest, ndjson } from '../support/event-desk.ts';
@@ -9,10 +7,6 @@ import { runCli } from '../support/run-cli.ts';
 import { verifiedBody } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 const BODY = {
   event: `media_${SPOOF}`,
@@ -33,11 +27,8 @@ const notification = {
 };
 
 /** What a command prints has nothing hostile in it, and something of what it was made from. */
-async function printed(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { stdout, stderr, code } = await runCli(args, {
-    env: { ...desk().env, ...env },
-    cwd: desk().directory,
-  });
+async function printed(args: readonly string[]) {
+  const { stdout, stderr, code } = await runCli(args, { env: desk().env, cwd: desk().directory });
   expect({ args, hostile: hostileIn(stdout + stderr) }).toEqual({ args, hostile: [] });
   return { stdout, stderr, code };
 }
@@ -75,29 +66,4 @@ test('is visible, when events and quarantine are shown, to people as escapes and
   await printed(['events', 'export', '--out', desk().path('day.ndjson')]);
   const [line] = desk().lines('day.ndjson');
   expect(line).toEqual(exported);
-});
-
-test('is visible, when it stands in an argument, a file or an answer that an error tells of', async () => {
-  const mistakes = [
-    ['events', 'show', SPOOF.replace('\0', '')],
-    ['events', `--nonsense${SPOOF}`],
-    [SPOOF],
-    ['events', 'list', '--site', SPOOF, '--kind', SPOOF],
-    ['webhooks', 'import', '--id', 'x', '--secret-file', `${SPOOF}`],
-    ['mock', '--name', SPOOF],
-  ];
-  for (const args of mistakes) {
-    const { code, stderr } = await printed(args.map((one) => one.replaceAll('\0', '')));
-    expect(code).not.toBe(0);
-    expect(stderr).not.toBe('');
-  }
-  const server = createServer((_request, response) =>
-    response.writeHead(400).end(JSON.stringify({ errors: [{ code: SPOOF, description: SPOOF }] })),
-  );
-  const { url, close } = await listeningOn(server);
-  closers.push(close);
-  const provider = { PROVIDER_BASE_URL: url, PROVIDER_API_SECRET: 's3cret' };
-  expect((await printed(['webhooks', 'list'], provider)).stderr).toContain('\\u202e');
-  await printed(['doctor', '--url', `${url}/`], provider);
-  await printed(['doctor', '--json', '--url', `${url}/`], provider);
 });

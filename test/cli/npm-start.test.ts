@@ -80,14 +80,6 @@ async function startAtWork(more: Readonly<Record<string, string>> = {}): Promise
   return started;
 }
 
-test('npm start stops in order, when npm gets SIGTERM, and leaves no process', async () => {
-  const { npm: started, port, told, ended } = await start();
-  started.kill('SIGTERM');
-  await ended;
-  expect(told()).toContain('"msg":"stopped"');
-  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
-});
-
 test.each(some(1, ['SIGINT', 'SIGTERM'] as const))(
   'npm start stops in order, when all its processes get %s, as from a terminal, and npm passes it on',
   async (signal) => {

@@ -3,8 +3,6 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { hookOf, SITE } from '../support/installation.ts';
 import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
-import { size } from '../support/sizes.ts';
-import { refusals } from '../support/traffic.ts';
 
 let here: InstallationOnEngine;
 let store: EventStore;
@@ -17,9 +15,6 @@ afterEach(async () => {
   await here.dispose();
 });
 
-const COUNT = size({ small: 12, full: 50 });
-const WRONG = 'the-secret-of-quite-another-webhook-0123';
-
 /** `count` things happen at the provider. */
 async function happen(count: number): Promise<void> {
   for (let i = 0; i < count; i++) here.mock.createChannel({ site_id: SITE });
@@ -29,22 +24,6 @@ async function happen(count: number): Promise<void> {
 /** Refused notifications are kept behind their answers. */
 const kept = (count: number) =>
   eventually(`${count} are kept`, async () => (await store.quarantineSize()) === count);
-
-test('admits and handles everything that came meanwhile, when the right secret is imported after a wrong one', async () => {
-  const service = await here.serve();
-  const { id, secret } = here.foreignWebhook(hookOf(service));
-  await here.cli(['webhooks', 'import', '--id', id], { stdin: WRONG });
-  await happen(COUNT);
-  expect(refusals(here.mock).map(({ answer }) => answer?.status)).toEqual(Array(COUNT).fill(401));
-  await kept(COUNT);
-  expect(await here.json(['quarantine', 'list', '--webhook', id])).toHaveLength(COUNT);
-  const imported = await here.json(['webhooks', 'import', '--id', id, '--replace'], { stdin: secret });
-  expect(imported).toMatchObject({ id, stored: true, retired: 1 });
-  await eventually('all are handled', async () => (await store.count({ status: 'handled' })) === COUNT);
-  expect(await here.json(['quarantine', 'list'])).toEqual([]);
-  await happen(1);
-  expect(refusals(here.mock)).toHaveLength(COUNT);
-});
 
 test('shows what waits and from whom, when it is listed, without a token', async () => {
   const service = await here.serveHere();

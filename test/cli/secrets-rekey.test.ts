@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { databaseForEachTest, ENGINE, testOfFiles, testOfServers } from '../support/engine.ts';
+import { databaseForEachTest, ENGINE, testOfFiles } from '../support/engine.ts';
 import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -134,70 +134,5 @@ describe('secrets rekey', () => {
       expect(stderr).not.toContain(KEY.toString('base64'));
     }
     expect(await content()).toEqual(before);
-  });
-
-  testOfServers(
-    'says that SECRETS_KEY is missing, when it is not set, whether or not a new key is given, with 2',
-    async () => {
-      const file = join(directory, 'next.txt');
-      writeFileSync(file, randomBytes(32).toString('base64'));
-      for (const args of [[], ['--secret-file', file]]) {
-        const { code, stderr } = await rekey(args, { SECRETS_KEY: '' });
-        expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('SECRETS_KEY') });
-      }
-    },
-  );
-
-  testOfFiles('leaves the old key working, when it ends before its commit, and is done again', async () => {
-    await fill();
-    writeFileSync(`${path}.key.next`, `${randomBytes(32).toString('base64')}\n`);
-    await expectSecrets();
-    expect((await rekey()).code).toBe(0);
-    await expectSecrets();
-  });
-
-  testOfFiles(
-    'leaves the new key working, when it ends between its commit and the change of the key file',
-    async () => {
-      await fill();
-      const before = readFileSync(`${path}.key`);
-      expect((await rekey()).code).toBe(0);
-      const after = readFileSync(`${path}.key`);
-      renameSync(`${path}.key`, `${path}.key.next`);
-      writeFileSync(`${path}.key`, before);
-      await expectSecrets();
-      expect(readFileSync(`${path}.key`).equals(after)).toBe(true);
-      expect(readdirSync(directory)).not.toContain('receiver.db.key.next');
-    },
-  );
-
-  testOfFiles('is told from a wrong key file, which is refused as ever', async () => {
-    await fill();
-    expect((await rekey()).code).toBe(0);
-    writeFileSync(`${path}.key`, `${randomBytes(32).toString('base64')}\n`);
-    await expect(withStore(undefined, async () => {})).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
-  });
-
-  testOfFiles(
-    'lets other processes go on, when they have the database open, to read, add and retire secrets',
-    async () => {
-      await fill();
-      await withStore(undefined, async (store) => {
-        expect((await rekey()).code).toBe(0);
-        await store.addSecret('hook0004', 'stored after it');
-        expect((await rekey()).code).toBe(0);
-        expect(await store.retireSecret('hook0004', 'stored after it', systemClock.now())).toBe(true);
-        expect((await rekey()).code).toBe(0);
-        expect(inOrder(await store.secrets())).toMatchObject(inOrder(SECRETS));
-      });
-      await expectSecrets();
-    },
-  );
-
-  testOfFiles('loses nothing, when several run at once, and the last one’s key is in the file', async () => {
-    await fill();
-    const runs = await Promise.all(Array.from({ length: 4 }, () => rekey()));
-    expect(runs.filter(({ code }) => code === 0)).not.toEqual([]);
-    await expectSecrets();
   });
 });

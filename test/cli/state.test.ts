@@ -3,7 +3,6 @@ import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
-import { commandsOf } from '../support/manual.ts';
 import { only, present } from '../support/only.ts';
 import { type CliOptions, runCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -51,19 +50,6 @@ test('is deleted as a whole, when asked for, and that of others stays', async ()
   expect(await store.state('media:other')).toHaveLength(2);
 });
 
-test('is shown with an event of its media, when events show is asked for it, cut in the text and whole as JSON', async () => {
-  const long = 'x'.repeat(1000);
-  const id = await leave([...POSTS, { name: 'long', value: JSON.stringify(long) }]);
-  const { stdout } = await run(['events', 'show', id]);
-  expect(stdout).toContain(
-    `\n\nstate of media:UUhbHm6C\n  long: "${'x'.repeat(155)} ...\n  posts: ["a","b"]\n  title: "New"\n\n`,
-  );
-  expect(JSON.parse((await run(['events', 'show', id, '--json'])).stdout)).toMatchObject({
-    id,
-    state: { posts: ['a', 'b'], title: 'New', long },
-  });
-});
-
 test('is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {
   const id = await leave([...POSTS, { name: 'count', value: '41' }]);
   const module = desk().write(
@@ -87,14 +73,4 @@ test('is read and not changed, when handlers try runs the handler of a stored ev
   const store = await desk().store();
   expect(await store.state('media:UUhbHm6C')).toEqual([{ name: 'count', value: '41' }, ...POSTS]);
   expect(only(await eventsIn(store, {}, 2))).toMatchObject({ status: 'handled', attempts: 1 });
-});
-
-test('does what docs/handlers.md says, when its commands are typed as they stand there', async () => {
-  await leave(POSTS);
-  const said = commandsOf('handlers.md', 'What `ctx` offers').map((command) =>
-    command.replace(/^npx hookkit /, '').split(' '),
-  );
-  expect(said.map(([, verb]) => verb)).toEqual(['show', 'delete']);
-  for (const args of said) expect(await run(args)).toMatchObject({ code: 0 });
-  expect(await (await desk().store()).state('media:UUhbHm6C')).toEqual([]);
 });

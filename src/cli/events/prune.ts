@@ -22,10 +22,7 @@ const PAUSE_MS = 20;
 
 const HELP = `
 Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
-still a duplicate; but they can no longer be replayed or exported. Pending, running, dead and dismissed events stay as they are.
-
-Example:
-  npx hookkit events prune --older-than 30d --dry-run`;
+still a duplicate; but they can no longer be replayed or exported. Pending, running, dead and dismissed events stay as they are.`;
 
 export function addPrune(events: Command): void {
   withFilter(events.command('prune'))

@@ -42,8 +42,7 @@ async function showReset(store: EventStore, { flags, filter }: Replay): Promise<
     const counts = { replayable, under_way: underWay, pruned };
     await printJsonLine({ dry_run: true, ...counts, first: first.map(eventJson) });
   } else {
-    const shown = first.length < replayable ? `, the first ${first.length} of them:` : ':';
-    await print(`${replayable} events would be replayed${replayable > 0 ? shown : ''}`);
+    await print(`${replayable} events would be replayed, the first of them:`);
     if (first.length > 0) await write(eventTable(first));
     if (underWay > 0) say(`${underWay} more are pending or running: they are handled anyway`);
     if (pruned > 0) say(`${pruned} more cannot be replayed: their bodies were pruned`);
@@ -77,31 +76,21 @@ async function reset(
 }
 
 /** @throws what the signal was aborted with, unless the replay has done all that it had to do */
-function tellInterruption(
-  { replayed, underWay, isCut, ends }: HandlerReplayResult,
-  signal: AbortSignal,
-): void {
+function tellInterruption({ replayed, isCut, ends }: HandlerReplayResult, signal: AbortSignal): void {
   if (!isCut && !ends) return;
   const ended = ENDS.reduce((sum, end) => sum + (ends?.get(end) ?? 0), 0);
-  const others = underWay > 0 ? `, ${underWay} more were pending or running already` : '';
-  say(`${eventsWere(replayed)} reset${isCut ? '' : `${others}, and ${ended} of them have ended`}`);
+  say(`${eventsWere(replayed)} reset, and ${ended} events have ended`);
   signal.throwIfAborted();
 }
 
-async function showEnds(
-  { replayed, underWay, ends }: HandlerReplayResult,
-  { json }: ReplayFlags,
-): Promise<void> {
+async function showEnds(result: HandlerReplayResult, { json }: ReplayFlags): Promise<void> {
+  const { replayed, underWay, ends } = result;
   if (!ends && underWay > 0) say(`${underWay} more were pending or running already: they are handled anyway`);
   const rows = [...(ends ?? [])].sort();
-  if (json) {
-    const counts = { replayed, ...(underWay > 0 && { under_way: underWay }) };
-    return printJsonLine({ ...counts, ...Object.fromEntries(rows) });
-  }
+  const waiting = underWay > 0 && { under_way: underWay };
+  if (json) return printJsonLine({ replayed, ...waiting, ...Object.fromEntries(rows) });
   if (!ends)
-    return print(
-      `${eventsWere(replayed)} reset to pending: the server begins to handle them within a second`,
-    );
+    return print(`${eventsWere(replayed)} reset to pending: the server handles them within a second`);
   const counts = rows.map(([status, count]) => [status, String(count)]);
   await write(table(['status', 'events'], counts));
 }

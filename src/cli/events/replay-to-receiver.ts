@@ -48,15 +48,15 @@ export async function replayToReceiver(config: Config, replay: Replay): Promise<
 
 async function showSending(source: Source, flags: ReplayFlags): Promise<void> {
   const { sendable, first, pruned, broken } = await previewSending(source, listenerOnStderr());
-  const shown = sendable > first.length ? `, the first ${first.length} of them` : '';
-  if (flags.json) await printJsonLine({ dry_run: true, sendable });
-  else await print(`${sendable} notifications would be sent${shown}:`);
   const rows = first.map(({ id, kind, resource, eventTime, receivedAt }) => {
     const time = eventTime === 0 ? '-' : iso(eventTime);
     return [id, time, iso(receivedAt), kind, resource];
   });
-  if (!flags.json && sendable > 0)
+  if (flags.json) await printJsonLine({ dry_run: true, sendable });
+  else {
+    await print(`${sendable} notifications would be sent, the first of them:`);
     await write(table(['id', 'event time', 'received', 'kind', 'resource'], rows));
+  }
   if (sendable + broken === 0) refuseEmpty(flags, pruned);
   tellPruned(pruned);
   if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines cannot be sent`);

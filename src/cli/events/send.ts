@@ -72,17 +72,11 @@ async function send(flags: Flags): Promise<void> {
   const body = await bodyOf(flags, usualWebhook);
   const refusal = flags.body === undefined || asIs ? undefined : refusalOf(body, config.BODY_LIMIT);
   if (refusal !== undefined)
-    throw new KitError(
-      'INPUT_INVALID',
-      `nothing was sent: a receiver refuses this with ${refusal}; see --as-is`,
-    );
+    throw new KitError('INPUT_INVALID', `a receiver refuses this with ${refusal}: see --as-is`);
   const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
   if (!key)
-    throw new KitError(
-      'INPUT_INVALID',
-      `no live secret for webhook ${line(webhook) || '(none is named)'}: name another with --webhook, import its secret, or give --secret-file`,
-    );
+    throw new KitError('INPUT_INVALID', `no live secret for webhook ${line(webhook)}: give --secret-file`);
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT, timeoutMs };
   const { answer, ms } = await sendNotification(body, sending);
   await (json ? printJsonLine(asJson(answer, { body, ms, fault })) : print(describe(answer, ms)));

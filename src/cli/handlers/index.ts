@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { type Finding, findingsOf } from '../../base/finding.ts';
 import { type Config, loadConfig } from '../../config.ts';
@@ -71,7 +70,7 @@ async function* checkHandlers(config: Config, isStrict: boolean): AsyncGenerator
   yield* findings;
   if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   yield checkKinds(loaded.handlers, isStrict);
-  yield await checkTypes(handlersFile(config));
+  yield checkTypes(handlersFile(config));
 }
 
 /** Whether every kind has a handler: one that only skips says that this is on purpose. */
@@ -85,7 +84,7 @@ function checkKinds(handlers: Handlers, isStrict: boolean): Finding {
 }
 
 /** Whether types fit, by the TypeScript and the tsconfig.json of the project that the handlers are in. */
-async function checkTypes(file: string): Promise<Finding> {
+function checkTypes(file: string): Finding {
   const { ok, fail, skipped } = findingsOf('types');
   const project = above(dirname(file), 'tsconfig.json');
   if (project === undefined) return skipped(`there is no tsconfig.json at or above ${dirname(file)}`);
@@ -93,11 +92,9 @@ async function checkTypes(file: string): Promise<Finding> {
   if (compiler === undefined)
     return skipped('TypeScript is not installed: npm install --save-dev typescript');
   const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [out, code] = await Promise.all([text(child.stdout), closed]);
-  if (code === 0) return ok(`they fit, says tsc for ${project}`);
-  const errors = out.split('\n').filter((line) => /\berror TS\d+/.test(line));
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  if (status === 0) return ok(`they fit, says tsc for ${project}`);
+  const errors = stdout.split('\n').filter((line) => /\berror TS\d+/.test(line));
   return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
 }
 

@@ -26,10 +26,7 @@ interface Flags extends BodyFlags {
 }
 
 const HELP = `
-Nothing is recorded: no attempt, no step of ctx.once, no change of ctx.state, no status. But what the handler does to other
-systems is real. A step that a stored event has already done returns its stored result, unless --reset-steps is given. The
-handler of a stored event reads the stored state of its media or channel.
-
+Nothing is recorded; but what the handler does to other systems is real.
 Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed.`;
 
 export function addTry(handlers: Command): void {

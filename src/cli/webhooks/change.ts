@@ -91,9 +91,7 @@ export async function importSecret({ id, secretFile, replace, json }: Import): P
       say(`${waiting} notifications of webhook ${id} stay in quarantine: this secret verifies none of them`);
     if (json) return printJsonLine({ id, stored: true, ...(replace && { retired }), admitted, waiting });
     const others = replace ? `; ${retired} others are retired` : '';
-    await print(
-      `the secret of webhook ${id} is stored; ${admitted} quarantined notifications admitted${others}`,
-    );
+    await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted${others}`);
   });
 }
 

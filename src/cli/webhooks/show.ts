@@ -19,22 +19,14 @@ export async function listWebhooks({ stored, json }: { stored?: true; json?: tru
   const config = loadConfig();
   // Asked first: a webhook that is made meanwhile is not told of as gone.
   const registered = stored ? undefined : await allWebhooks(webhooksClient(config));
-  const standings = stored
-    ? await withDatabase(config, (store) => readStandings(store, config))
-    : await standingsOf(config);
-  const views = viewsOf(standings, registered);
+  const read = () => withDatabase(config, (store) => readStandings(store, config));
+  const views = viewsOf(await (stored ? read() : standingsOf(config)), registered);
   if (json) return printJson(views);
   if (views.length === 0)
     return print(stored ? 'no secret is stored' : 'no webhook is registered, and no secret is stored');
-  const head = ['id', 'name', 'url', 'sites', 'events', 'secret'];
-  if (stored)
-    await write(
-      table(
-        ['id', 'secret'],
-        views.map((view) => [view.id, secretInWords(view)]),
-      ),
-    );
-  else await write(table(head, views.map(rowOf)));
+  const head = stored ? ['id', 'secret'] : ['id', 'name', 'url', 'sites', 'events', 'secret'];
+  const rows = stored ? views.map((view) => [view.id, secretInWords(view)]) : views.map(rowOf);
+  await write(table(head, rows));
 }
 
 function rowOf(view: WebhookView): string[] {
@@ -77,10 +69,8 @@ export async function printWebhook(view: WebhookView, { json }: { readonly json?
  */
 export async function standingsOf(config: Config): Promise<Standings> {
   if (hasDatabase(config)) return withDatabase(config, (store) => readStandings(store, config));
-  say(
-    `no secret is stored here, as there is no database at ${line(sqlitePathOf(config.DATABASE_URL) ?? '')}: if there should be one, ` +
-      'run this where the server runs, or set DATABASE_URL',
-  );
+  const path = line(sqlitePathOf(config.DATABASE_URL) ?? '');
+  say(`no secret is stored here, as there is no database at ${path}: run this where the server runs?`);
   return standingsFrom(config);
 }
 
@@ -113,12 +103,8 @@ function eventsInWords(events: readonly string[]): string {
  * @throws KitError CONFIG_INVALID without an API secret
  */
 export function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Config): WebhooksClient {
-  if (PROVIDER_API_SECRET === undefined) {
-    throw new KitError(
-      'CONFIG_INVALID',
-      `PROVIDER_API_SECRET is not set: ${settingsSource()} has none; it takes the API secret of a v2 credential`,
-    );
-  }
+  if (PROVIDER_API_SECRET === undefined)
+    throw new KitError('CONFIG_INVALID', `PROVIDER_API_SECRET is not set: ${settingsSource()} has none`);
   return new WebhooksClient({
     baseUrl: PROVIDER_BASE_URL,
     apiSecret: PROVIDER_API_SECRET,

@@ -13,27 +13,6 @@ function report(
   return desk().write(name, `${lines.join('\n')}\n`);
 }
 
-test('finds nothing, when two reports differ in order and reasons only, and ends with 0', async () => {
-  const a = report('a', [
-    ['1', 'handled'],
-    ['2', 'dead', 'one reason'],
-  ]);
-  const b = report('b', [
-    ['2', 'dead', 'another'],
-    ['1', 'handled'],
-  ]);
-  expect(await desk().events(['compare', a, b])).toEqual({
-    code: 0,
-    stdout: '',
-    stderr: '2 events ended alike, 0 differently, 0 are in A only, 0 in B only\n',
-  });
-  const strict = await desk().events(['compare', a, b, '--reasons']);
-  expect(strict).toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining('dead (one reason)  dead (another)'),
-  });
-});
-
 test('shows what ended differently or is in one only, when there is such, and ends with 1', async () => {
   const a = report('a', [
     ['1', 'handled'],

@@ -4,9 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
-import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
-import { present } from '../../support/only.ts';
 import { programEnv } from '../../support/sample-handlers.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -38,25 +36,6 @@ test('writes every event in the order in which they came, when more than a page 
   expect(lines.map(({ received_at }) => received_at)).toEqual(
     lines.map(({ received_at }) => received_at).sort(),
   );
-});
-
-test('replaces an old file, when the new one is complete, and leaves nothing beside it', async () => {
-  await desk().fill(3);
-  const file = desk().write('r.ndjson', '{"body":"old"}\n');
-  const { code, stdout, stderr } = await desk().events(['export', '--out', file]);
-  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: `3 events exported to ${file}\n` });
-  expect(desk().lines('r.ndjson')).toHaveLength(3);
-  expect(drafts(desk())).toEqual([]);
-});
-
-test('leaves out pruned events, when bodies are gone, and says how many', async () => {
-  await desk().fill(3);
-  const store = await desk().store();
-  const [one, other] = await eventsIn(store, {}, 2);
-  await store.prune(Date.now() + 1, 2, [present(one).seq, present(other).seq]);
-  const { code, stdout, stderr } = await desk().events(['export']);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: 'left out: 2 events whose bodies were pruned\n' });
-  expect(ndjson(stdout)).toHaveLength(1);
 });
 
 /** So many that a busy machine sees the export at work. */

@@ -107,7 +107,7 @@ test('handles the channel events of an afternoon again, and no others, when repl
   const [dryRun = '', replay = ''] = commands('Handle events again', 2);
   const store = await production();
   await qa.start('npm start');
-  expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first 5 of them:\n/);
+  expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first of them:\n/);
   await qa.type(replay);
   await eventually('all have ended again', async () => (await store.count({ status: 'pending' })) === 0);
   const events = await eventsIn(store, {}, 100);

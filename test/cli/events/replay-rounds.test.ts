@@ -5,7 +5,7 @@ import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
-import { atFullSize, size, some } from '../../support/sizes.ts';
+import { size, some } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -24,13 +24,8 @@ test('tells no event late, when a server handles them all the while, and hands o
   const diary = encodeURIComponent(desk().path('diary'));
   const handlers = new URL(`../../support/late-handlers.ts?diary=${diary}`, import.meta.url);
   await desk().serveApart({}, handlers);
-  const { code } = await desk().events([
-    'replay',
-    '--kind',
-    'media_available',
-    '--report',
-    desk().path('r.ndjson'),
-  ]);
+  const report = desk().path('r.ndjson');
+  const { code } = await desk().events(['replay', '--kind', 'media_available', '--report', report]);
   expect(code).toBe(0);
   const runs = desk().lines('diary');
   expect(runs).toHaveLength(HANDLED_BEFORE);
@@ -79,24 +74,3 @@ test.each(some(1, ['held', 'ready'] as const))(
     expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
   },
 );
-
-test('says how far it got and leaves it ready, when Ctrl-C is pressed early, and ends with 1', async () => {
-  await desk().fill(MANY, 50);
-  const { code, stderr, pending, ready } = await replayUntil('held', 'SIGINT');
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: `${pending} events were reset\nhookkit: interrupted: run it again to replay the rest\n`,
-  });
-  expect(ready).toBe(pending);
-  expect(pending).toBeLessThan(MANY);
-});
-
-atFullSize(test)('makes all ready, when Ctrl-C is pressed once all are reset, and ends with 0', async () => {
-  await desk().fill(MANY, 50);
-  const { code, stdout, ready } = await replayUntil('ready', 'SIGINT');
-  expect({ code, stdout, ready }).toEqual({
-    code: 0,
-    stdout: `${MANY} events were reset to pending: the server begins to handle them within a second\n`,
-    ready: MANY,
-  });
-});

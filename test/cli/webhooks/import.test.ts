@@ -16,7 +16,7 @@ afterEach(() => server?.discard());
 test('stores a secret, when it comes on stdin, without ever showing it', async () => {
   const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: `${SECRET}\n` });
   expect(run).toMatchObject({ code: 0, stderr: '' });
-  expect(run.stdout).toBe('the secret of webhook hook0001 is stored; 0 quarantined notifications admitted\n');
+  expect(run.stdout).toBe('the secret of webhook hook0001 is stored; 0 notifications admitted\n');
 });
 
 test.each([
