@@ -10,9 +10,8 @@ interface Flags {
   readonly json?: true;
 }
 
-const HELP = `
-Each line begins with ok, warn, FAIL or skipped. After a FAIL the exit code is 1. The command changes nothing. Run it as the
-user that the server runs as.`;
+const HELP =
+  '\nAfter a FAIL the exit code is 1. The command changes nothing. Run it as the user of the server.';
 
 export function addDoctor(program: Command): void {
   program

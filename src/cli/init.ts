@@ -13,9 +13,7 @@ Recipes, which docs/recipes.md describes: ${recipeNames().join(', ')}`;
 export function addInit(program: Command): void {
   program
     .command('init')
-    .description(
-      'Write a new receiver into a folder: about ten files that are yours; the kit is a dependency.',
-    )
+    .description('Write a new receiver into a folder: about ten files that are yours.')
     .argument('[dir]', 'the folder; it is made if it is not there', '.')
     .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
     .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: as this one)')

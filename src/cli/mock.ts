@@ -25,21 +25,13 @@ export function addMock(program: Command): void {
     .option('--port <port>', 'the port; 0 takes any free one (default: MOCK_PORT)', wholeNumber(0, 65_535))
     .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
     .option('--name <host...>', 'more names that the mock answers to, HOST or HOST:PORT', hostNames)
-    .option(
-      '--seed <number>',
-      'the same seed gives the same ids, secrets and run',
-      wholeNumber(0, 2 ** 32 - 1),
-    )
+    .option('--seed <number>', 'make ids, secrets and the run the same again', wholeNumber(0, 2 ** 32 - 1))
     .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);
 }
 
-async function run({
-  virtualClock,
-  port = loadConfig().MOCK_PORT,
-  name: names = [],
-  ...options
-}: Flags): Promise<void> {
+async function run(flags: Flags): Promise<void> {
+  const { virtualClock, port = loadConfig().MOCK_PORT, name: names = [], ...options } = flags;
   const mock = await MockProvider.start({
     ...options,
     port,
@@ -48,23 +40,21 @@ async function run({
     onAttempt: (delivery) => report(summaryOf(delivery)),
   });
   closeAtSignal({ delay: CLOSING_MS, close: () => mock.close() });
-  report(introduction(mock.url, { ...options, ...(virtualClock && { virtualClock }) }));
-  if (isLoopback(options.host)) return;
-  say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
+  report(introduction(mock.url, flags));
+  if (!isLoopback(options.host))
+    say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
 }
 
 /** Tells a user how to work with the mock: its addresses, credentials and control routes. */
-function introduction(url: string, { seed, virtualClock }: Partial<Flags>): string {
-  const clock = virtualClock ? 'virtual: it stands still until POST /_mock/clock' : "the machine's";
-  const luck =
-    seed === undefined ? 'none: ids and secrets are random' : `${seed}: who knows it knows the secrets`;
+function introduction(url: string, { seed, virtualClock }: Flags): string {
+  const clock = virtualClock ? 'virtual, until POST /_mock/clock' : "the machine's";
   const tokens = defaultTokens.map(({ token }) => token).join(', ');
   const routes = controlCatalogue.map(
     ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
   );
   return `This is a MOCK provider, not the real one. It listens on ${url}
 
-Clock: ${clock}. Seed: ${luck}. State: in memory only.
+Clock: ${clock}. Seed: ${seed ?? 'none'}. State: in memory only.
 
 Webhooks API: ${url}/v2/webhooks
   Authorization: ${mockDefaults.apiSecret}

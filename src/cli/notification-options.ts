@@ -41,11 +41,7 @@ export function withBody(command: Command, webhook: string): Command {
     .option('--site <id>', `site_id (default: ${SITE})`)
     .option('--webhook <id>', webhook)
     .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
-    .addOption(
-      new Option('--body <file>', 'take exactly this file (-: stdin) instead of the options above').conflicts(
-        MEMBERS,
-      ),
-    );
+    .addOption(new Option('--body <file>', 'take exactly this file (-: stdin) instead').conflicts(MEMBERS));
 }
 
 /**

@@ -20,12 +20,8 @@ interface Flags extends FilterFlags {
 /** In bytes; far longer than any key. */
 const LONGEST_KEY = 65_536;
 
-const HELP = `
-A recording has a JSON object a line: {"v":1,"body":"...","received_at":"...","webhook_id":"..."}, in the order in which
-the events were received. It holds no secret and no token. docs/replay.md describes it.
-
-Example:
-  npx hookkit events export --since 2026-11-19 --until 2026-11-20 --out yesterday.ndjson`;
+const HELP =
+  '\nA recording has a JSON object a line, in the order in which the events were received, and holds no secret.';
 
 export function addExport(events: Command): void {
   withFilter(events.command('export'))
@@ -35,7 +31,7 @@ export function addExport(events: Command): void {
     .addOption(
       new Option(
         '--redact-key-file <file>',
-        'redact with this key (16 bytes or more): the same id gives the same other id',
+        'redact with this key: the same id gives the same other id',
       ).implies({ redact: true }),
     )
     .addHelpText('after', HELP)

@@ -103,27 +103,10 @@ function describe(event: StoredEvent, attempts: readonly Attempt[], state: reado
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name.padEnd(17)} ${line(String(value))}`);
   const error = last_error === null ? [] : ['', 'last error', ...indented(last_error)];
-  const payload =
-    body === null
-      ? ['  (removed by retention or `hookkit events prune`)']
-      : indented(JSON.stringify(JSON.parse(body), null, 2));
-  return [
-    ...lines,
-    ...error,
-    '',
-    'payload',
-    ...payload,
-    ...stateLines(event.resource, state),
-    '',
-    history(attempts),
-  ].join('\n');
-}
-
-/** Nothing where there is no state, as for most events. */
-function stateLines(resource: string, state: readonly StateValue[]): string[] {
-  if (state.length === 0) return [];
-  const lines = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST)}`);
-  return ['', `state of ${line(resource)}`, ...lines];
+  const pretty = body === null ? '(pruned)' : JSON.stringify(JSON.parse(body), null, 2);
+  const left = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST)}`);
+  if (left.length > 0) left.unshift('', `state of ${line(event.resource)}`);
+  return [...lines, ...error, '', 'payload', ...indented(pretty), ...left, '', history(attempts)].join('\n');
 }
 
 function history(attempts: readonly Attempt[]): string {

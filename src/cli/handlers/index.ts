@@ -11,10 +11,6 @@ import { printFindings, printJson, table, write } from '../output.ts';
 import { endProcess } from '../with-handlers.ts';
 import { addTry } from './try.ts';
 
-const CHECK_HELP = `
-Checks that the handlers load, that the settings of their app are complete, that every kind has a handler, and that types fit (by the
-TypeScript of your project). No handler runs. After a FAIL the exit code is 1.`;
-
 export function addHandlers(program: Command): void {
   const handlers = program
     .command('handlers')
@@ -26,10 +22,12 @@ export function addHandlers(program: Command): void {
     .action(list);
   handlers
     .command('check')
-    .description('Check the handlers: that they load, their settings, kinds and types.')
+    .description(
+      'Check that the handlers load, their settings and kinds, and their types by your TypeScript.',
+    )
     .option('--strict', 'fail where a kind has no handler, which only warns otherwise')
     .option('--json', 'print the findings as JSON')
-    .addHelpText('after', CHECK_HELP)
+    .addHelpText('after', '\nNo handler runs. After a FAIL the exit code is 1.')
     .action(check);
   addTry(handlers);
 }

@@ -74,9 +74,7 @@ export function addWebhooks(program: Command): void {
 function metadataOptions(): readonly Option[] {
   return [
     new Option('--name <name>', 'a name for the webhook'),
-    new Option('--url <url>', 'the URL that it sends to: https, with the path WEBHOOK_PATH').argParser(
-      httpsUrl,
-    ),
+    new Option('--url <url>', 'the URL that it sends to, by https').argParser(httpsUrl),
     new Option('--site <id...>', 'the sites (properties) whose notifications it sends'),
     new Option('--event <kind...>', 'the kinds that it sends').choices(kindNames).conflicts('allEvents'),
     new Option('--all-events', `all ${kindNames.length} kinds`),

@@ -9,6 +9,7 @@ const STORED = 'a-secret-that-is-stored-0123456789';
 let here: InstallationOnEngine;
 beforeAll(async () => {
   here = await installOnEngine();
+  await here.makeDatabase();
 });
 afterAll(() => here.dispose());
 
