@@ -100,7 +100,7 @@ const answerVisibly: RequestHandler = (_request, response, next) => {
 };
 
 /** Any JSON object: the receiver decides what it means. */
-const notificationSchema = z.record(z.string(), z.unknown());
+const notificationSchema = z.record(z.string(), z.unknown(), 'must be a JSON object');
 
 /** How far to put the clock forward. */
 const advanceSchema = z.strictObject({

@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import type { JsonObject } from '../notification/json.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
+import { type Delivery, type FaultName, faultNames, spoilingFaults } from './delivery.ts';
 import type { Random } from './random.ts';
 import { parse } from './requests.ts';
-
-/** The faults that make a request which no receiver should accept. A delivery gets at most one of them. */
-const spoilingFaults = ['tamper', 'forge', 'alg_none', 'wrong_secret'] as const;
-
-/** The faults of deliveries. */
-export const faultNames = ['drop', 'duplicate', 'reorder', 'delay', ...spoilingFaults] as const;
-
-/** The name of a fault. */
-export type FaultName = (typeof faultNames)[number];
 
 /** The probability of each fault, 0 to 1. */
 export type Faults = Readonly<Record<FaultName, number>>;
@@ -56,11 +48,6 @@ export function isSpoiled(faults: readonly FaultName[]): boolean {
   return spoilingFaults.some((name) => faults.includes(name));
 }
 
-interface Faulty {
-  readonly notification: JsonObject;
-  readonly faults: readonly FaultName[];
-}
-
 /** A body and the token that goes with it. */
 export interface SignedText {
   readonly body: string;
@@ -68,7 +55,7 @@ export interface SignedText {
 }
 
 /** The body and token of a delivery: those that a correct provider sends, but for its faults. */
-export function signedText({ notification, faults }: Faulty, secret: string, random: Random): SignedText {
+export function signedText({ notification, faults }: Delivery, secret: string, random: Random): SignedText {
   const body = JSON.stringify(notification);
   const genuine = signed(body, secret);
   if (faults.includes('tamper'))

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { JsonObject } from '../notification/json.ts';
-import { type FaultName, faultNames } from './delivery-faults.ts';
+
+/** The faults that make a request which no receiver should accept. A delivery gets at most one of them. */
+export const spoilingFaults = ['tamper', 'forge', 'alg_none', 'wrong_secret'] as const;
+
+/** The faults of deliveries. */
+export const faultNames = ['drop', 'duplicate', 'reorder', 'delay', ...spoilingFaults] as const;
+
+/** The name of a fault. */
+export type FaultName = (typeof faultNames)[number];
 
 /** One attempt to deliver a notification. */
 export interface Attempt {

@@ -105,16 +105,15 @@ function createProvider(options: MockOptions, place: Place) {
     app(host: string): RequestListener {
       const own = { host, names: settings.names };
       const { apiSecret } = settings;
-      const app = express();
-      app.disable('x-powered-by');
-      app.disable('etag'); // the provider's services know no conditional requests
-      app.use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }));
-      app.use('/v2', webhooksApi({ webhooks, rateLimit: limit, apiSecret, random: requests, baseUrl, own }));
-      app.use(statuses.router);
-      app.use((_request, response) => {
-        response.status(404).json({ error: 'not found' });
-      });
-      return app;
+      return express()
+        .disable('x-powered-by')
+        .disable('etag') // the provider's services know no conditional requests
+        .use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }))
+        .use('/v2', webhooksApi({ webhooks, rateLimit: limit, apiSecret, random: requests, baseUrl, own }))
+        .use(statuses.router)
+        .use((_request, response) => {
+          response.status(404).json({ error: 'not found' });
+        });
     },
   };
 }
