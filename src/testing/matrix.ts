@@ -71,7 +71,11 @@ export async function matrix<W>(
     const failed = await failureOf(history);
     if (failed) throw broken(history, timed, failed);
   }
-  const { default: fc } = await import('fast-check'); // of all that the kit loads, only this is not there in production
+  // Of all that the kit loads, only this is not there in production.
+  const { default: fc } = await import('fast-check').catch((cause) => {
+    const advice = 'npm install --save-dev fast-check';
+    throw new Error(`matrix needs fast-check for random histories: ${advice}`, { cause });
+  });
   const holds = async (history: History) => (await failureOf(history)) === undefined;
   const property = fc.asyncProperty(randomHistory(fc, happened.length), holds);
   const details = await fc.check(property, { numRuns: random, ...(seed !== undefined && { seed }) });

@@ -229,9 +229,9 @@ withPackages(
     const [, port = ''] = await server.printed(/"port":(\d+),"path"/);
 
     const page = await (await fetch(admin)).text();
-    const assets = new Set([...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
-    expect(assets.size).toBeGreaterThan(10);
-    for (const path of assets) expect((await fetch(`${admin}${path}`)).status).toBe(200);
+    const assets = new Set([...page.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path]) => path));
+    expect(assets.size).toBeGreaterThan(5);
+    for (const path of assets) expect((await fetch(`${admin}/${path}`)).status).toBe(200);
     expect(page).toContain('events');
 
     const to = `--to http://127.0.0.1:${port}/webhooks/media`;
