@@ -29,20 +29,10 @@ async function init(dir: string, { recipe, kit }: { recipe?: string; kit?: strin
   if (listed !== '')
     throw new KitError('FILES_EXIST', `nothing was written, as files are in the way in ${folder}:${listed}`);
   app.write();
-  await print(written(folder, [...app.files.keys()]));
-}
-
-function written(folder: string, paths: readonly string[]): string {
-  const way = relative(process.cwd(), folder);
+  const paths = [...app.files.keys()].toSorted().map((path) => `  ${path}\n`);
+  const way = relative(cwd, folder);
   const quoted = /^[\w./-]*$/.test(way) ? way : `'${line(way)}'`;
-  return [
-    `${line(folder)} has now:`,
-    ...paths.toSorted().map((path) => `  ${path}`),
-    '',
-    'Now:',
-    ...(way === '' ? [] : [`  cd ${quoted}`]),
-    '  npm install',
-    '  npm test',
-    '  npm run dev',
-  ].join('\n');
+  const enter = way === '' ? '' : `  cd ${quoted}\n`;
+  await print(`${line(folder)} has now:\n${paths.join('')}\nNow:`);
+  await print(`${enter}  npm install\n  npm test\n  npm run dev`);
 }
