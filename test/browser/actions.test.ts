@@ -1,11 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
-import { inspect } from '../support/inspected-service.ts';
-
-const TOKEN = 'the-admin-token-of-the-tests';
 
 describeInBrowser('a reader', () => {
   let inspected: InspectedMock;
@@ -74,38 +70,6 @@ describeInBrowser('a reader', () => {
       },
     ],
     [
-      'is told that a replay is not known, when the service was started again since',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(`${inspected.url}/events/replay?status=dead&replay=${randomUUID()}`);
-        expect(await page.textContent('main')).toContain('This replay is not known');
-        await page.click('text=Back to the events');
-        expect(page.url()).toContain('/events?status=dead');
-      },
-    ],
-    [
-      'replays one event, when pressing r and agreeing, by list and by page, and not when declining',
-      async () => {
-        const { page } = await openTab();
-        const { events } = await inspected.api('/events?status=dead');
-        const { id } = events[0];
-        const before = await attemptsOf(id);
-        await page.goto(`${inspected.url}/events/${id}`);
-        page.once('dialog', (dialog) => dialog.dismiss());
-        await page.keyboard.press('r');
-        page.once('dialog', (dialog) => dialog.accept());
-        await page.keyboard.press('r');
-        await page.waitForURL('**?replayed=1');
-        await eventually('it has failed again', async () => (await attemptsOf(id)) === before + 3);
-        await page.goto(`${inspected.url}/events?status=dead`);
-        await page.keyboard.press('j');
-        page.once('dialog', (dialog) => dialog.accept());
-        await page.keyboard.press('r');
-        await page.waitForURL('**?replayed=1');
-        await inspected.settled();
-      },
-    ],
-    [
       'finds events, when status, kind and search narrow the list, and pages on',
       async () => {
         const { page } = await openTab();
@@ -148,20 +112,6 @@ describeInBrowser('a reader', () => {
       },
     ],
     [
-      'replays what matches once, when the button is pressed twice',
-      async () => {
-        const { page } = await openTab({ javaScriptEnabled: false });
-        const before = await replaysBy('kind=media_available');
-        await page.goto(`${inspected.url}/events/replay?kind=media_available`);
-        await page.dblclick(`button:text("Replay ${before.size} events")`);
-        // Not waitForURL: the second press aborts the loading that the first one began.
-        await page.waitForSelector(`text=${before.size} events were reset to pending`);
-        expect(page.url()).toMatch(/replayed=[0-9a-f-]{36}$/);
-        await inspected.settled();
-        expect(await replaysBy('kind=media_available')).toEqual(oneMoreEach(before));
-      },
-    ],
-    [
       'replays what matches, when the count is right, and sees how many',
       async () => {
         const { page } = await openTab();
@@ -191,42 +141,6 @@ describeInBrowser('a reader', () => {
         await page.waitForSelector(`.channel.idle:has-text("${id}")`);
         await page.click('a:has-text("active 1")');
         expect(await page.locator('.channel').count()).toBe(1);
-      },
-    ],
-    [
-      'has to sign in, when there is a token, and is out again after signing out',
-      async () => {
-        const { page, complaints } = await openTab();
-        const guarded = await inspect({}, { ADMIN_TOKEN: TOKEN });
-        try {
-          await page.goto(`${guarded.url}/events`);
-          await page.fill('#token', 'a-wrong-token-of-16');
-          await page.click('button:text("Sign in")');
-          expect(await page.textContent('main')).toContain('That is not the token');
-          await page.fill('#token', TOKEN);
-          await page.click('button:text("Sign in")');
-          await page.waitForSelector('#live[data-state=on]');
-          expect(await page.evaluate('document.cookie')).toBe('');
-          expect(page.url()).not.toContain(TOKEN);
-          await page.click('button:text("Sign out")');
-          await page.goto(`${guarded.url}/events`);
-          expect(page.url()).toContain('/sign-in');
-          // The browser itself reports the 401 of the wrong token.
-          expect(complaints.filter((complaint) => !complaint.includes('401'))).toEqual([]);
-        } finally {
-          await guarded.dispose();
-        }
-      },
-    ],
-    [
-      'learns why requests were refused and what waits, when looking at rejections and quarantine',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(`${inspected.url}/rejections`);
-        expect(await page.textContent('main')).toMatch(/claims differ, first at\s*\/\w+/);
-        expect(await page.textContent('main')).toContain('bad signature');
-        await page.goto(`${inspected.url}/quarantine`);
-        expect(await page.textContent('main')).toContain('npx hookkit webhooks import --id');
       },
     ],
   ];

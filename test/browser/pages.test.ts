@@ -58,10 +58,12 @@ describeInBrowser('a page', () => {
     },
   );
 
-  test.each(PAGES)('%s can be read, when there is no JavaScript', async (_name, given) => {
+  test('can be read, whichever it is, when there is no JavaScript', async () => {
     const { page, complaints } = await openTab({ javaScriptEnabled: false });
-    await page.goto(`${inspected.url}${await pathOf(given)}`);
-    expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
+    for (const [, given] of PAGES) {
+      await page.goto(`${inspected.url}${await pathOf(given)}`);
+      expect((await page.textContent('main'))?.trim().length).toBeGreaterThan(40);
+    }
     expect(complaints).toEqual([]);
   });
 
@@ -130,23 +132,15 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
   });
   afterAll(() => inspected.dispose());
 
-  const paths = [
-    '/',
-    '/events',
-    '/events/ID',
-    '/events/replay?status=dead',
-    '/channels',
-    '/rejections',
-    '/quarantine',
-    '/webhooks',
-  ];
-  test.each(paths)('keeps its width, when it is %s, on a desk and on a phone', async (path) => {
+  test('keeps its width, whatever page it is, on a desk and on a phone', async () => {
     const [{ id }] = (await inspected.api('/events?status=dead')).events;
     const { page } = await openTab();
-    await page.goto(`${inspected.url}${path.replace('ID', id)}`);
-    for (const width of [1280, 360]) {
-      await page.setViewportSize({ width, height: 800 });
-      await expectOwnWidth(page);
+    for (const [, path] of PAGES) {
+      await page.goto(`${inspected.url}${path.startsWith('/') ? path : `/events/${id}`}`);
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 800 });
+        await expectOwnWidth(page);
+      }
     }
   });
 

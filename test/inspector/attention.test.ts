@@ -1,9 +1,8 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { concernsOf } from '../../src/inspector/pages/attention.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { verified } from '../support/verified-notification.ts';
 
 type Stats = Parameters<typeof concernsOf>[0];
@@ -46,21 +45,13 @@ describe('the overview', () => {
   test.each([
     ['----  ok', []],
     ['A---  ok', []],
-    ['-D--  ok', []],
-    ['AD--  ok', []],
     ['--R-  ok', [`grave: ${NONE_IN}`]],
     ['A-R-  ok', [`minor: ${SOME_REFUSED}`]],
-    ['-DR-  ok', [`minor: ${SOME_REFUSED}`]],
-    ['ADR-  ok', [`minor: ${SOME_REFUSED}`]],
     ['---N  ok', [`grave: ${NONE_RECORDED}`]],
     ['A--N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
-    ['-D-N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
     ['--RN  ok', [`grave: ${NONE_RECORDED}`, `grave: ${NONE_IN}`]],
     ['ADRN  ok', [`grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
-    ['---- not', [`grave: ${FULL}`]],
     ['A--- not', [`grave: ${FULL}`]],
-    ['--R- not', [`grave: ${FULL}`, `grave: ${NONE_IN}`]],
-    ['---N not', [`grave: ${FULL}`, `grave: ${NONE_RECORDED}`]],
     ['ADRN not', [`grave: ${FULL}`, `grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
   ])('says what is wrong, and how grave it is, when this happened: %s', (what, expected) => {
     const count = (letter: string) => (what.includes(letter) ? 3 : 0);
@@ -72,22 +63,9 @@ describe('the overview', () => {
     expect(told.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`)).toEqual(expected);
     for (const { advice } of told) expect(advice.length).toBeGreaterThan(30);
   });
-
-  test('puts grave problems first, when there are many', () => {
-    const stats = statsOf(
-      { accepted: 1, rejected: 1 },
-      { quarantined: 1, events: { pending: 0, running: 0, dead: 1 } },
-    );
-    expect(concernsOf(stats, 0).map(({ grave }) => grave)).toEqual([true, false, false]);
-  });
 });
 
 const inspect = inspectedForEachTest();
-let disk: SmallDisk | undefined;
-afterEach(() => {
-  disk?.remove();
-  disk = undefined;
-});
 
 /** The overview as its reader sees it, on one line. */
 async function overview({ url }: Inspected): Promise<string> {
@@ -150,34 +128,5 @@ describe('the overview of a running service', () => {
     await shows(inspected, /attention ! 3 requests were refused .* Look at the reasons/);
     const { last_10_minutes: recent } = await inspected.api('/stats');
     expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
-  });
-
-  test('says that nothing can be recorded, when its disk is full, before and after somebody sends, until there is room', async () => {
-    disk = mountSmallDisk('size=16m');
-    if (!disk) return;
-    const inspected = await inspect({}, { DATABASE_URL: `sqlite:${disk.path}/receiver.db` });
-    expect(await overview(inspected)).toContain('All is well');
-    disk.fill();
-    const note = 'x'.repeat(40_000);
-    await eventually('nothing is recorded any more', async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, n) =>
-          inspected.deliver(notification({ media_id: `${Math.random()}${n}`, note })),
-        ),
-      );
-      return answers.every(({ status }) => status === 503);
-    });
-    const text = await overview(inspected);
-    expect(text).toMatch(/requests? (was|were) not recorded in the last 10 minutes|Nothing was recorded/);
-    expect(text).toContain('Run npx hookkit doctor');
-    expect(text).not.toContain('All is well');
-    const { last_10_minutes: recent } = await inspected.api('/stats');
-    expect(recent.not_recorded).toBeGreaterThanOrEqual(10);
-    disk.clear();
-    await eventually(
-      'it records again',
-      async () => (await inspected.deliver(notification())).status === 200,
-    );
-    expect((await inspected.api('/stats')).can_record).toBe(true);
   });
 });

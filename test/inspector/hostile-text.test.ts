@@ -1,61 +1,43 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
 import { WEBHOOK } from '../support/genuine.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 
-const body = (media_id: string) => ({
+const members = {
   event: 'media_available',
   webhook_id: WEBHOOK,
   site_id: 'site0001',
-  media_id,
-  title: SPOOF,
+  media_id: 'm1',
   event_time: '2026-01-01T00:00:00+00:00',
-});
-const FOREIGN = { ...body('foreign'), event: `e${SPOOF}`, webhook_id: `w${SPOOF}` };
+};
 
-let inspected: Inspected;
-let id: string;
-beforeAll(async () => {
-  inspected = await inspect({
-    media_available() {
-      throw new Error(`broken ${SPOOF}`);
-    },
+describe('text of strangers that turns around or hides', () => {
+  let inspected: Inspected;
+  let id: string;
+  beforeAll(async () => {
+    inspected = await inspect({
+      media_available() {
+        throw new Error(`broken ${SPOOF}`);
+      },
+    });
+    const body = { ...members, title: SPOOF };
+    await inspected.deliver(body);
+    await inspected.deliver({ ...body, event: `e${SPOOF}`, webhook_id: `w${SPOOF}` });
+    await inspected.deliver({ ...body, [SPOOF]: 1 }, 'another secret than the one that is stored');
+    await inspected.settled();
+    id = (await inspected.api('/events')).events[0].id;
   });
-  await inspected.deliver(body('m1'));
-  await inspected.deliver(FOREIGN);
-  await inspected.deliver({ ...body('m2'), [SPOOF]: 1 }, 'another secret than the one that is stored');
-  await inspected.settled();
-  id = (await inspected.api('/events')).events[0].id;
-});
-afterAll(() => inspected.dispose());
+  afterAll(() => inspected.dispose());
 
-describe('hostile text of strangers', () => {
-  test.each([
-    '/',
-    '/events',
-    '/events/ID',
-    '/rejections',
-    '/quarantine',
-    '/channels',
-    '/webhooks',
-    `/events?q=${encodeURIComponent('title')}`,
-  ])('is visible, when it is shown on %s, with nothing that turns text around or hides', async (path) => {
-    const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });
-    expect(page.status).toBe(200);
-    expect(hostileIn(page.body)).toEqual([]);
-  });
-
-  test('is visible, when a page shows an event, as escapes', async () => {
-    const page = await inspected.raw(`/events/${id}`, { headers: { accept: 'text/html' } });
-    expect(page.body).toContain('\\u202e');
-    expect((await inspected.raw('/rejections')).body).toContain('\\u202e');
-  });
-
-  test.each(['/events', '/events/ID', '/rejections', '/quarantine'])(
-    'stays what it was, when %s answers it as JSON, whose text has it as escapes',
+  test.each(['/', '/events', '/events/ID', '/rejections', '/quarantine', '/channels', '/webhooks'])(
+    'is visible on %s, and means the same in its JSON',
     async (path) => {
+      const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });
+      expect([page.status, hostileIn(page.body)]).toEqual([200, []]);
+      if (!/ID|events|rejections|quarantine/.test(path)) return;
+      expect(page.body).toContain('\\u202e');
       const answer = await inspected.raw(`/api${path.replace('ID', id)}`);
-      expect(String(answer.headers['content-type'])).toMatch(/^application\/json/);
       expect(hostileIn(answer.body)).toEqual([]);
       expect(JSON.stringify(JSON.parse(answer.body))).toContain('\u202e');
     },
@@ -65,5 +47,38 @@ describe('hostile text of strangers', () => {
     const site = 'a\u202eb';
     const page = await inspected.raw(`/events?site=${encodeURIComponent(site)}`);
     expect(page.body).toContain(`name="site" value="${site}"`);
+  });
+});
+
+describe('long text of strangers', () => {
+  const start = inspectedForEachTest();
+  const LONG = 'q'.repeat(20_000);
+  const longestRun = (text: string) => Math.max(0, ...(text.match(/q+/g) ?? []).map((run) => run.length));
+
+  test.each([
+    ['the name of a member', { ...members, [LONG]: 1 }],
+    ['the name of a member within another', { ...members, ['q'.repeat(150)]: { [LONG]: 1 } }],
+    ['the kind', { ...members, event: LONG }],
+    ['the webhook', { ...members, webhook_id: LONG }],
+  ])(
+    'is cut to 210 characters in log, API and pages, when a refused request has it in %s',
+    async (_, body) => {
+      const inspected = await start();
+      expect((await inspected.deliver(body, 'forged')).status).toBe(401);
+      const { rejections } = await inspected.api('/rejections');
+      expect(rejections).toHaveLength(1);
+      const pages = await Promise.all(['/', '/rejections', '/webhooks'].map((path) => inspected.raw(path)));
+      const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
+      expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
+    },
+  );
+
+  test('is cut to 4,000 characters of a body, when the quarantine shows it', async () => {
+    const inspected = await start();
+    await inspected.deliver({ ...members, title: LONG.slice(0, 6000) }, 'not known yet');
+    await eventually('it is kept', async () => (await inspected.service.store.quarantineSize()) === 1);
+    const { newest } = await inspected.api('/quarantine');
+    expect(newest[0].body).toHaveLength(4000);
+    expect(longestRun((await inspected.raw('/quarantine')).body)).toBeLessThan(4000);
   });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isForeign } from '../../src/base/request-origin.ts';
 import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -39,10 +38,6 @@ describe('the Host of a request', () => {
   ])('of a listener on %s, when it is %s, is taken: %s', (adminHost, host, taken) => {
     expect(isOwnHost(host, { adminHost, names: [] })).toBe(taken);
   });
-
-  test('is refused, when there is none, as in HTTP/1.0', () => {
-    expect(isOwnHost(undefined, { adminHost: '127.0.0.1', names: [] })).toBe(false);
-  });
 });
 
 describe('the origin of a request', () => {
@@ -68,20 +63,6 @@ describe('the origin of a request', () => {
       expect((await inspected.raw(path, { headers: script })).status).toBe(403);
     },
   );
-
-  test('is taken, when it is a page of ours, a program, a typed address or a link from elsewhere', () => {
-    const host = '127.0.0.1:3001';
-    expect(isForeign({ host, origin: 'http://127.0.0.1:3001' }, 'POST')).toBe(false);
-    expect(isForeign({ host, origin: 'https://127.0.0.1:3001' }, 'POST')).toBe(false);
-    expect(isForeign({ host }, 'POST')).toBe(false);
-    expect(isForeign({ host, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }, 'GET')).toBe(false);
-    expect(isForeign({ host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }, 'GET')).toBe(
-      false,
-    );
-    expect(isForeign({ host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }, 'POST')).toBe(
-      true,
-    );
-  });
 });
 
 test('a page may load nothing but what is ours, when a browser asks, by its policy', async () => {

@@ -1,14 +1,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Sessions } from '../../src/inspector/guard/session.ts';
-import { ownPath, tokenCheck } from '../../src/inspector/guard/sign-in.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
-import { runs } from '../support/sizes.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -71,7 +68,6 @@ describe('the admin token', () => {
   test.each(['', TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), 'ü'.repeat(20)])(
     'is refused, when %j is given instead, as Bearer and on the page, with 401',
     async (token) => {
-      expect(tokenCheck(TOKEN)(token)).toBe(false);
       expect((await signIn(token)).status).toBe(401);
       if (!/^\w[\w-]*$/.test(token)) return;
       const answer = await inspected.raw('/api/stats', { headers: { authorization: `Bearer ${token}` } });
@@ -90,47 +86,15 @@ describe('the admin token', () => {
         body: new URLSearchParams({ token: TOKEN, to: given }).toString(),
       });
     expect((await signedIn(to)).headers.location).toBe(`.${to}`);
-    for (const evil of [
+    const evil = [
       '//evil.example',
       '/.//evil.example',
       'https://evil.example/',
       '/\\evil.example',
       '/\t/evil.example',
-    ])
-      expect((await signedIn(evil)).headers.location).toMatch(/^\.\/(?![/\\])/);
-  });
-
-  test('leads to this listener, whatever stands in the link to the sign-in page', () => {
-    const part = fc.constantFrom(
-      '/',
-      '\\',
-      '.',
-      '..',
-      '//',
-      ':',
-      '@',
-      '?',
-      '#',
-      '\t',
-      '\n',
-      ' ',
-      '%2f',
-      'https:',
-      'javascript:',
-      'evil.example',
-    );
-    const to = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.array(part, { maxLength: 8 }).map((parts) => parts.join('')),
-    );
-    const property = fc.property(to, (given) => {
-      const path = ownPath(given);
-      expect(new URL(path, 'https://admin.example/sign-in').origin).toBe('https://admin.example');
-      expect(path).toMatch(/^\/(?![/\\])/);
-    });
-    fc.assert(property, { numRuns: runs(10_000) });
-    for (const odd of [undefined, null, 1, ['/events'], {}, `/${'x'.repeat(5000)}`])
-      expect(ownPath(odd)).toBe('/');
+    ];
+    for (const given of [...evil, 'javascript:1', '..//evil.example'])
+      expect((await signedIn(given)).headers.location).toMatch(/^\.\/(?![/\\])/);
   });
 
   test('is never taken from a URL, when a request has it there, with 401', async () => {
@@ -145,12 +109,6 @@ describe('the admin token', () => {
     expect(JSON.stringify(answers)).not.toContain(TOKEN);
     expect(inspected.log.lines.join('')).not.toContain(TOKEN);
     expect(inspected.log.withMessage('wrong admin token').length).toBeGreaterThan(0);
-  });
-
-  test('is compared by digests of one length, when lengths differ, so that no comparison can fail early', () => {
-    const check = tokenCheck(TOKEN);
-    for (const given of ['', 'x', 'x'.repeat(100_000)]) expect(check(given)).toBe(false);
-    expect(check(TOKEN)).toBe(true);
   });
 });
 
@@ -173,16 +131,11 @@ describe('a session', () => {
     expect((await inspected.raw('/events', { headers: { cookie: `a=b; ${cookie}; c=d` } })).status).toBe(200);
     const left = await inspected.raw('/sign-out', { method: 'POST', headers: { cookie } });
     expect(String(left.headers['set-cookie'])).toMatch(/hookkit_session=;.*Expires=Thu, 01 Jan 1970/);
-  });
-
-  test('is gone, when it was signed out, however many copies of its cookie are kept, with 401', async () => {
-    const [cookie, other] = [await session(), await session()];
-    await inspected.raw('/sign-out', { method: 'POST', headers: { cookie } });
+    // A copy of the cookie is worth nothing.
     for (const path of ROUTES.slice(0, -1)) {
       const headers = { cookie, accept: 'application/json' };
       expect((await inspected.raw(path, { headers })).status).toBe(401);
     }
-    expect((await inspected.raw('/events', { headers: { cookie: other } })).status).toBe(200);
   });
 
   test('takes its live tail along, when it is signed out, while that of another goes on', async () => {
@@ -221,16 +174,6 @@ describe('a session', () => {
     expect(sessions.find(`${name}=${value}`)).toBeDefined();
     await clock.advance(1);
     expect(sessions.find(`${name}=${value}`)).toBeUndefined();
-  });
-
-  test('gives way to newer ones, when there are 1000 of them, the oldest first', () => {
-    const sessions = new Sessions(new VirtualClock());
-    const cookies = Array.from({ length: 1001 }, () =>
-      sessions.begin({ secure: false }).slice(0, 2).join('='),
-    );
-    expect(cookies.map((cookie) => sessions.find(cookie) !== undefined)).toEqual(
-      cookies.map((_, index) => index > 0),
-    );
   });
 });
 

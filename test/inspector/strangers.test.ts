@@ -1,4 +1,3 @@
-import { readdirSync, readlinkSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
@@ -24,30 +23,6 @@ async function connected(): Promise<RawConnection> {
 const requestFor = (path: string, ...headers: string[]) =>
   [`GET ${path} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n');
 const authorized = `Authorization: Bearer ${TOKEN}`;
-
-/** The files that this process has open. */
-function openFiles(): string[] {
-  return readdirSync('/proc/self/fd').flatMap((name) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${name}`)];
-    } catch {
-      return []; // the one that was open for listing
-    }
-  });
-}
-
-test.each(['uplot.js', 'inspector.css', 'htmx.js'])(
-  'many requests for %s on one connection, which is cut off before they are answered, leave no file open',
-  async (name) => {
-    const connection = await connected();
-    connection.write(requestFor(`/assets/${name}`).repeat(10));
-    await eventually('there is an answer', () => connection.received().includes('HTTP/1.1 200 OK'));
-    const whole = await fetch(`${inspected.url}/assets/${name}`);
-    expect((await whole.text()).length).toBeGreaterThan(100);
-    connection.destroy();
-    expect(openFiles().filter((path) => /assets\/|htmx|uplot/i.test(path))).toEqual([]);
-  },
-);
 
 test('what comes behind a request on a connection waits for its answer, when that never ends, and is not looked at', async () => {
   const connection = await connected();

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { KitError } from '../../src/base/errors.ts';
+import { openStore } from '../../src/store/open.ts';
+import { Breakable } from '../support/breakable-store.ts';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { startPostgres } from '../support/own-postgres.ts';
+import { OWNER } from '../support/postgres-binaries.ts';
+import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
+import type { PostgresServer } from '../support/postgres-server.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+
+const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';
+const EVENT = '/events/abc-0123456789abcdef0123';
+const OF_STORE = /^webhook_(events|oldest_pending_seconds|quarantined|quarantine_lost_total)\b/m;
+const KEY = SECRETS_KEY.toString('base64');
+
+describe('while the store is unavailable', () => {
+  let inspected: Inspected;
+  const store = new Breakable();
+  beforeAll(async () => {
+    inspected = await inspect({}, {}, { wrap: store.wrap });
+    await inspected.deliver(notification());
+    await inspected.settled();
+    store.failure = new KitError('STORE_UNAVAILABLE', REASON);
+    expect((await inspected.deliver(notification({ media_id: 'lost' }))).status).toBe(503);
+  });
+  afterAll(async () => {
+    store.failure = undefined;
+    await inspected.dispose();
+  });
+
+  const read = ['/events', EVENT, '/channels', '/quarantine', '/webhooks', '/stats'];
+  test.each([
+    ...read.map((path) => ['GET', path, undefined] as const),
+    ['POST', `${EVENT}/replay`, {}],
+    ['POST', '/events/replay', { all: true, dry_run: true }],
+  ] as const)('%s /api%s says why, with 503 and Retry-After', async (method, path, body) => {
+    const headers = { accept: 'text/html', 'content-type': 'application/json' };
+    const options = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const answer = await inspected.raw(`/api${path}`, options);
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect(JSON.parse(answer.body)).toEqual({ error: REASON });
+  });
+
+  test.each([
+    ...['/', '/events', '/events/replay', EVENT, '/channels', '/rejections', '/quarantine', '/webhooks'],
+  ])('page %s says why in words, with 503 and Retry-After', async (path) => {
+    const answer = await inspected.raw(path, { headers: { accept: 'text/html' } });
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' }, body: `${REASON}\n` });
+  });
+
+  test('/metrics has what the process knows, and what the store knows once that is back', async () => {
+    const { status, body } = await inspected.raw('/metrics');
+    expect([status, OF_STORE.test(body)]).toEqual([200, false]);
+    for (const line of ['webhook_store_up 0', 'webhook_notifications_total{result="unavailable"} 1'])
+      expect(body.split('\n')).toContain(line);
+    const before = store.failure;
+    store.failure = undefined;
+    const { body: later } = await inspected.raw('/metrics');
+    store.failure = before;
+    expect([later.includes('webhook_store_up 1'), OF_STORE.test(later)]).toEqual([true, true]);
+  });
+
+  test('a route reveals nothing of any other error, with 500, and the log has it', async () => {
+    const before = store.failure;
+    store.failure = new TypeError('a mistake of ours');
+    const { status, body } = await inspected.raw('/api/stats');
+    expect((await inspected.raw('/metrics')).status).toBe(200);
+    store.failure = before;
+    expect([status, JSON.parse(body)]).toEqual([500, { error: 'internal error; see the log' }]);
+    const failed = inspected.log.withMessage('admin request failed');
+    expect(failed).toContainEqual(expect.objectContaining({ path: '/metrics', error: 'a mistake of ours' }));
+  });
+});
+
+describeWithPostgres('while PostgreSQL is stopped', () => {
+  let server: PostgresServer;
+  let inspected: Inspected;
+  beforeAll(async () => {
+    server = await startPostgres();
+    await connected(server.adminUrl(), (admin) => admin.query(`CREATE DATABASE kit OWNER ${OWNER}`));
+    inspected = await inspect({}, { DATABASE_URL: server.url('kit'), SECRETS_KEY: KEY });
+    await inspected.settled();
+    await server.stop();
+  });
+  afterAll(async () => {
+    await inspected?.dispose();
+    await server?.remove();
+  });
+
+  test('the API says so and nothing of the URL, with 503, and /metrics what the process knows', async () => {
+    const { status, body } = await inspected.raw('/api/events');
+    expect(status).toBe(503);
+    expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^the store cannot do this now: /) });
+    const { username, password } = new URL(server.url('kit'));
+    for (const secret of [password, `${username}:`]) expect(body).not.toContain(secret);
+    expect((await inspected.raw('/metrics')).body).toContain('webhook_store_up 0');
+  });
+});
+
+describe('once the secrets were sealed under another key than the process has', () => {
+  let inspected: Inspected;
+  beforeAll(async () => {
+    inspected = await inspect({}, { SECRETS_KEY: KEY });
+    expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
+    // As another process does it.
+    const url = inspected.env.DATABASE_URL ?? '';
+    const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, threads: false });
+    await store.rekey(Buffer.alloc(32, 8));
+    await store.close();
+  });
+  afterAll(() => inspected.dispose());
+
+  test('the pages of webhooks say why, with 503, and all others go on', async () => {
+    for (const path of ['/webhooks', '/api/webhooks'])
+      expect(await inspected.raw(path)).toMatchObject({
+        status: 503,
+        body: expect.stringMatching(/another key/),
+      });
+    for (const path of ['/events', '/quarantine', '/metrics', '/api/events'])
+      expect(await inspected.raw(path)).toMatchObject({ status: 200 });
+    expect(await inspected.api('/stats')).toMatchObject({ can_read_secrets: false });
+    expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
+    expect((await inspected.deliver(notification())).status).toBe(200);
+  });
+});
