@@ -51,7 +51,7 @@ test('statistics are of all processes, survive a restart, and a kill takes what 
   await passing(first.deliver(notification({ media_id: 'one' })));
   await fetch(`http://127.0.0.1:${first.service.port}/webhooks/media`, { method: 'POST' });
   expect((await told(first)).kinds).toEqual([['media_available', 1, 1]]); // before they are stored
-  void clock.advance(10_000);
+  await passing(clock.advance(10_000));
 
   const second = await start();
   await eventually('they are stored', async () => (await told(second)).recent.accepted === 1);
@@ -64,7 +64,7 @@ test('statistics are of all processes, survive a restart, and a kill takes what 
 
   await passing(first.service.stop());
   await passing(second.service.stop());
-  void clock.advance(60_000);
+  await passing(clock.advance(60_000));
   const third = await start();
   expect(await told(third)).toEqual({
     recent: { accepted: 3, duplicate: 1, rejected: 1 },
