@@ -17,9 +17,7 @@ let started: Promise<string> | undefined;
 /** The server that BENCH_POSTGRES names, or one of our own; it waits for the disk, and checkpoints as seldom as by default. */
 async function server(): Promise<string> {
   if (process.env.BENCH_POSTGRES) return process.env.BENCH_POSTGRES;
-  const own = await PostgresServer.make({ durable: true, settings: { max_wal_size: '1GB' } });
-  process.on('exit', () => own.abandon());
-  await own.start();
+  const own = await PostgresServer.start({ durable: true, settings: { max_wal_size: '1GB' } });
   return own.adminUrl();
 }
 

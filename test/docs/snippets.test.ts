@@ -37,7 +37,7 @@ let copy: string;
 let errors: readonly string[];
 
 beforeAll(() => {
-  copy = copyProgram({ name: 'snippets' });
+  copy = copyProgram();
   copyFileSync(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
   for (const { file, code } of snippets) writeFileSync(join(copy, file), code);
   writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');

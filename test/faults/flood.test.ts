@@ -4,9 +4,9 @@ import { rssOf } from '../support/memory.ts';
 import { bodyOf } from '../support/notifications.ts';
 import { postText } from '../support/raw-http.ts';
 import { genuineLoad, line, sendInTurn } from './load.ts';
-import { eachWithService } from './service.ts';
+import { FaultStage } from './service.ts';
 
-const stage = eachWithService();
+const stage = new FaultStage();
 const CONNECTIONS = 20;
 const SECONDS = 10;
 const LIMIT = 60;
@@ -38,7 +38,7 @@ async function flood(port: number, isOver: () => boolean): Promise<Flood> {
 }
 
 test(`forged notifications, over ${CONNECTIONS} connections from one address, are throttled with 429 and Retry-After, and genuine ones from the same address never`, async () => {
-  const service = await stage().start({ REJECT_LIMIT: String(LIMIT) });
+  const service = await stage.start({ REJECT_LIMIT: String(LIMIT) });
   const port = Number(new URL(service.url).port);
   await genuineLoad({ url: service.url, requests: 1000 });
   const alone = await genuineLoad({ url: service.url, requests: 2000 });

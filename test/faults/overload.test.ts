@@ -6,9 +6,9 @@ import { postText } from '../support/raw-http.ts';
 import { size } from '../support/sizes.ts';
 import { genuineLoad, line, sendInTurn } from './load.ts';
 import { makeManyEvents } from './many-events.ts';
-import { eachWithService } from './service.ts';
+import { FaultStage } from './service.ts';
 
-const stage = eachWithService();
+const stage = new FaultStage();
 const BURST = 20_000;
 const CONNECTIONS = size({ small: [400], full: [400, 1000] });
 const BACKLOG = size({ small: 200_000, full: 1_000_000 });
@@ -20,7 +20,7 @@ const burst = `a burst of ${BURST} notifications over %i connections at once is 
 test.each(CONNECTIONS)(
   burst,
   async (connections) => {
-    const service = await stage().start({ MAX_WAITING_ACKS: '200' });
+    const service = await stage.start({ MAX_WAITING_ACKS: '200' });
     const port = Number(new URL(service.url).port);
     const each = BURST / connections;
     const bursts = Array.from({ length: connections }, (_, connection) =>
@@ -32,7 +32,7 @@ test.each(CONNECTIONS)(
     );
     const statuses: Record<string, number> = {};
     const answered: string[] = [];
-    const store = await stage().open();
+    const store = await stage.open();
     const began = performance.now();
     await Promise.all(
       bursts.map((requests) =>
@@ -68,10 +68,10 @@ test.each(CONNECTIONS)(
 );
 
 test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_MIB} MiB, while new notifications are acknowledged`, async () => {
-  const { path, start } = stage();
+  const { path } = stage;
   await makeManyEvents({ path, events: BACKLOG, status: 'pending' });
-  const service = await start();
-  const store = await stage().open();
+  const service = await stage.start();
+  const store = await stage.open();
   const began = performance.now();
   const samples: number[] = [];
   const seen = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Random } from '../../src/mock/random.ts';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
@@ -20,7 +20,6 @@ describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
     beforeAll(async () => {
       bouncer = await startPgBouncer(server, CONNECTIONS);
     });
-    afterAll(() => bouncer.stop());
 
     test('lends its connections for a transaction each, when there are more clients than connections', async () => {
       const clients = Array.from({ length: 4 * CONNECTIONS }, () => new pg.Client(bouncer.url('postgres')));

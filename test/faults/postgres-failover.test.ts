@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Random } from '../../src/mock/random.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
-import { startPostgres, startStandby } from '../support/own-postgres.ts';
+import { startPostgres } from '../support/own-postgres.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
-import { OWNER } from '../support/postgres-binaries.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
-import type { PostgresServer } from '../support/postgres-server.ts';
+import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
@@ -36,8 +36,9 @@ class Pair {
   /** @param isSynchronous whether commits wait for the standby, whichever of them it is */
   static async start(isSynchronous: boolean): Promise<Pair> {
     const settings = { synchronous_standby_names: isSynchronous ? '*' : '' };
-    const primary = await startPostgres({ durable: true, settings });
-    const pair = new Pair(primary, await startStandby(primary, 'standby', { durable: true, settings }));
+    const options = { durable: true, settings };
+    const primary = await startPostgres(options);
+    const pair = new Pair(primary, await startPostgres(options, primary));
     await pair.#isFollowed();
     return pair;
   }
@@ -57,13 +58,9 @@ class Pair {
 
   /** What was the primary comes back as the standby. */
   async rejoin(): Promise<void> {
-    await this.standby.follow(this.primary, 'standby');
-    await this.standby.start();
+    await this.standby.follow(this.primary);
+    await this.standby.restart();
     await this.#isFollowed();
-  }
-
-  async remove(): Promise<void> {
-    await Promise.all([this.primary.remove(), this.standby.remove()]);
   }
 
   async #isFollowed(): Promise<void> {
@@ -77,17 +74,9 @@ class Pair {
 }
 
 describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (shared) => {
-  const pairs: Pair[] = [];
-  const startPair = async (isSynchronous: boolean) => {
-    const pair = await Pair.start(isSynchronous);
-    pairs.push(pair);
-    return pair;
-  };
-  afterAll(() => Promise.all(pairs.map((pair) => pair.remove())));
-
   test(`lose nothing, when the primary is killed and its synchronous standby promoted, ${FAILOVERS} times`, async () => {
     const random = new Random(20_261_124);
-    const pair = await startPair(true);
+    const pair = await Pair.start(true);
     const receivers = await Receivers.on(pair.primary, {
       diaryServer: shared,
       urlOf: (name: string) => pair.url(name),
@@ -120,7 +109,7 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
   });
 
   test('acknowledge nothing that only one server has, when a synchronous standby is away and the wait for it is cancelled', async () => {
-    const pair = await startPair(true);
+    const pair = await Pair.start(true);
     const receivers = await Receivers.on(pair.primary, { diaryServer: shared });
     await receivers.start(0);
     await pair.standby.stop();
@@ -132,14 +121,14 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
       }),
     );
     expect([...receivers.answers.keys()]).toEqual([503]);
-    await pair.standby.start();
+    await pair.standby.restart();
     await eventually('receivers acknowledge', () => receivers.answers.has(200));
     await receivers.stopSending();
     await receivers.finish();
   });
 
   test('lose what the standby had not received and nothing else, when it is not synchronous, and one receiver handles all that is left', async () => {
-    const pair = await startPair(false);
+    const pair = await Pair.start(false);
     const receivers = await Receivers.on(pair.primary, {
       diaryServer: shared,
       urlOf: (name: string) => pair.url(name),
@@ -162,7 +151,7 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
     await eventually('more are acknowledged', () => receivers.acknowledged.size > received.size + 10);
     await pair.primary.kill();
     await receivers.stopSending();
-    await pair.standby.start();
+    await pair.standby.restart();
     await pair.promote();
     const { ids } = await receivers.finish();
     const lost = [...receivers.acknowledged].filter((id) => !ids.has(id));
@@ -176,7 +165,6 @@ describeWithPostgres('a store on several hosts', () => {
     pair = await Pair.start(false);
     await connected(pair.primary.adminUrl(), (admin) => admin.query(`CREATE DATABASE kit OWNER ${OWNER}`));
   });
-  afterAll(() => pair?.remove());
   const opened: { close(): Promise<void> }[] = [];
   afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
   const open = async (url: string) => {
@@ -185,6 +173,8 @@ describeWithPostgres('a store on several hosts', () => {
     return store;
   };
   const url = () => pair.url('kit');
+  const commitsAgain = (store: EventStore) =>
+    eventually('the store commits again', async () => (await store.ping().catch(() => 'away')) !== 'away');
 
   test('leads to the one that takes writes, whichever of them is named first', async () => {
     for (const one of [url(), url().replace(/@([^,]+),([^/]+)/, '@$2,$1')]) await (await open(one)).ping();
@@ -197,12 +187,7 @@ describeWithPostgres('a store on several hosts', () => {
     await store.ping();
     way.fallSilent();
     await pair.standby.promote();
-    await eventually('the store commits again', () =>
-      store.ping().then(
-        () => true,
-        () => false,
-      ),
-    );
+    await commitsAgain(store);
     await pair.primary.stop();
     [pair.primary, pair.standby] = [pair.standby, pair.primary];
     await pair.rejoin();
@@ -210,25 +195,14 @@ describeWithPostgres('a store on several hosts', () => {
 
   describeWith('pgbouncer', 'through PgBouncer', () => {
     test('leads to the other one, when behind a connection that stays the server comes back as a standby', async () => {
-      const bouncers = [];
-      for (const server of [pair.primary, pair.standby]) {
-        const bouncer = await startPgBouncer(server, 2);
-        opened.push({ close: () => bouncer.stop() });
-        bouncers.push(bouncer);
-      }
-      const [first, second] = bouncers.map((bouncer) => new URL(bouncer.url('kit')));
-      if (!first) throw new Error('there are two');
-      const store = await open(first.href.replace(`@${first.host}`, `@${first.host},${second?.host}`));
+      const first = new URL((await startPgBouncer(pair.primary, 2)).url('kit'));
+      const second = new URL((await startPgBouncer(pair.standby, 2)).url('kit'));
+      const store = await open(first.href.replace(`@${first.host}`, `@${first.host},${second.host}`));
       await store.ping();
       await pair.primary.kill();
       await pair.promote();
       await pair.rejoin();
-      await eventually('the store commits again', () =>
-        store.ping().then(
-          () => true,
-          () => false,
-        ),
-      );
+      await commitsAgain(store);
     });
   });
 });

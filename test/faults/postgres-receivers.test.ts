@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
 import { startPostgres } from '../support/own-postgres.ts';
 import { connected } from '../support/postgres-databases.ts';
@@ -38,7 +38,6 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
   beforeAll(async () => {
     server = await startPostgres({ durable: true });
   });
-  afterAll(() => server?.remove());
 
   test(`lose nothing and never run two events of one media at once, when one is killed every moment, ${ROUNDS} times`, async () => {
     const random = new Random(20_261_122);
@@ -113,7 +112,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
       await pause(100 + random.int(300));
       await server.stop('immediate');
       await pause(random.int(1500));
-      await server.start();
+      await server.restart();
     }
     await pause(1000);
     await receivers.stopSending();

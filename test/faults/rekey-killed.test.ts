@@ -6,16 +6,16 @@ import { Random } from '../../src/mock/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
-import { eachWithService } from './service.ts';
+import { FaultStage } from './service.ts';
 
-const stage = eachWithService();
+const stage = new FaultStage();
 const ROUNDS = size({ small: 12, full: 60 });
 /** So many that sealing them takes a while. */
 const SECRETS = 3000;
 const SEED = 20_261_122;
 
 test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret readable with the key that is in the file`, async () => {
-  const { path } = stage();
+  const { path } = stage;
   const open = () => openStore({ url: `sqlite:${path}`, clock: systemClock });
   const secrets = Array.from({ length: SECRETS }, (_, number) => `secret-${number}`);
   const first = await open();

@@ -5,9 +5,9 @@ import { bodyOf, deliver } from '../support/notifications.ts';
 import { size } from '../support/sizes.ts';
 import { genuineLoad, line, type Seen, together } from './load.ts';
 import { makeManyEvents } from './many-events.ts';
-import { eachWithService } from './service.ts';
+import { FaultStage } from './service.ts';
 
-const stage = eachWithService();
+const stage = new FaultStage();
 const EVENTS = size({ small: 100_000, full: 5_000_000 });
 const ROUNDS = size({ small: 1, full: 3 });
 const REQUESTS = 1500;
@@ -39,17 +39,17 @@ const unpruned = (path: string) =>
   ) ?? 0;
 
 test(`pruning ${EVENTS} events lets acks through all the time, and an old notification that comes again is still a duplicate`, async () => {
-  const { path, start, stop } = stage();
+  const { path } = stage;
   await makeManyEvents({ path, events: EVENTS, status: 'handled' });
-  const store = await stage().open();
-  const first = await start();
+  const store = await stage.open();
+  const first = await stage.start();
   const old = Array.from({ length: OLD }, (_, number) => bodyOf(9_000_000 + number));
   for (const body of old) expect((await deliver(first.url, body)).status).toBe(200);
   await eventually(
     'they are handled',
     async () => (await store.count({ status: 'handled' })) === EVENTS + OLD,
   );
-  expect(await stop(first)).toBe(0);
+  expect(await stage.stop(first)).toBe(0);
   inDatabase(path, (db) =>
     db.exec(`UPDATE events SET handled_at = 1, ended_at = 1 WHERE event_time > ${Date.UTC(2025, 0, 1)}`),
   );
@@ -58,19 +58,19 @@ test(`pruning ${EVENTS} events lets acks through all the time, and an old notifi
   const during: Seen[] = [];
   const before = unpruned(path);
   for (let round = 0; round < ROUNDS; round++) {
-    const keeps = await start();
+    const keeps = await stage.start();
     await genuineLoad({ url: keeps.url, requests: 300 });
     without.push(await genuineLoad({ url: keeps.url, requests: REQUESTS }));
-    await stop(keeps);
-    const prunes = await start({ RETENTION_DAYS: '1' });
+    await stage.stop(keeps);
+    const prunes = await stage.start({ RETENTION_DAYS: '1' });
     await genuineLoad({ url: prunes.url, requests: 300 });
     during.push(await genuineLoad({ url: prunes.url, requests: REQUESTS }));
-    await stop(prunes);
+    await stage.stop(prunes);
   }
   const inSteps = before - unpruned(path);
 
   // The rest without pauses, by another process, while the service goes on.
-  const service = await start();
+  const service = await stage.start();
   const began = performance.now();
   let [pruned, isOver] = [0, false];
   const pruning = (async () => {

@@ -1,12 +1,12 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
-import { copyNextVersion } from '../support/next-version.ts';
 import { startPostgres } from '../support/own-postgres.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
+import { copyProgram } from '../support/program-copy.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
@@ -17,17 +17,37 @@ const CLIENTS = 8;
 const MEDIA = 40;
 const now = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Texts of the store's files, each of which stands there once, and what the next version has in its place. */
+const META = 'CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,';
+const CHANGES = [
+  ['schema.ts', 'export const VERSION = 1;', 'export const VERSION = 2;'],
+  ['schema.ts', META, `${META}\n  () => 'ALTER TABLE attempts ADD COLUMN version text',`],
+  ['operations/settle.ts', 'outcome text, error text', 'outcome text, error text, version text'],
+  ['operations/settle.ts', 'instance: one.owner,', "instance: one.owner, version: 'next',"],
+] as const;
+
+/** A copy of the program with a later schema, which has a column more: it writes that. */
+function copyNextVersion(): string {
+  const copy = copyProgram(['test/faults/handlers']);
+  for (const [file, now, next] of CHANGES) {
+    const path = join(copy, 'src/store', file);
+    const [before, after, ...others] = readFileSync(path, 'utf8').split(now);
+    expect([file, typeof after, others]).toEqual([file, 'string', []]);
+    writeFileSync(path, `${before}${next}${after}`);
+  }
+  return copy;
+}
+
 describeWithPostgres('three receivers that are replaced by the next version, one after the other', () => {
   let server: PostgresServer;
   let next: string;
   let openNext: typeof openStore;
   beforeAll(async () => {
     server = await startPostgres({ durable: true });
-    next = copyNextVersion({ name: 'next-receivers', more: ['test/faults/handlers'] });
+    next = copyNextVersion();
     ({ openStore: openNext } = await import(join(next, 'src/store/open.ts')));
   });
   afterAll(async () => {
-    await server?.remove();
     if (next) rmSync(next, { recursive: true });
   });
 

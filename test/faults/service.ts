@@ -5,58 +5,48 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { SECRET } from '../support/notifications.ts';
-import { present } from '../support/only.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-export interface FaultStage {
-  /** the database file */
-  readonly path: string;
-  /** Starts a service on the database; it ends with the test. */
-  start(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
-  /** Opens the database beside the service; closed with the test. */
-  open(): Promise<EventStore>;
-  /** Ends a service in order; resolves with its exit code. */
-  stop(service: ServiceProcess): Promise<number | null>;
-}
-
 const handlers = new URL('./handlers/quick.ts', import.meta.url);
 
-/** Gives every test of a file a directory and services in processes of their own. */
-export function eachWithService(): () => FaultStage {
-  let stage: (FaultStage & { cleanUp(): Promise<void> }) | undefined;
-  beforeEach(async () => {
-    const directory = await temporaryDirectory();
-    const path = join(directory, 'receiver.db');
-    const services: ServiceProcess[] = [];
-    const stores: EventStore[] = [];
-    stage = {
-      path,
-      async start(env = {}) {
-        const base = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'fatal' };
-        const service = await startProcess({ ...base, ...env }, handlers);
-        services.push(service);
-        return service;
-      },
-      async open() {
-        const store = await openStore({ url: `sqlite:${path}`, clock: systemClock });
-        stores.push(store);
-        return store;
-      },
-      stop(service) {
-        service.child.kill('SIGTERM');
-        return service.exited;
-      },
-      async cleanUp() {
-        for (const store of stores) await store.close();
-        for (const { child, exited } of services) {
-          child.kill('SIGKILL');
-          await exited;
-        }
-        rmSync(directory, { recursive: true });
-      },
-    };
-  });
-  afterEach(() => stage?.cleanUp());
-  return () => present(stage);
+/** A database for each test, and services on it in processes of their own. */
+export class FaultStage {
+  /** the database file */
+  path = '';
+  readonly #cleanUps: (() => unknown)[] = [];
+
+  constructor() {
+    beforeEach(async () => {
+      const directory = await temporaryDirectory();
+      this.path = join(directory, 'receiver.db');
+      this.#cleanUps.push(() => rmSync(directory, { recursive: true }));
+    });
+    afterEach(async () => {
+      for (const cleanUp of this.#cleanUps.splice(0).reverse()) await cleanUp();
+    });
+  }
+
+  async start(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+    const base = { DATABASE_URL: `sqlite:${this.path}`, WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'fatal' };
+    const service = await startProcess({ ...base, ...env }, handlers);
+    this.#cleanUps.push(() => {
+      service.child.kill('SIGKILL');
+      return service.exited;
+    });
+    return service;
+  }
+
+  /** Opens the database beside the services. */
+  async open(): Promise<EventStore> {
+    const store = await openStore({ url: `sqlite:${this.path}`, clock: systemClock });
+    this.#cleanUps.push(() => store.close());
+    return store;
+  }
+
+  /** Ends a service in order; resolves with its exit code. */
+  stop(service: ServiceProcess): Promise<number | null> {
+    service.child.kill('SIGTERM');
+    return service.exited;
+  }
 }

@@ -6,9 +6,8 @@ import { Breakable } from '../support/breakable-store.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { startPostgres } from '../support/own-postgres.ts';
-import { OWNER } from '../support/postgres-binaries.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
-import type { PostgresServer } from '../support/postgres-server.ts';
+import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 
 const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';

@@ -11,9 +11,8 @@ export default async function setUp(): Promise<void> {
 
 async function start(): Promise<SharedAnswer> {
   try {
-    const server = await PostgresServer.make();
+    const server = await PostgresServer.start();
     Reflect.set(globalThis, RUN, server);
-    await server.start();
     return { url: server.url('postgres'), adminUrl: server.adminUrl() };
   } catch (error) {
     return { missing: error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error) };

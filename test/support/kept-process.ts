@@ -1,20 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/**
- * Stands between us and a server, as its parent: it ends the server and removes its folder once we are gone, however we
- * ended, as the pipe that it reads from ends with us. A line on that pipe says that the server has ended.
- */
-const KEEPER = `
-folder=$1; signal=$2; shift 2
-"$@" </dev/null >&2 &
-echo $!
-exec >/dev/null 2>&1
-if read -r line; then wait; else kill -$signal $!; wait; rm -rf "$folder"; fi
-`;
+/** Waits beside a server, for the end of its standard input: that comes when our process ends, even if it is killed. */
+const KEEPER = 'read -r _; kill -QUIT "$1"; sleep 1; rm -rf "$2"';
 
-/** Who runs a server, where that is somebody else than we. */
+/** Who runs a server, if our user may not. */
 export interface Runner {
   readonly uid?: number;
   readonly gid?: number;
@@ -24,63 +15,47 @@ export interface Keeping {
   /** where it runs; removed with it when our process ends */
   readonly folder: string;
   readonly as: Runner;
-  /** ends it at once; SIGQUIT only where it has a handler for that, as a shell has what it starts ignore it */
-  readonly end: 'QUIT' | 'TERM';
   /** told each line of its log */
   readonly onLine: (line: string) => void;
   /** whether this line says that it has started */
   readonly isReady: (line: string) => boolean;
 }
 
-/** A server that ends with our process, even if that is killed. */
+/** A server that ends with our process. */
 export interface KeptProcess {
   readonly pid: number;
   /** when all its processes have ended */
-  readonly isOver: Promise<void>;
-  /** Does at once what would be done if our process ended. */
-  abandon(): void;
+  readonly isOver: Promise<unknown>;
 }
 
 /** What a server gets of our environment: no PGDATA or TZ of the machine, no settings of Node. */
-export function environmentOfServers(): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, LC_ALL: 'C' };
-}
+export const serverEnv: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C' };
 
-/** Starts a server that logs to its standard streams. Undefined if it ended before it was ready. */
+/** Starts a server that logs to its standard error. Undefined if it ended before it was ready. */
 export async function startKept(
-  command: readonly string[],
-  { folder, as, end, onLine, isReady }: Keeping,
+  [program = '', ...args]: readonly string[],
+  { folder, as, onLine, isReady }: Keeping,
 ): Promise<KeptProcess | undefined> {
-  const keeper = spawn('sh', ['-c', KEEPER, 'keeper', folder, end, ...command], {
+  const server = spawn(program, args, {
     ...as,
     cwd: folder,
-    env: environmentOfServers(),
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // Ctrl-C at our terminal is for us; the server ends when we have.
+    env: serverEnv,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true, // Ctrl-C at our terminal is for us
+  });
+  const isOver = once(server, 'close');
+  const pid = server.pid ?? 0;
+  const keeper = spawn('sh', ['-c', KEEPER, 'keeper', `${pid}`, folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  keeper.stdin.on('error', () => {}); // it has ended
-  await once(keeper, 'spawn');
-  const log = createInterface(keeper.stderr);
-  const started = new Promise<boolean>((resolve) => {
-    log.on('line', (line) => {
+  void isOver.then(() => keeper.kill('SIGKILL'));
+  const isStarted = await new Promise<boolean>((resolve) => {
+    createInterface(server.stderr).on('line', (line) => {
       onLine(line);
       if (isReady(line)) resolve(true);
     });
-    log.on('close', () => resolve(false));
+    server.once('close', () => resolve(false));
   });
-  // All processes of a server share its log, so it ends with the last of them.
-  const isOver = once(log, 'close').then(async () => {
-    if (hasEnded(keeper)) return;
-    keeper.stdin.end('\n');
-    await once(keeper, 'exit');
-  });
-  const [pid] = await once(createInterface(keeper.stdout), 'line');
-  if (await started) return { pid: Number(pid), isOver, abandon: () => void keeper.stdin.destroy() };
-  await isOver;
-  return undefined;
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
+  return isStarted ? { pid, isOver } : undefined;
 }

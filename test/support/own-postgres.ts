@@ -1,23 +1,15 @@
-import { endAfterSuite } from './left-behind.ts';
+import { afterAll } from '@jest/globals';
 import { type PostgresOptions, PostgresServer } from './postgres-server.ts';
 
-/** A server for one suite, which may stop, kill and start it; the suite removes it. */
-export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const server = await PostgresServer.make(options);
-  endAfterSuite(() => server.abandon());
-  await server.start();
+/** A server for one suite, which may stop, kill and start it; or a standby of one. It is removed after the suite. */
+export async function startPostgres(
+  options: PostgresOptions = {},
+  primary?: PostgresServer,
+): Promise<PostgresServer> {
+  const server = await PostgresServer.start(options, primary);
+  started.push(server);
   return server;
 }
 
-/** A standby of a server, under a name by which that one knows it; otherwise the same. */
-export async function startStandby(
-  primary: PostgresServer,
-  name: string,
-  options: PostgresOptions = {},
-): Promise<PostgresServer> {
-  const server = await PostgresServer.make(options);
-  endAfterSuite(() => server.abandon());
-  await server.follow(primary, name);
-  await server.start();
-  return server;
-}
+const started: PostgresServer[] = [];
+afterAll(() => Promise.all(started.map((server) => server.remove())));

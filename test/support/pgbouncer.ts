@@ -3,19 +3,17 @@ import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { startKept } from './kept-process.ts';
 import { endAfterSuite } from './left-behind.ts';
-import { give, runner } from './postgres-binaries.ts';
-import type { DatabaseServer } from './postgres-server.ts';
+import { type DatabaseServer, give, runner } from './postgres-server.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A pooler before a server: each transaction of a client may get another connection. */
 export interface PgBouncer {
   /** As `url` of the server, through the pooler. */
   url(database: string): string;
-  stop(): Promise<void>;
 }
 
 /**
- * Starts a PgBouncer in transaction mode, with the settings that it has by itself.
+ * Starts a PgBouncer in transaction mode, with the settings that it has by itself, for one suite.
  * @param connections how many it has to the server for each database
  */
 export async function startPgBouncer(server: DatabaseServer, connections: number): Promise<PgBouncer> {
@@ -24,7 +22,6 @@ export async function startPgBouncer(server: DatabaseServer, connections: number
   const folder = await temporaryDirectory();
   const config = join(folder, 'pgbouncer.ini');
   const users = join(folder, 'users');
-  const as = runner();
   await writeFile(users, `"${username}" "${decodeURIComponent(password)}"\n`);
   await writeFile(
     config,
@@ -41,27 +38,21 @@ default_pool_size = ${connections}
 max_client_conn = 1000
 `,
   );
-  await give(folder, as);
+  await give(folder);
   const lines: string[] = [];
   const bouncer = await startKept(['pgbouncer', config], {
     folder,
-    as,
-    end: 'TERM',
+    as: runner,
     onLine: (line) => lines.push(line),
     isReady: (line) => line.includes('process up'),
   });
   if (!bouncer) throw new Error(`PgBouncer does not start:\n${lines.join('\n')}`);
-  const forget = endAfterSuite(() => bouncer.abandon());
+  endAfterSuite(() => process.kill(bouncer.pid, 'SIGQUIT'));
   return {
     url(database) {
       const url = new URL(server.url(database));
       url.host = `127.0.0.1:${port}`;
       return url.href;
-    },
-    async stop() {
-      forget();
-      bouncer.abandon();
-      await bouncer.isOver;
     },
   };
 }

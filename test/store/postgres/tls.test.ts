@@ -61,7 +61,6 @@ describeWithPostgres('TLS to PostgreSQL', () =>
       await connected(server.adminUrl(), (admin) => admin.query(`CREATE ROLE ${CERTIFIED} LOGIN`));
     });
     afterAll(async () => {
-      await server?.remove();
       await rm(folder, { recursive: true, force: true });
     });
 
