@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { hoverText } from '../support/language-server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
@@ -193,14 +192,4 @@ test.each([...wrongHandlers, ...wrongApps])('the compiler says in one line, when
   expect(error).toContain(text);
   expect(others).toEqual([]);
   expect(error.length).toBeLessThan(LONGEST_ERROR); // a line, not a page of generics
-});
-
-test('an editor says what the specification says of a kind, where its handler is written', async () => {
-  const path = fileOf('right');
-  const text = readFileSync(path, 'utf8');
-  const lines = text.split('\n');
-  const line = lines.findIndex((one) => one.includes('async media_available'));
-  const character = 2 + (lines[line] ?? '').indexOf('media_available');
-  const shown = await hoverText(tsc, { path, text }, { line, character });
-  expect(shown).toContain('Media is first publishable and indexed.');
 });

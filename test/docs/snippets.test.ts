@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { DefinedApp } from '../../src/index.ts';
 import { testReceiver } from '../../src/testing/index.ts';
-import { handlersAtWork } from '../support/handlers-at-work.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
 
@@ -100,8 +99,6 @@ describe('the TypeScript of README and docs', () => {
 });
 
 describe('the handler of', () => {
-  const work = handlersAtWork();
-
   test('the README makes one page and waits until it is built, when the CMS is down at first', async () => {
     const calls: string[] = [];
     const keys = new Set<unknown>();
@@ -113,13 +110,15 @@ describe('the handler of', () => {
     };
     await standIn(cms, async (url) => {
       const { media } = await load('README.md', { 'https://cms.example': url });
-      const id = await work().record();
-      await work().runAll(media as Handlers);
-      expect(await work().event(id)).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
+      await using kit = await testReceiver({ handlers: media as Handlers });
+      const { id } = await kit.deliver('media_available');
+      await kit.settled();
+      expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
       expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
       expect([...keys]).toEqual([id]);
-      expect(work().log.withMessage('published')).toMatchObject([{ page: `${url}/pages/1` }]);
-      const reasons = (await work().store.attempts(id)).map(({ outcome, error }) => [outcome, error]);
+      const published = kit.log().filter(({ msg }) => msg === 'published');
+      expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
+      const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
       expect(reasons[0]).toEqual([
         'error',
         expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/),
@@ -136,13 +135,14 @@ describe('the handler of', () => {
     };
     await standIn(network, async (url) => {
       const { media } = await load('docs/handlers.md', { 'https://social.example': url });
-      const id = await work().record();
-      await work().runAll(media as Handlers);
-      await work().store.replay({});
-      await work().runAll(media as Handlers);
-      expect(await work().event(id)).toMatchObject({ status: 'handled', replays: 1 });
+      await using kit = await testReceiver({ handlers: media as Handlers });
+      kit.failNext();
+      await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
+      await kit.settled();
+      expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 2 });
       expect(bodies).toEqual(['New: UUhbHm6C']);
-      expect(work().log.withMessage('announced')).toMatchObject([{ post: 'post-1' }, { post: 'post-1' }]);
+      const announced = kit.log().filter(({ msg }) => msg === 'announced');
+      expect(announced).toMatchObject([{ post: 'post-1' }, { post: 'post-1' }]);
     });
   });
 });
