@@ -49,9 +49,7 @@ export const filterShape = {
   q: text.optional().describe('a text in the body'),
 } as const;
 
-export const filterSchema = z.object(filterShape);
-
-export type Filters = z.output<typeof filterSchema>;
+type Filters = z.output<z.ZodObject<typeof filterShape>>;
 
 /** @throws Refused if the times leave nothing between them */
 export function filterOf({ kind, status, site, resource, webhook, since, until, q }: Filters): EventFilter {

@@ -1,7 +1,6 @@
 // Says whether the page follows what happens, and lets a reader hold it still.
 
 const sign = document.querySelector('#live');
-let isHeld = false;
 
 /** @param {string} text @param {string} state */
 function show(text, state) {
@@ -26,10 +25,6 @@ document.addEventListener('htmx:after:request', (event) => {
 document.addEventListener('htmx:before:request', (event) => {
   const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);
   const selection = getSelection();
-  isHeld = Boolean(
-    part?.hasAttribute('data-live') &&
-      (part.querySelector('input:checked, details[open]') ||
-        (selection?.toString() && part.contains(selection.anchorNode))),
-  );
-  if (isHeld) event.preventDefault();
+  const isRead = selection?.toString() && part?.contains(selection.anchorNode);
+  if (isRead || part?.querySelector('input:checked, details[open]')) event.preventDefault();
 });

@@ -46,18 +46,16 @@ export class Metrics {
     registers: this.#registers,
   });
   readonly #countDropped: () => number;
-  /** Made once: prom-client would look up the labels at every count. */
-  readonly #byResult = new Map(results.map((result) => [result, this.#notifications.labels({ result })]));
 
   constructor(droppedLogLines: () => number = () => 0) {
     this.#countDropped = droppedLogLines;
     // rate() does not see the first rise of a counter that does not exist before it.
-    for (const counter of this.#byResult.values()) counter.inc(0);
+    for (const result of results) this.#notifications.inc({ result }, 0);
     for (const result of ['wrong', 'unchecked']) this.#guesses.inc({ result }, 0);
   }
 
   answered(result: Result, ms: number): void {
-    this.#byResult.get(result)?.inc();
+    this.#notifications.inc({ result });
     if (result === 'accepted' || result === 'duplicate') this.#ack.observe(ms / 1000);
   }
 
