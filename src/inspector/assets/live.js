@@ -25,6 +25,7 @@ document.addEventListener('htmx:after:request', (event) => {
 document.addEventListener('htmx:before:request', (event) => {
   const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);
   const selection = getSelection();
-  const isRead = selection?.toString() && part?.contains(selection.anchorNode);
-  if (isRead || part?.querySelector('input:checked, details[open]')) event.preventDefault();
+  if (!part?.hasAttribute('data-live')) return; // the stream itself
+  const isRead = selection?.toString() && part.contains(selection.anchorNode);
+  if (isRead || part.querySelector('input:checked, details[open]')) event.preventDefault();
 });
