@@ -5,11 +5,10 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { DATABASE_URL, SQLITE_URL } from './base/database-url.ts';
 import { KitError, messageOf } from './base/errors.ts';
-import { CREDENTIAL, isBaseUrl } from './base/http-url.ts';
 import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
+import { CREDENTIAL, DATABASE_URL, isBaseUrl, SQLITE_URL } from './base/url.ts';
 
 /** The error of a variable: its value, and what it takes. */
 const mistake =

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Clock, MonotonicClock } from './base/clock.ts';
-import { repeatedLine } from './base/repeated-line.ts';
+import { repeatedLine } from './base/log.ts';
 import { textOf } from './base/thrown.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';

@@ -1,8 +1,6 @@
 import type { Logger } from 'pino';
-import { boundedServer } from './base/bounded-server.ts';
-import type { MonotonicClock } from './base/clock.ts';
-import { Listener } from './base/listener.ts';
-import { pause } from './base/pause.ts';
+import { type MonotonicClock, pause } from './base/clock.ts';
+import { boundedServer, Listener } from './base/http-server.ts';
 import type { Config } from './config.ts';
 import { Dispatcher, notStored } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';

@@ -1,7 +1,6 @@
-import { systemClock } from './base/clock.ts';
+import { systemClock, within } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
-import { within } from './base/pause.ts';
 import type { ProcessGuard } from './dispatch/process-guard.ts';
 
 /**

@@ -24,3 +24,70 @@ export const systemClock: MonotonicClock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Does work during which the process stays, even if the work waits for a timer of a clock alone: those do not keep it alive. */
+export async function keptAlive<T>(work: () => Promise<T>): Promise<T> {
+  const alive = setInterval(() => undefined, LONGEST_TIMER);
+  try {
+    return await work();
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Resolves `ms` milliseconds from now. @throws the reason of `signal`, once that is aborted */
+export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = () => reject(signal?.reason);
+  const cancel = clock.after(ms, resolve);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await keptAlive(() => promise);
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The same, but an aborted signal only ends the pause. */
+export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  await pause(clock, ms, signal).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/** What work resolves with, or undefined if that takes longer than `ms` milliseconds. The work goes on. The process stays meanwhile. */
+export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
+  const ended = new AbortController();
+  const over = pauseUntilAborted(clock, ms, ended.signal).then(() => undefined);
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** A signal that is aborted `ms` milliseconds from now with a TimeoutError, for requests over the real network. */
+export function timeLimit(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
+/**
+ * Does rounds one after the other, for as long as nobody stops it.
+ * @param firstMs how long it waits before the first one, milliseconds
+ * @param round resolves with how long is waited before the next one, milliseconds; it must not reject
+ * @returns a function that stops it; a round under way goes on to its end
+ */
+export function repeat(clock: Clock, firstMs: number, round: () => Promise<number>): () => void {
+  let isStopped = false;
+  let cancel = () => {};
+  const schedule = (ms: number): void => {
+    if (!isStopped) cancel = clock.after(ms, async () => schedule(await round()));
+  };
+  schedule(firstMs);
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}

@@ -1,8 +1,7 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { type LevelWithSilent, type Logger, pino } from 'pino';
-import { systemClock } from './clock.ts';
-import { pause } from './pause.ts';
-import { visibleLog } from './visible.ts';
+import { type MonotonicClock, pause, systemClock } from './clock.ts';
+import { visibleLog } from './text.ts';
 
 /** Characters of lines that wait for the write before them; a longer line is taken where none waits. */
 const MOST_HELD = 8 * 1024 * 1024;
@@ -149,4 +148,26 @@ export class LogDestination {
     if (lines > 0) this.#onResumed(lines);
     return chunk;
   }
+}
+
+/** How long a line about the same thing is left out after one. */
+const QUIET_MS = 10_000;
+
+/**
+ * Bounds lines about something that is tried again and again: the first one is written, and from then on one in ten seconds at most,
+ * with the number of those in between.
+ */
+export function repeatedLine(clock: MonotonicClock, write: (fields: object) => void) {
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let leftOut = 0;
+  return (fields: object): void => {
+    const now = clock.monotonic();
+    if (now - writtenAt < QUIET_MS) {
+      leftOut++;
+      return;
+    }
+    write(leftOut > 0 ? { ...fields, leftOut } : fields);
+    writtenAt = now;
+    leftOut = 0;
+  };
 }

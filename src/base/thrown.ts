@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { cutOut } from './cut.ts';
+import { cutOut } from './text.ts';
 
 /** The longest text of an error that is stored, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { systemClock } from '../base/clock.ts';
+import { pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { pause } from '../base/pause.ts';
 import { HEAD, playScenes, review } from '../demo/scenes.ts';
 import { SITE, type Stage, setStage } from '../demo/stage.ts';
 import { closeAtSignal } from '../stopping.ts';

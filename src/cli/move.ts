@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { DATABASE_URL } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
+import { DATABASE_URL } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { moveDatabase } from '../store/move.ts';
 import { readKey } from './input.ts';

@@ -1,11 +1,11 @@
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
-import { visible, visibleLine } from '../base/visible.ts';
+import { visible, visibleLine } from '../base/text.ts';
 import type { Listener, Stage } from '../replay/replay-listener.ts';
 
 /** Makes foreign text safe to print within a line. */
-export { visibleLine as line } from '../base/visible.ts';
+export { visibleLine as line } from '../base/text.ts';
 
 /** Stands at the end of a text that was cut. */
 const CUT = ' ...';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
+import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/with-store.ts';
 import { readKey } from './input.ts';

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { systemClock } from '../base/clock.ts';
-import { visibleLog } from '../base/visible.ts';
+import { visibleLog } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import { loadApp } from '../dispatch/load-handlers.ts';
 import { openApp } from '../dispatch/open-app.ts';

@@ -1,4 +1,4 @@
-import { visible, visibleLine } from '../base/visible.ts';
+import { visible, visibleLine } from '../base/text.ts';
 
 /** Texts of several lines: those of errors. */
 const TEXTS: readonly string[] = ['error', 'reason'];

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
-import { sqlitePathOf } from '../base/database-url.ts';
-import { visibleLine } from '../base/visible.ts';
+import { visibleLine } from '../base/text.ts';
+import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 import { handlersFile } from '../dispatch/load-handlers.ts';

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { MonotonicClock } from '../base/clock.ts';
+import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
-import { pauseUntilAborted, within } from '../base/pause.ts';
-import { repeatedLine } from '../base/repeated-line.ts';
+import { repeatedLine } from '../base/log.ts';
 import { type Config, instanceNameOf } from '../config.ts';
 import type { Observer } from '../observer.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';

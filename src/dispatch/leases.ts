@@ -1,5 +1,4 @@
-import type { MonotonicClock } from '../base/clock.ts';
-import { repeat } from '../base/pause.ts';
+import { type MonotonicClock, repeat } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
 import { LeaseLost } from './once.ts';

@@ -1,6 +1,5 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { isUnavailable } from '../base/errors.ts';
-import { pause } from '../base/pause.ts';
 import { shown } from '../base/thrown.ts';
 import type { Claim, DoneStep, EventStore } from '../store/event-store.ts';
 import type { AsJson } from './as-json.ts';

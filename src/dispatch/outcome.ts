@@ -1,4 +1,4 @@
-import { cutOut } from '../base/cut.ts';
+import { cutOut } from '../base/text.ts';
 import { LONGEST_TEXT, shown, textOf } from '../base/thrown.ts';
 
 /** The return values of a handler; undefined means that the event is handled. */

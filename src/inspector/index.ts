@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
-import { boundedServer } from '../base/bounded-server.ts';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { Listener } from '../base/listener.ts';
+import { boundedServer, Listener } from '../base/http-server.ts';
 import { instanceNameOf } from '../config.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';

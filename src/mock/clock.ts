@@ -1,5 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts';
-import { pause } from '../base/pause.ts';
+import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { MockError } from './requests.ts';
 

@@ -1,7 +1,7 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
-import { visible } from '../base/visible.ts';
+import { visible } from '../base/text.ts';
 import type { MockClock } from './clock.ts';
 import type { Deliveries } from './deliveries.ts';
 import { filterSchema } from './delivery.ts';

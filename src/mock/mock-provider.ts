@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import express from 'express';
-import { Listener } from '../base/listener.ts';
+import { Listener } from '../base/http-server.ts';
 import { Poster } from '../base/poster.ts';
 import { MockClock } from './clock.ts';
 import { controlRoutes } from './control-routes.ts';

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { cut } from '../base/cut.ts';
+import { cut } from '../base/text.ts';
 import { firstDifference, type JsonObject, parseBody } from './json.ts';
 
 /** Why a token was refused. For logs and metrics, never for the client: an answer must not help a forger. */

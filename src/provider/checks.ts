@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { jsonOf, textOf } from '../base/answer-body.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, timeLimit } from '../base/clock.ts';
 import { messageOf, whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
-import { timeLimit } from '../base/pause.ts';
 import { allWebhooks, type Webhook, WebhooksClient } from './webhooks-client.ts';
 
 const TIMEOUT_MS = 10_000;

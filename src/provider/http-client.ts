@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { AnswerTooLong, jsonOf, textOf } from '../base/answer-body.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, pause, systemClock, timeLimit } from '../base/clock.ts';
 import { whyUnreachable } from '../base/errors.ts';
-import { CREDENTIAL, isBaseUrl } from '../base/http-url.ts';
-import { pause, timeLimit } from '../base/pause.ts';
-import { visibleLine } from '../base/visible.ts';
+import { visibleLine } from '../base/text.ts';
+import { CREDENTIAL, isBaseUrl } from '../base/url.ts';
 import {
   type Advice,
   adviceFor,

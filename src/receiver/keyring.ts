@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { repeat } from '../base/pause.ts';
+import { type Clock, repeat } from '../base/clock.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
 import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { MonotonicClock } from '../base/clock.ts';
+import { type MonotonicClock, within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { within } from '../base/pause.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { isSigned, unproven } from '../notification/token.ts';
 import type { EventStore, ToQuarantine } from '../store/event-store.ts';

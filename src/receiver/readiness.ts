@@ -1,6 +1,5 @@
-import type { Clock, MonotonicClock } from '../base/clock.ts';
+import { type Clock, type MonotonicClock, within } from '../base/clock.ts';
 import { isUnavailable } from '../base/errors.ts';
-import { within } from '../base/pause.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** A store that takes longer than this soon makes the receiver answer with 503, too. */

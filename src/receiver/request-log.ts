@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
-import { cutOut } from '../base/cut.ts';
 import { messageOf } from '../base/errors.ts';
+import { cutOut } from '../base/text.ts';
 import { requestIdOf } from './answer.ts';
 import { counterBy } from './counts.ts';
 import type { Refused } from './verdict.ts';

@@ -1,8 +1,8 @@
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
-import { cutOut } from '../base/cut.ts';
 import { sourceOf } from '../base/request-source.ts';
+import { cutOut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';

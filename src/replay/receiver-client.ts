@@ -1,6 +1,6 @@
 import { jsonOf } from '../base/answer-body.ts';
 import { type Post, Poster } from '../base/poster.ts';
-import { visibleLine } from '../base/visible.ts';
+import { visibleLine } from '../base/text.ts';
 
 /** The answer of a receiver, or why there was none. */
 export type Answer =

@@ -1,5 +1,5 @@
 import { systemClock } from '../base/clock.ts';
-import { visibleLine } from '../base/visible.ts';
+import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
 import { ReceiverClient, reasonOf, wordOf } from './receiver-client.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';

@@ -1,6 +1,5 @@
-import { systemClock } from '../base/clock.ts';
+import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { pauseUntilAborted } from '../base/pause.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import { standingOf } from './dry-run.ts';

@@ -1,5 +1,4 @@
-import type { MonotonicClock } from '../base/clock.ts';
-import { pauseUntilAborted } from '../base/pause.ts';
+import { type MonotonicClock, pauseUntilAborted } from '../base/clock.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import type { LeftOut, RecordedEvent, Source } from './sources.ts';
 

@@ -1,8 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
-import { systemClock } from '../base/clock.ts';
+import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { pauseUntilAborted } from '../base/pause.ts';
 import { signNotification } from '../notification/token.ts';
 import { readBody } from './compose.ts';
 import { type Answer, type NotificationRequest, ReceiverClient } from './receiver-client.ts';

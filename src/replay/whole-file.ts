@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { KitError, messageOf } from '../base/errors.ts';
-import { visible } from '../base/visible.ts';
+import { visible } from '../base/text.ts';
 
 /** Appends lines of text. A user may read them on a terminal, so characters that a terminal obeys are escaped. */
 export type WriteLines = (text: string) => Promise<void>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
+import { sqlitePathOf } from '../base/url.ts';
 import { columnOf } from './dialect.ts';
 import type { Raw } from './engine.ts';
 import { keyPathOf } from './key-file.ts';

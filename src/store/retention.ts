@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, repeat } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { repeat } from '../base/pause.ts';
 import type { EventStore } from './event-store.ts';
 
 interface RetentionOptions {

@@ -1,4 +1,4 @@
-import { cut } from '../base/cut.ts';
+import { cut } from '../base/text.ts';
 import { digestOf } from '../notification/digest.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts';
-import { sqlitePathOf } from '../base/database-url.ts';
 import { KitError } from '../base/errors.ts';
+import { sqlitePathOf } from '../base/url.ts';
 import type { EventStore } from './event-store.ts';
 import { openConfigured, type StoreOptions, type StoreSettings } from './open.ts';
 import { isThere, lossAt } from './sqlite/file.ts';

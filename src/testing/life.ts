@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import express from 'express';
 import type { Logger } from 'pino';
-import { largestHead } from '../base/bounded-server.ts';
 import { systemClock } from '../base/clock.ts';
+import { largestHead } from '../base/http-server.ts';
 import type { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';

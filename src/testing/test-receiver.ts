@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { systemClock } from '../base/clock.ts';
+import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
-import { pause } from '../base/pause.ts';
 import type { Post, PostResult } from '../base/poster.ts';
+import { visibleLog } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { visibleLog } from '../base/visible.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { boundedServer } from '../../src/base/bounded-server.ts';
-import { Listener } from '../../src/base/listener.ts';
+import { boundedServer, Listener } from '../../src/base/http-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RawConnection, rawConnection } from '../support/raw-http.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { visible, visibleLine, visibleLog } from '../../src/base/visible.ts';
+import { visible, visibleLine, visibleLog } from '../../src/base/text.ts';
 import { HOSTILE, hostileIn } from '../support/hostile-text.ts';
 
 test('a text that is printed has nothing in it that a terminal obeys or hides, but the ends of its lines', () => {

@@ -592,7 +592,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bounded: a connection has one request under way',
-    file: 'src/base/bounded-server.ts',
+    file: 'src/base/http-server.ts',
     original: 'if (!first) {',
     mutant: 'if (!first || first) {',
     suite: 'test/base/bounded-server.test.ts',
@@ -608,7 +608,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bounded: what strangers sent is cut before it is logged, kept or shown',
-    file: 'src/base/cut.ts',
+    file: 'src/base/text.ts',
     original: 'if (text.length <= longest) return text;',
     mutant: 'if (text.length <= 100 * longest) return text;',
     suite: 'test/receiver/logging.test.ts',

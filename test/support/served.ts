@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { systemClock } from '../../src/base/clock.ts';
-import { sqlitePathOf } from '../../src/base/database-url.ts';
+import { sqlitePathOf } from '../../src/base/url.ts';
 import { parseConfig } from '../../src/config.ts';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { createInspector } from '../../src/inspector/index.ts';

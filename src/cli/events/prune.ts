@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
+import { pauseUntilAborted, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { pauseUntilAborted } from '../../base/pause.ts';
 import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/event-pages.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';

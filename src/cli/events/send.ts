@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { urlOf } from '../../base/listener.ts';
+import { urlOf } from '../../base/http-server.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import { type Answer, wordOf } from '../../replay/receiver-client.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
+import { keptAlive, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { keptAlive } from '../../base/pause.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { OnceOptions } from '../../dispatch/once.ts';
 import { type Assignment, type Run, runHandler } from '../../dispatch/run-handler.ts';

@@ -1,5 +1,5 @@
-import { sqlitePathOf } from '../../base/database-url.ts';
 import { KitError } from '../../base/errors.ts';
+import { sqlitePathOf } from '../../base/url.ts';
 import { type Config, loadConfig, settingsSource } from '../../config.ts';
 import { kindNames } from '../../notification/kinds.ts';
 import { allWebhooks, findWebhook, WebhooksClient } from '../../provider/index.ts';

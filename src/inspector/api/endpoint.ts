@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import type { z } from 'zod';
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Watch } from '../watch/watch.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
-import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { isReplayable } from '../../replay/dry-run.ts';
 import type { EventFilter } from '../../store/event-store.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cut } from '../../base/cut.ts';
+import { cut } from '../../base/text.ts';
 import { eventTimeOf, iso, isoOrNull } from '../../store/lists/event-json.ts';
 import { adviceFor, results } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import type { RequestHandler, Response } from 'express';
-import { repeat } from '../../base/pause.ts';
+import { repeat } from '../../base/clock.ts';
 import type { Inspected } from './endpoint.ts';
 
 /** How soon listeners hear of a change, also of what other processes did. */

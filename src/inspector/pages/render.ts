@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Response } from 'express';
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text.ts';
 import { rootOf } from './page.ts';
 import * as words from './words.ts';
 

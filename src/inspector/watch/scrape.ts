@@ -1,5 +1,5 @@
+import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
-import { within } from '../../base/pause.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { EventStore, Overview } from '../../store/event-store.ts';
 

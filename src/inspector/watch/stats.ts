@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
-import { repeat, within } from '../../base/pause.ts';
+import { type Clock, repeat, within } from '../../base/clock.ts';
 import { isKind } from '../../notification/kinds.ts';
 import type { EventStore, Stat, Sum } from '../../store/event-store.ts';
 

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
-import { systemClock } from '../../base/clock.ts';
+import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { pause } from '../../base/pause.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
 import type { Engine, StoreOptions } from '../engine.ts';
 import { readsOf } from '../lists/index.ts';

@@ -1,6 +1,5 @@
-import { systemClock } from '../../base/clock.ts';
+import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { pause } from '../../base/pause.ts';
 import type { Raw } from '../engine.ts';
 import { inTransaction, opening, versionOf } from './engine.ts';
 import { Servers } from './servers.ts';

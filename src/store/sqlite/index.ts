@@ -1,4 +1,4 @@
-import { sqlitePathOf } from '../../base/database-url.ts';
+import { sqlitePathOf } from '../../base/url.ts';
 import type { EngineModule } from '../engine.ts';
 import { keyPathOf } from '../key-file.ts';
 import { checkSqlite } from './check.ts';
