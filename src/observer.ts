@@ -5,8 +5,8 @@ import { repeatedLine } from './base/log.ts';
 import { textOf } from './base/thrown.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
-import type { EventId } from './store/event-id.ts';
 import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
+import type { EventId } from './store/stored.ts';
 
 /** How one request on the webhook path was answered. It contains no part of a token. */
 export interface Answered {

@@ -3,9 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import { durationOf, UNIT_MS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { groupNames, kindNames, kindsMeant } from '../notification/kinds.ts';
-import { isEventId } from '../store/event-id.ts';
 import type { EventFilter, Status } from '../store/event-store.ts';
-import { RESOURCE, STATUSES } from '../store/stored.ts';
+import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
 
 /** A whole number between two bounds, both included. */
 export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {

@@ -3,7 +3,7 @@ import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Unproven } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
-import { withDatabase } from '../store/with-store.ts';
+import { withDatabase } from '../store/open.ts';
 import { print, printJson, table, write } from './output.ts';
 
 interface Flags {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
-import { withDatabase } from '../store/with-store.ts';
+import { withDatabase } from '../store/open.ts';
 import { readKey } from './input.ts';
 import { print, printJsonLine } from './output.ts';
 

@@ -3,19 +3,19 @@ import { isIPv4 } from 'node:net';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
-import type { EventId } from './event-id.ts';
 import { Gathered } from './gathered.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
+import type { Stat } from './operations/index.ts';
 import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
-import type { Stat } from './operations/stats.ts';
 import { HOLD_MS, type Reset } from './operations/wake.ts';
 import type {
   Claim,
   ClaimRequest,
   DoneStep,
+  EventId,
   Replayed,
   ReplayOptions,
   Settlement,
@@ -25,10 +25,10 @@ import type {
 } from './stored.ts';
 import type { Vault } from './vault.ts';
 
-export type { Sum } from './lists/stats.ts';
+export type { Sum } from './lists/index.ts';
 export type * from './lists/types.ts';
+export type { Stat } from './operations/index.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
-export type { Stat } from './operations/stats.ts';
 export type * from './stored.ts';
 
 export interface Recorded {

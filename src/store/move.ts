@@ -4,10 +4,9 @@ import { sqlitePathOf } from '../base/url.ts';
 import { columnOf } from './dialect.ts';
 import type { Raw } from './engine.ts';
 import { keyPathOf } from './key-file.ts';
-import { engineOf } from './open.ts';
+import { engineOf, hasDatabase, withDatabase, withStore } from './open.ts';
 import { MOVED, MOVING, VERSION } from './schema.ts';
 import { isThere } from './sqlite/file.ts';
-import { hasDatabase, withDatabase, withStore } from './with-store.ts';
 
 interface Moving {
   /** URLs, as DATABASE_URL has them */

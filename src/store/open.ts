@@ -1,13 +1,16 @@
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { sqlitePathOf } from '../base/url.ts';
 import type { EngineModule, StoreOptions } from './engine.ts';
 import { EventStore } from './event-store.ts';
+import { isThere, lossAt } from './sqlite/file.ts';
 import { openVault } from './vault.ts';
 
 export type { StoreOptions } from './engine.ts';
 
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
-  sqlite: async () => (await import('./sqlite/index.ts')).sqliteEngine,
+  sqlite: async () => (await import('./sqlite/engine.ts')).sqliteEngine,
   postgres: async () => (await import('./postgres/index.ts')).postgresEngine,
 };
 
@@ -37,7 +40,7 @@ export async function openStore(options: StoreOptions): Promise<EventStore> {
 }
 
 /** What the configuration says of the store. */
-export interface StoreSettings {
+interface StoreSettings {
   readonly DATABASE_URL: string;
   readonly SECRETS_KEY?: Buffer | undefined;
   readonly DATABASE_POOL?: number;
@@ -50,4 +53,38 @@ export function openConfigured(
 ): Promise<EventStore> {
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey, DATABASE_POOL: connections } = config;
   return openStore({ url, secretsKey, connections, ...options });
+}
+
+/** How a command uses a store; without `threads`, on the calling thread. */
+type Use = Pick<StoreOptions, 'threads' | 'mustExist'>;
+type Work<T> = (store: EventStore) => Promise<T>;
+
+/**
+ * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
+ * @throws KitError STORE_UNUSABLE with what to do about it
+ */
+export async function withStore<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
+  const store = await openConfigured(config, { clock: systemClock, threads: false, ...use });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether the SQLite database is there. A database server counts as there. @throws KitError STORE_UNUSABLE if it cannot be seen */
+export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE_URL'>): boolean {
+  const path = sqlitePathOf(url);
+  return path === undefined || isThere(path);
+}
+
+/**
+ * Opens the database of the configuration, but never creates one. The server may run meanwhile.
+ * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
+ */
+export async function withDatabase<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
+  const path = sqlitePathOf(config.DATABASE_URL) ?? '';
+  if (hasDatabase(config)) return withStore(config, work, { ...use, mustExist: true });
+  const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
+  throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
 }

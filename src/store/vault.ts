@@ -1,7 +1,7 @@
 import { isUnavailable, KitError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
-import { isKeyOf } from './seal.ts';
+import { isKeyOf } from './operations/secrets.ts';
 import type { WebhookSecret } from './stored.ts';
 
 export type Vault = Awaited<ReturnType<typeof openVault>>;

@@ -2,8 +2,7 @@ import { cut } from '../base/text.ts';
 import { digestOf } from '../notification/digest.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';
-import { eventId } from './event-id.ts';
-import type { VerifiedNotification } from './stored.ts';
+import { eventId, type VerifiedNotification } from './stored.ts';
 
 const LONGEST_LABEL = 200;
 

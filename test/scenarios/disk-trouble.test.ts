@@ -2,7 +2,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import type { EventId } from '../../src/store/event-id.ts';
+import type { EventId } from '../../src/store/stored.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { OWN_THREADS } from '../support/own-threads.ts';
 import { type RunningService, runService } from '../support/running-service.ts';

@@ -1,4 +1,3 @@
-import type { EventId } from '../../src/store/event-id.ts';
 import type {
   Claim,
   ClaimRequest,
@@ -6,6 +5,7 @@ import type {
   Settlement,
   VerifiedNotification,
 } from '../../src/store/event-store.ts';
+import type { EventId } from '../../src/store/stored.ts';
 
 export const LEASE_MS = 30_000;
 export const NOON = Date.UTC(2026, 10, 27, 12);

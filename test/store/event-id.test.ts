@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { eventId, isEventId } from '../../src/store/event-id.ts';
+import { eventId, isEventId } from '../../src/store/stored.ts';
 import { runs } from '../support/sizes.ts';
 
 const times = fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 });

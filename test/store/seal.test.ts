@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isKeyOf, keyCheckOf, openRow, sealRow } from '../../src/store/seal.ts';
+import { isKeyOf, keyCheckOf, openRow, sealRow } from '../../src/store/operations/secrets.ts';
 import { runs } from '../support/sizes.ts';
 
 const key = Buffer.alloc(32, 1);

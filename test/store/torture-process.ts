@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { isUnavailable } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
-import type { EventId } from '../../src/store/event-id.ts';
 import type { Claim, Settlement } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
+import type { EventId } from '../../src/store/stored.ts';
 import { LEASE_MS, type Line, RESOURCES } from './torture.ts';
 
 const [url = '', seconds = '', seed = '', folder = ''] = process.argv.slice(2);

@@ -112,7 +112,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never lost: what retention empties keeps its identity, so that a repeat is a duplicate',
-    file: 'src/store/operations/prune.ts',
+    file: 'src/store/operations/index.ts',
     original: '`UPDATE events SET body = NULL FROM r(seq bigint)',
     mutant: '`DELETE FROM events USING r(seq bigint)',
     suite: 'test/store/replay.test.ts',
@@ -217,7 +217,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'nothing unverified: a sealed secret opens only in its row',
-    file: 'src/store/seal.ts',
+    file: 'src/store/operations/secrets.ts',
     original: "return JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
     mutant: "return JSON.stringify(['webhook secret', fingerprint]);",
     suite: 'test/store/secrets.test.ts',

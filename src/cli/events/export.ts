@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.ts';
 import { exportRecording } from '../../replay/export-recording.ts';
 import { redactionKey } from '../../replay/redact.ts';
 import { writeWholeFile } from '../../replay/whole-file.ts';
-import { withDatabase } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/open.ts';
 import { readInput } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
 import { type FilterFlags, filterOf, withFilter } from '../options.ts';

@@ -4,7 +4,7 @@ import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import type { Attempt, EventStore, RunningStart, StateValue, StoredEvent } from '../../store/event-store.ts';
 import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/lists/event-json.ts';
-import { withDatabase } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/open.ts';
 import { eventId, type FilterFlags, filterOf, wholeNumber, withFilter } from '../options.ts';
 import { beginning, line, printJson, say, table, write } from '../output.ts';
 

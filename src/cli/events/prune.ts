@@ -4,7 +4,7 @@ import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/event-pages.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
-import { withDatabase } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import { duration, type FilterFlags, filterOf, withFilter } from '../options.ts';
 import { print, printJsonLine, progress, say } from '../output.ts';

@@ -13,7 +13,7 @@ import {
 import { withReport } from '../../replay/report-file.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { eventJson } from '../../store/lists/event-json.ts';
-import { withDatabase } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import { line, listenerOnStderr, print, printJsonLine, say, table, write } from '../output.ts';
 import { type HandlersHere, withHandlers } from '../with-handlers.ts';

@@ -8,7 +8,7 @@ import { withReport } from '../../replay/report-file.ts';
 import { databaseSource, recordingSource, type Source } from '../../replay/sources.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { iso } from '../../store/lists/event-json.ts';
-import { withDatabase } from '../../store/with-store.ts';
+import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import { listenerOnStderr, print, printJsonLine, say, table, write } from '../output.ts';
 import { type ReplayFlags, refuseEmpty } from './replay-flags.ts';

@@ -8,7 +8,7 @@ import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import { type Answer, wordOf } from '../../replay/receiver-client.ts';
 import { CHANGES_BODY, checkAnswer, type Fault, sendNotification } from '../../replay/send-one.ts';
 import { oneKey, type SigningKeys, storedKeys } from '../../replay/signing-keys.ts';
-import { hasDatabase, withDatabase } from '../../store/with-store.ts';
+import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { type BodyFlags, bodyOf, withBody } from '../notification-options.ts';
 import { duration, receiverUrl } from '../options.ts';

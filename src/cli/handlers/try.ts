@@ -7,8 +7,8 @@ import { type Assignment, type Run, runHandler } from '../../dispatch/run-handle
 import { readBody } from '../../replay/compose.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import { stateJson } from '../../store/lists/event-json.ts';
+import { withDatabase } from '../../store/open.ts';
 import { toVerified } from '../../store/verified.ts';
-import { withDatabase } from '../../store/with-store.ts';
 import { eventOf } from '../events/list-and-show.ts';
 import { interruptible } from '../interruptible.ts';
 import { type BodyFlags, bodyOf, withBody } from '../notification-options.ts';

@@ -9,7 +9,7 @@ import { rotate } from '../../rotation/rotate.ts';
 import { keepingMark } from '../../rotation/successor-mark.ts';
 import { readStandings, viewOf } from '../../rotation/webhook-view.ts';
 import type { EventStore } from '../../store/event-store.ts';
-import { withDatabase, withStore } from '../../store/with-store.ts';
+import { withDatabase, withStore } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible, uninterrupted } from '../interruptible.ts';
 import { print, printJson, printJsonLine, say } from '../output.ts';

@@ -12,7 +12,7 @@ import {
   viewsOf,
   type WebhookView,
 } from '../../rotation/webhook-view.ts';
-import { hasDatabase, withDatabase } from '../../store/with-store.ts';
+import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { line, print, printJson, say, table, write } from '../output.ts';
 
 export async function listWebhooks({ stored, json }: { stored?: true; json?: true }): Promise<void> {

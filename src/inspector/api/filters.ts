@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
-import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { RESOURCE, STATUSES } from '../../store/stored.ts';
+import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
 import { Refused } from '../guard/refuse.ts';
 
 const text = z.string().min(1).max(200);

@@ -1,9 +1,8 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
-import { isEventId } from '../../store/event-id.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { STATUSES } from '../../store/stored.ts';
+import { isEventId, STATUSES } from '../../store/stored.ts';
 import { type Inspected, parsed } from '../api/endpoint.ts';
 import { events } from '../api/events.ts';
 import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';

@@ -3,21 +3,84 @@ import type { Lane } from '../operations/record.ts';
 import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
-import type { DoneStep, StateValue, StoredEvent } from '../stored.ts';
-import { quarantineReads } from './quarantine.ts';
+import type { DoneStep, Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
-import { statsReads } from './stats.ts';
 import type {
   Attempt,
   Channel,
   ChannelPage,
   Channels,
   Overview,
+  QuarantinePage,
+  QuarantineSummary,
   RunningStart,
   StatePlace,
   States,
   StatesQuery,
+  WaitingWebhook,
 } from './types.ts';
+
+/** What all processes counted of one result, in one minute or of one kind. */
+export interface Sum {
+  /** the begin of the minute, or the kind */
+  readonly name: number | string;
+  readonly result: string;
+  readonly count: number;
+  readonly ms: number;
+  readonly slowest: number;
+}
+
+function statsReads() {
+  return {
+    /** Sums of what all processes have stored since a time, by minutes or kinds. */
+    async stats(
+      db: Db,
+      { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' },
+    ): Promise<Sum[]> {
+      const rows = await db.all<Sum>(
+        `SELECT ${by} AS name, result, sum(count) AS count, sum(ms) AS ms, max(slowest) AS slowest
+         FROM stats WHERE minute >= $since GROUP BY ${by}, result`,
+        { since },
+      );
+      return rows.map((row) => ({ ...row, count: Number(row.count) }));
+    },
+  };
+}
+
+const PAGE = 500;
+
+function quarantineReads() {
+  const columns =
+    'id, kind, webhook_id, site_id, resource, event_time, received_at, body, source, deliveries';
+  const newestFirst = `SELECT ${columns} FROM quarantine ORDER BY seq DESC LIMIT $newest`;
+  const largest = `SELECT webhook_id, count(*) AS notifications, min(received_at) AS first_at, max(received_at) AS last_at
+    FROM quarantine GROUP BY webhook_id ORDER BY notifications DESC, webhook_id LIMIT ${PAGE}`;
+  /** The webhooks that entries name, up to 500 with the most entries first. */
+  const waitingWebhooks = async (db: Db, _?: object) => db.all<WaitingWebhook>(largest);
+
+  const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
+  const quarantineSize = async (db: Db, { webhook }: { webhook?: string | undefined }): Promise<number> => {
+    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)}`;
+    return (await one<{ n: number }>(db, sql, { webhook })).n;
+  };
+
+  return {
+    quarantineSize,
+    waitingWebhooks,
+
+    /** Entries in the order of arrival. */
+    async quarantined(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage): Promise<Quarantined[]> {
+      const where = `seq > $after AND ${whose(webhook)}`;
+      const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
+      return db.all<Quarantined>(sql, { webhook, after, limit });
+    },
+
+    async quarantineSummary(db: Db, page: { readonly newest: number }): Promise<QuarantineSummary> {
+      const webhooks = (await waitingWebhooks(db)).sort((one, other) => other.lastAt - one.lastAt);
+      return { total: await quarantineSize(db, {}), webhooks, newest: await db.all(newestFirst, page) };
+    },
+  };
+}
 
 /** How many values one look at the states of all media or channels takes. */
 const STATES_PAGE = 500;

@@ -1,5 +1,4 @@
-import type { EventId } from '../event-id.ts';
-import type { AttemptOutcome, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
+import type { AttemptOutcome, EventId, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {

@@ -1,7 +1,6 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
-import type { EventId } from '../event-id.ts';
 import { READY } from '../schema.ts';
-import type { Status } from '../stored.ts';
+import type { EventId, Status } from '../stored.ts';
 import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
 /** An event that becomes ready. */

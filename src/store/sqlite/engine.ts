@@ -3,21 +3,25 @@ import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
-import type { Engine, StoreOptions } from '../engine.ts';
+import { sqlitePathOf } from '../../base/url.ts';
+import type { Engine, EngineModule, StoreOptions } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
+import { keyPathOf } from '../key-file.ts';
+import { checkSqlite } from './check.ts';
 import {
   type Connection,
   compact,
   connectionOn,
   IN_MEMORY,
   type Mode,
+  openRaw,
   type Request,
   unavailable,
 } from './connection.ts';
 import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openSqlite(path: string, { clock, threads = true }: StoreOptions): Promise<Engine> {
+async function openSqlite(path: string, { clock, threads = true }: StoreOptions): Promise<Engine> {
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
@@ -86,3 +90,12 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     },
   };
 }
+
+const pathOf = (url: string) => sqlitePathOf(url) ?? '';
+
+export const sqliteEngine: EngineModule = {
+  openEngine: (options) => openSqlite(pathOf(options.url), options),
+  keySourceOf: (url) => (pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url))),
+  check: ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),
+  openRaw: (url) => openRaw(pathOf(url)),
+};

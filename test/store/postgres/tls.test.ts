@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { reasonOf } from '../../../src/store/postgres/reasons.ts';
-import { serversOf } from '../../../src/store/postgres/url.ts';
+import { serversOf } from '../../../src/store/postgres/servers.ts';
 import { startPostgres } from '../../support/own-postgres.ts';
 import { connected } from '../../support/postgres-databases.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
