@@ -4,17 +4,10 @@
 export { type ErrorCode, KitError } from './base/errors.ts';
 export {
   type AppDefinition,
-  type DefinedApp,
-  defineApp,
-  type Router,
-  type RoutesContext,
-  type StartContext,
-  type Started,
-  type StateOf,
-} from './dispatch/app.ts';
-export {
   type AsJson,
   combineHandlers,
+  type DefinedApp,
+  defineApp,
   defineHandlers,
   fail,
   type Handler,
@@ -22,7 +15,12 @@ export {
   type Handlers,
   type Outcome,
   type ResourceState,
+  type Router,
+  type RoutesContext,
   retry,
+  type StartContext,
+  type Started,
+  type StateOf,
   skip,
 } from './dispatch/handler.ts';
 export { type Kind, kindNames } from './notification/kinds.ts';

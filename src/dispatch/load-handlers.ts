@@ -7,8 +7,7 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { isPackage } from '../base/program.ts';
 import { type Config, loadSettingsOf, projectFolder, settingsSet } from '../config.ts';
 import { kindNames } from '../notification/kinds.ts';
-import type { DefinedApp } from './app.ts';
-import { isPromise, mistakeInHandlers } from './handler.ts';
+import { type DefinedApp, isPromise, mistakeInHandlers } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { loading } from './process-guard.ts';
 

@@ -2,8 +2,7 @@ import { type Clock, pause } from '../base/clock.ts';
 import { isUnavailable } from '../base/errors.ts';
 import { shown } from '../base/thrown.ts';
 import type { Claim, DoneStep, EventStore } from '../store/event-store.ts';
-import type { AsJson } from './as-json.ts';
-import { checkName, jsonTextOf } from './stored-json.ts';
+import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
 /** How soon the store is asked again that was not available. */

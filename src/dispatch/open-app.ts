@@ -8,7 +8,7 @@ import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
-import type { DefinedApp, RoutesContext, Started, StateOf } from './app.ts';
+import type { DefinedApp, RoutesContext, Started, StateOf } from './handler.ts';
 import { loading } from './process-guard.ts';
 import type { RunningApp } from './run-handler.ts';
 

@@ -1,7 +1,6 @@
 import { shown } from '../base/thrown.ts';
 import type { StateChange, StateValue } from '../store/event-store.ts';
-import type { AsJson } from './as-json.ts';
-import { checkName, exactJsonTextOf } from './stored-json.ts';
+import { type AsJson, checkName, exactJsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
 

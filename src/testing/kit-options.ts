@@ -1,6 +1,5 @@
 import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
-import type { DefinedApp } from '../dispatch/app.ts';
-import { type Handlers, isPromise, mistakeInHandlers } from '../dispatch/handler.ts';
+import { type DefinedApp, type Handlers, isPromise, mistakeInHandlers } from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
