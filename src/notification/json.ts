@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
@@ -57,4 +58,14 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const names = Object.keys(value).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`).join(',')}}`;
+}
+
+/**
+ * The identity of an event: the SHA-256 of the canonical JSON of its body without `webhook_id`. The provider sends no
+ * delivery or event id, and an event is what happened, not which webhook reported it.
+ * @returns 32 bytes
+ */
+export function digestOf(body: JsonObject): Buffer {
+  const { webhook_id: _, ...event } = body;
+  return hash('sha256', canonicalJson(event), 'buffer');
 }

@@ -4,7 +4,6 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { cutOut } from '../base/text.ts';
 import { requestIdOf } from './answer.ts';
-import { counterBy } from './counts.ts';
 import type { Refused } from './verdict.ts';
 
 const SECOND_MS = 1000;
@@ -36,5 +35,27 @@ export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: Monoton
       const path = cutOut(req.path, LONGEST_PATH);
       write('error', why, { reqId: requestIdOf(res), status, path, error: why }, message);
     },
+  };
+}
+
+/** Each takes about 100 bytes. */
+const MOST_KEYS = 100_000;
+
+/**
+ * Counts by key, in stretches of time; with very many keys, a stretch ends early.
+ * @returns a function that counts one more, and returns its number in this stretch, from 1
+ */
+export function counterBy(clock: MonotonicClock, stretchMs: number): (key: string) => number {
+  const counts = new Map<string, number>();
+  let began = Number.NEGATIVE_INFINITY;
+  return (key) => {
+    const now = clock.monotonic();
+    if (now - began >= stretchMs || counts.size >= MOST_KEYS) {
+      counts.clear();
+      began = now;
+    }
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return count;
   };
 }

@@ -7,11 +7,10 @@ import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { answer, answerError } from './answer.ts';
-import { counterBy } from './counts.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Readiness } from './readiness.ts';
-import type { RequestLog } from './request-log.ts';
+import { counterBy, type RequestLog } from './request-log.ts';
 import {
   type Accepted,
   isUnexplained,

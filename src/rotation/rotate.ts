@@ -10,7 +10,6 @@ import {
 } from '../provider/index.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 import { retireSecrets, unknownWebhook } from './create-and-delete.ts';
-import { replacedBy, withMark, withoutMark } from './successor-mark.ts';
 
 /** The dependencies of a rotation. */
 export interface RotationOptions {
@@ -131,4 +130,31 @@ function nothingLeft(id: string, secrets: readonly WebhookSecret[]): Rotated {
   const last = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
   if (Number.isFinite(last)) return { id: undefined, replaced: id, oldSecretUntil: last };
   throw unknownWebhook(id);
+}
+
+/**
+ * The mark of a webhook that replaces another one, at the end of its description. By the mark, any later run finds a
+ * rotation that ended early. The end of the rotation removes it.
+ */
+const MARK = /\s*\[hookkit: replaces ([\w-]+)\]\s*$/;
+
+/** A description with the mark of the webhook that is replaced, instead of the mark that it has. */
+function withMark(description: string, replaced: string): string {
+  return `${withoutMark(description)} [hookkit: replaces ${replaced}]`.trimStart();
+}
+
+/** The description as its owner wrote it. */
+function withoutMark(description: string): string {
+  return description.replace(MARK, '');
+}
+
+/** The webhook that one with this description is being made to replace. */
+export function replacedBy(description: string): string | undefined {
+  return MARK.exec(description)?.[1];
+}
+
+/** A new description with the mark of the old one; the old one where there is none. */
+export function keepingMark(old: string, description = withoutMark(old)): string {
+  const replaced = replacedBy(old);
+  return replaced === undefined ? description : withMark(description, replaced);
 }

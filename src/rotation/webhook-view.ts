@@ -1,6 +1,6 @@
 import type { Webhook } from '../provider/index.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
-import { replacedBy } from './successor-mark.ts';
+import { replacedBy } from './rotate.ts';
 
 /** `environment`: WEBHOOK_SECRET verifies, as no secret was ever stored. `missing`: nothing verifies. */
 type SecretState = 'live' | 'retiring' | 'missing' | 'environment';

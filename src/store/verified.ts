@@ -1,6 +1,5 @@
 import { cut } from '../base/text.ts';
-import { digestOf } from '../notification/digest.ts';
-import type { JsonObject } from '../notification/json.ts';
+import { digestOf, type JsonObject } from '../notification/json.ts';
 import { eventTimeOf, resourceOf } from '../notification/payload.ts';
 import { eventId, type VerifiedNotification } from './stored.ts';
 

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { digestOf } from '../../src/notification/digest.ts';
-import { canonicalJson, firstDifference, parseBody } from '../../src/notification/json.ts';
+import { canonicalJson, digestOf, firstDifference, parseBody } from '../../src/notification/json.ts';
 import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
 
 const nested = (levels: number) => Buffer.from(`${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`);

@@ -249,7 +249,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'an event is what happened, not which webhook told it',
-    file: 'src/notification/digest.ts',
+    file: 'src/notification/json.ts',
     original: 'const { webhook_id: _, ...event } = body;',
     mutant: 'const event = body;',
     suite: 'test/receiver/acceptance.test.ts',

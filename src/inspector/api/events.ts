@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestOf } from '../../notification/digest.ts';
+import { digestOf } from '../../notification/json.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { attemptJson, eventJson, eventTimeOf, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { STATUSES } from '../../store/stored.ts';
