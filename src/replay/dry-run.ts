@@ -1,7 +1,6 @@
 import type { EventFilter, EventStore, StoredEvent } from '../store/event-store.ts';
-import { pagesOf } from './event-pages.ts';
 import type { Listener } from './replay-listener.ts';
-import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
+import { LeftOut, pagesOf, type RecordedEvent, type Source } from './sources.ts';
 
 /** How many of the first events a preview holds. */
 const SHOWN = 5;

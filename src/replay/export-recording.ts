@@ -1,6 +1,12 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { KitError, messageOf } from '../base/errors.ts';
+import { ALPHANUMERIC } from '../base/seeded-random.ts';
+import { visible } from '../base/text.ts';
+import type { JsonObject } from '../notification/json.ts';
+import { eventTimeOf } from '../notification/payload.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
 import { type Recorded, toLine } from './recording-lines.ts';
-import { redactor } from './redact.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 
 export interface Export {
@@ -46,4 +52,101 @@ export async function exportRecording(
   }
   stage.end();
   return { exported, pruned };
+}
+
+const ID_MEMBER = /^[a-z]+(_[a-z]+)*_id$/;
+const KIND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+/** In bytes. */
+const SHORTEST_KEY = 16;
+const ID_LENGTH = 8;
+
+/**
+ * The key of a text, without the white space at its ends.
+ * @param name of the key, for the error
+ * @throws KitError INPUT_INVALID if the key is too short to protect anything
+ */
+export function redactionKey(text: string, name: string): Uint8Array {
+  const key = Buffer.from(text.trim());
+  if (key.length >= SHORTEST_KEY) return key;
+  throw new KitError(
+    'INPUT_INVALID',
+    `${name} is shorter than ${SHORTEST_KEY} bytes: make one with openssl rand -base64 32`,
+  );
+}
+
+/**
+ * Makes a function that takes the names of media, channels, sites and webhooks out of recordings. With one key, the same
+ * id always becomes the same other id of 8 letters and digits; without the key that id cannot be computed. A body keeps
+ * its kind, its time and its ids; every other member could hold a name and is dropped.
+ * @param key at least 16 bytes
+ */
+export function redactor(key: Uint8Array): (recorded: Recorded) => Recorded {
+  const member = (name: string, value: unknown, isTimeValid: boolean): string | undefined => {
+    if (typeof value !== 'string') return undefined;
+    if (name === 'event') return KIND_NAME.test(value) ? value : 'redacted';
+    if (name === 'event_time') return isTimeValid ? value : undefined;
+    return ID_MEMBER.test(name) ? redactedId(value, key) : undefined;
+  };
+  return ({ body, receivedAt, webhookId }) => {
+    const value = JSON.parse(body) as JsonObject; // checked when it was received
+    const isTimeValid = eventTimeOf(value) !== undefined;
+    const left: Record<string, unknown> = {};
+    for (const [name, given] of Object.entries(value)) left[name] = member(name, given, isTimeValid);
+    return { body: JSON.stringify(left), receivedAt, webhookId: redactedId(webhookId, key) };
+  };
+}
+
+/** Another id: among a million, two become alike in one recording of 400. A missing id stays missing. */
+function redactedId(id: string, key: Uint8Array): string {
+  if (id === '') return '';
+  const mac = createHmac('sha256', key).update(id).digest();
+  const places = Array.from({ length: ID_LENGTH }, (_, place) => mac.readUInt16BE(2 * place));
+  return places.map((place) => ALPHANUMERIC[place % ALPHANUMERIC.length]).join('');
+}
+
+/** Appends lines of text. A user may read them on a terminal, so characters that a terminal obeys are escaped. */
+export type WriteLines = (text: string) => Promise<void>;
+
+/**
+ * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
+ * well. If the work fails, nothing of it stays. A device or a pipe is written into as the work goes on.
+ * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace a file of another kind, such as a database
+ */
+export async function writeWholeFile<T>(path: string, work: (write: WriteLines) => Promise<T>): Promise<T> {
+  const writing = async <R>(step: () => Promise<R>): Promise<R> => {
+    try {
+      return await step();
+    } catch (cause) {
+      throw new KitError('OUTPUT_FAILED', `cannot write ${path}: ${messageOf(cause)}`, { cause });
+    }
+  };
+  const target = await realpath(path).catch(() => path); // not there yet
+  // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
+  const isReplaced = (await stat(target).catch(() => undefined))?.isFile() ?? true;
+  if (isReplaced && !(await hasLines(target)))
+    throw new KitError('OUTPUT_FAILED', `${path} is there, and has no lines of JSON: name another file`);
+  const draft = isReplaced ? `${target}.${randomUUID()}.draft` : target;
+  const file: FileHandle = await writing(() => open(draft, 'w', 0o600)); // notifications are for the owner alone
+  try {
+    let written = Promise.resolve();
+    // One after the other, also where several notifications are sent at once.
+    const write: WriteLines = (text) =>
+      (written = written.then(() => writing(() => file.writeFile(visible(text)))));
+    const result = await work(write);
+    await writing(() => file.close());
+    if (isReplaced) await writing(() => rename(draft, target));
+    return result;
+  } catch (error) {
+    await file.close().catch(() => {}); // the first error is the one to tell
+    if (isReplaced) await unlink(draft).catch(() => {});
+    throw error;
+  }
+}
+
+/** Whether a file is empty, not there, or begins as lines of JSON objects do. */
+async function hasLines(path: string): Promise<boolean> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (!file) return true;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(1)).finally(() => file.close());
+  return bytesRead === 0 || buffer.toString() === '{';
 }

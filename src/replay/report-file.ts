@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
-import { writeWholeFile } from './whole-file.ts';
+import { writeWholeFile } from './export-recording.ts';
 
 /** The version of a report's form. */
 const VERSION = 1;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { parsePayload } from '../../src/notification/payload.ts';
-import { redactor } from '../../src/replay/redact.ts';
+import { redactor } from '../../src/replay/export-recording.ts';
 import { jsonObject } from '../support/json-values.ts';
 
 const KEY = 'a-key-for-redacting-in-tests';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { pauseUntilAborted, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
-import { pagesOf } from '../../replay/event-pages.ts';
+import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
