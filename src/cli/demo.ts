@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { HEAD, playScenes, review } from '../demo/scenes.ts';
-import { SITE, type Stage, setStage } from '../demo/stage.ts';
+import { HEAD, playScenes, review, SITE, type Stage, setStage } from '../demo/scenes.ts';
 import { closeAtSignal } from '../stopping.ts';
 import { line, print, table, write } from './output.ts';
 

@@ -1,8 +1,7 @@
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
-import { recipeNames } from '../scaffold/app-files.ts';
-import { newApp } from '../scaffold/new-app.ts';
+import { newApp, recipeNames } from '../scaffold/new-app.ts';
 import { line, print } from './output.ts';
 
 const HELP = `

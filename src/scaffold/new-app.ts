@@ -1,10 +1,56 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { KitError, messageOf } from '../base/errors.ts';
 import { isPackage, KIT, kitFolder, kitVersion } from '../base/program.ts';
-import { appFiles } from './app-files.ts';
+
+const TEMPLATES = fileURLToPath(new URL('templates/', kitFolder));
+const RECIPES = join(import.meta.dirname, '../recipes');
+
+/** Files that npm would leave out of the package, or read as its own, have other names among the templates. */
+const NAMES: Readonly<Record<string, string>> = {
+  'manifest.json': 'package.json',
+  gitignore: '.gitignore',
+  dockerignore: '.dockerignore',
+  'env.example': '.env.example',
+};
+
+/**
+ * Each file of a new app with its text, by its path.
+ * @param recipe begins with this recipe and its test, in place of the example
+ * @throws KitError INPUT_INVALID if there is no such recipe
+ */
+function appFiles(recipe: string | undefined): Map<string, string> {
+  const files = templates('app');
+  if (recipe === undefined) return files;
+  const names = recipeNames();
+  if (!names.includes(recipe))
+    throw new KitError('INPUT_INVALID', `there is no recipe ${recipe}; there are ${names.join(', ')}`);
+  files.delete('src/handlers.test.ts'); // of the example
+  const text = readFileSync(join(RECIPES, `${recipe}.ts`), 'utf8');
+  const imported = text.replaceAll(/from '\.\.\/(provider\/)?index\.ts'/g, (_, room) =>
+    room === undefined ? `from '${KIT}'` : `from '${KIT}/provider'`,
+  );
+  files.set(`src/${recipe}.ts`, imported);
+  for (const [path, text] of templates(`recipes/${recipe}`))
+    files.set(path, path === '.env.example' ? `${files.get(path) ?? ''}${text}` : text);
+  return files;
+}
+
+/** The recipes that an app can begin with. */
+export function recipeNames(): string[] {
+  if (!existsSync(RECIPES)) return [];
+  return readdirSync(RECIPES).flatMap((name) => /^([\w-]+)\.ts$/.exec(name)?.[1] ?? []);
+}
+
+function templates(folder: string): Map<string, string> {
+  const root = join(TEMPLATES, folder);
+  const paths = readdirSync(root, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return new Map(paths.map((path) => [NAMES[path] ?? path, readFileSync(join(root, path), 'utf8')]));
+}
 
 /** What `npm install` makes of package.json where there is none. Anything more is somebody's. */
 const OF_NPM = ['dependencies', 'devDependencies', 'optionalDependencies', 'allowScripts'];

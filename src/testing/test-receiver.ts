@@ -16,8 +16,7 @@ import type { Attempt, EventFilter, StoredEvent } from '../store/event-store.ts'
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { appOf, configOf, type KitOptions, SECRET } from './kit-options.ts';
-import { Life } from './life.ts';
-import { LocalServer } from './local-server.ts';
+import { Life, LocalServer } from './life.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
