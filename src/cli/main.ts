@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   events: async () => (await import('./events/index.ts')).addEvents,
   webhooks: async () => (await import('./webhooks/index.ts')).addWebhooks,
   quarantine: async () => (await import('./quarantine.ts')).addQuarantine,
-  handlers: async () => (await import('./handlers/index.ts')).addHandlers,
+  handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,

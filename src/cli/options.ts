@@ -2,9 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { durationOf, UNIT_MS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { groupNames, kindNames, kindsMeant } from '../notification/kinds.ts';
+import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
+import { compose } from '../replay/compose.ts';
 import type { EventFilter, Status } from '../store/event-store.ts';
 import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
+import { readInput } from './input.ts';
 
 /** A whole number between two bounds, both included. */
 export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {
@@ -36,14 +38,14 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
 }
 
-export const TIME_HELP =
+const TIME_HELP =
   'as 2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00 (UTC without an offset), or 2h ago';
 
 const AGO = /^(\d{1,6})\s*(s|m|h|d|w)(?:\s+ago)?$/;
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /** A moment as people write it, in milliseconds since the epoch: a date, a date and time, or how long ago. */
-export function moment(text: string): number {
+function moment(text: string): number {
   const [, number, unit = ''] = AGO.exec(text.trim()) ?? [];
   if (number !== undefined) return systemClock.now() - Number(number) * (UNIT_MS[unit] ?? 0);
   const [, day = '', clock = '00:00', offset = 'Z'] = DATE_TIME.exec(text.trim()) ?? [];
@@ -129,4 +131,61 @@ export function filterOf(flags: FilterFlags): EventFilter {
   if (since !== undefined && until !== undefined && since >= until)
     throw new KitError('INPUT_INVALID', '--since must be before --until');
   return { kind, status, site, resource, webhook, since, until, q, ids };
+}
+
+/** The options that make up the body of a notification. */
+export interface BodyFlags {
+  readonly kind?: string;
+  readonly media?: string;
+  readonly thumbnail?: string;
+  readonly track?: string;
+  readonly channel?: string;
+  readonly site?: string;
+  readonly webhook?: string;
+  readonly eventTime?: number;
+  readonly body?: string;
+}
+
+/** In bytes; four times the largest limit of a receiver. */
+const LONGEST = 64 * 1024 * 1024;
+const SITE = 'site0001';
+/** The webhook of a composed body if nothing names another; WEBHOOK_SECRET serves it. */
+const WEBHOOK = 'webhook1';
+/** The options that contradict a file. */
+const MEMBERS = ['kind', 'media', 'thumbnail', 'track', 'channel', 'site', 'eventTime'];
+
+/**
+ * Adds the options that say what is in a notification.
+ * @param webhook what `--webhook` means for the command
+ */
+export function withBody(command: Command, webhook: string): Command {
+  return command
+    .option('--kind <kind>', 'a kind, such as media_available, or unknown:NAME for another', kind)
+    .option('--media <id>', 'media_id')
+    .option('--thumbnail <id>', 'thumbnail_id')
+    .option('--track <id>', 'track_id')
+    .option('--channel <id>', 'channel_id')
+    .option('--site <id>', `site_id (default: ${SITE})`)
+    .option('--webhook <id>', webhook)
+    .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
+    .addOption(new Option('--body <file>', 'take exactly this file (-: stdin) instead').conflicts(MEMBERS));
+}
+
+/**
+ * The body that the options mean: the composed one, or the exact bytes of the file.
+ * @param usualWebhook the webhook of a composed body if the options name none
+ * @throws KitError INPUT_INVALID if neither is given, or the file cannot be read
+ */
+export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<Buffer> {
+  const { body, kind, eventTime = systemClock.now(), webhook = usualWebhook, site = SITE } = flags;
+  if (body !== undefined) return readInput({ file: body, what: 'the body', limit: LONGEST });
+  if (kind === undefined) throw new KitError('INPUT_INVALID', 'give either --kind with its ids, or --body');
+  return Buffer.from(compose({ ...flags, kind, eventTime, webhook, site }));
+}
+
+function kind(text: string): string {
+  if (isKind(text)) return text;
+  const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
+  if (unknown !== undefined) return unknown;
+  throw new InvalidArgumentError(`It must be one of ${kindNames.join(', ')}, or unknown:NAME.`);
 }

@@ -10,8 +10,7 @@ import { CHANGES_BODY, checkAnswer, type Fault, sendNotification } from '../../r
 import { oneKey, type SigningKeys, storedKeys } from '../../replay/signing-keys.ts';
 import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
-import { type BodyFlags, bodyOf, withBody } from '../notification-options.ts';
-import { duration, receiverUrl } from '../options.ts';
+import { type BodyFlags, bodyOf, duration, receiverUrl, withBody } from '../options.ts';
 import { line, print, printJsonLine } from '../output.ts';
 
 interface Flags extends BodyFlags {
