@@ -5,8 +5,7 @@ import { visible } from '../base/text.ts';
 import type { MockClock } from './clock.ts';
 import type { Deliveries } from './deliveries.ts';
 import { filterSchema } from './delivery.ts';
-import { type GuardOptions, guard } from './guard.ts';
-import { jsonRoutes, parse, statusOf } from './requests.ts';
+import { type GuardOptions, guard, jsonRoutes, parse, statusOf } from './requests.ts';
 import { inputs, type Simulation } from './simulation.ts';
 
 /** Every control route and its purpose. `hookkit mock` prints this list; a test compares docs/mock.md with it. */

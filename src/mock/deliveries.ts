@@ -2,8 +2,15 @@ import type { PostResult } from '../base/poster.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { isKind } from '../notification/kinds.ts';
 import type { MockClock } from './clock.ts';
-import type { Attempt, Delivery, DeliveryFilter } from './delivery.ts';
-import { createFaults, isSpoiled, type SignedText, signedText } from './delivery-faults.ts';
+import {
+  type Attempt,
+  createFaults,
+  type Delivery,
+  type DeliveryFilter,
+  isSpoiled,
+  type SignedText,
+  signedText,
+} from './delivery.ts';
 import type { Settings } from './mock-options.ts';
 import type { Random } from './random.ts';
 import { MockError } from './requests.ts';

@@ -1,8 +1,15 @@
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { controlCatalogue } from './control-routes.ts';
-export type { Attempt, Delivery, DeliveryFilter, DeliveryState, FaultName } from './delivery.ts';
+export type {
+  Attempt,
+  Delivery,
+  DeliveryFilter,
+  DeliveryState,
+  FaultName,
+  Faults,
+  FaultsChange,
+} from './delivery.ts';
 export { faultNames } from './delivery.ts';
-export type { Faults, FaultsChange } from './delivery-faults.ts';
 export { type MockOptions, mockDefaults } from './mock-options.ts';
 export { MockProvider } from './mock-provider.ts';
 export { MockError } from './requests.ts';

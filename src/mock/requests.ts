@@ -1,5 +1,7 @@
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 
 /** The mock cannot do what a verb asks. `message` says what to do; a control route answers with `status`. */
 export class MockError extends Error {
@@ -62,4 +64,68 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
   throw new MockError(400, problems.join('; '), { cause: parsed.error });
+}
+
+export interface GuardOptions {
+  /** where the mock listens */
+  readonly host: string;
+  /** further names that lead to it, `HOST` or `HOST:PORT`: behind a proxy, in a container */
+  readonly names: readonly string[];
+}
+
+/**
+ * Refuses requests that a foreign page makes a browser send: under a name of that page which leads to this machine (DNS
+ * rebinding, a foreign Host), or across origins (a foreign Origin). The default credentials are published, so they do
+ * not keep pages out.
+ * @param refuse answers with 403 and why
+ */
+export function guard(
+  { host, names }: GuardOptions,
+  refuse: (response: Response, why: string) => void,
+): RequestHandler {
+  const further = names.map(hostOf);
+  const isOwn = ({ headers, socket }: Request): boolean => {
+    const asked = hostOf(headers.host);
+    if (asked === undefined) return false;
+    const { name, port = 80 } = asked;
+    if (further.some((one) => one?.name === name && (one.port ?? asked.port) === asked.port)) return true;
+    const address = socket.localAddress?.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
+    return port === socket.localPort && (isLoopback(name) || name === host.toLowerCase() || name === address);
+  };
+  return (request, response, next) => {
+    if (!isOwn(request)) {
+      refuse(response, 'Host must be the address of the mock, or a name given with hookkit mock --name');
+    } else if (isForeign(request.headers, request.method)) {
+      refuse(response, 'requests from pages of other origins are refused');
+    } else next();
+  };
+}
+
+interface RateLimitOptions {
+  readonly clock: Clock;
+  /** how many requests one caller has in a window */
+  readonly limit: number;
+  /** windows begin at the multiples of this */
+  readonly windowMs: number;
+}
+
+export type RateLimit = ReturnType<typeof rateLimit>;
+
+/** Counts the requests of each caller in windows of one length. */
+export function rateLimit({ clock, limit, windowMs }: RateLimitOptions) {
+  const used = new Map<string, number>();
+  let current = 0;
+  return {
+    limit,
+    /** Counts one request. @returns how many the caller has left after it; negative if this one is too many */
+    take(caller: string): number {
+      const window = Math.floor(clock.now() / windowMs);
+      if (window !== current) used.clear();
+      current = window;
+      const count = (used.get(caller) ?? 0) + 1;
+      used.set(caller, count);
+      return limit - count;
+    },
+    reset: () => used.clear(),
+  };
 }

@@ -1,9 +1,7 @@
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import { type GuardOptions, guard } from './guard.ts';
 import type { Random } from './random.ts';
-import type { RateLimit } from './rate-limit.ts';
-import { jsonRoutes, parse, statusOf } from './requests.ts';
+import { type GuardOptions, guard, jsonRoutes, parse, type RateLimit, statusOf } from './requests.ts';
 import type { Webhook, Webhooks } from './webhooks.ts';
 
 /** The dependencies of the webhooks API. */

@@ -1,3 +1,10 @@
+import type { Request, RequestHandler } from 'express';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../random.ts';
+import { rateLimit } from '../requests.ts';
+import { ApiError, check } from './answers.ts';
+import { isBlank, type Parameters, text } from './parameters.ts';
+
 /** A user, who publishes statuses. */
 export interface Account {
   readonly id: number;
@@ -6,10 +13,10 @@ export interface Account {
 }
 
 /** What an operation requires of a token. */
-export type Scope = 'read' | 'write';
+type Scope = 'read' | 'write';
 
 /** A bearer token, with its user and its scopes. */
-export interface Token {
+interface Token {
   readonly token: string;
   readonly scopes: readonly Scope[];
   /** Absent where the token speaks for the application alone. */
@@ -64,4 +71,124 @@ export function accountEntity({ id, username, displayName }: Account, baseUrl: s
     emojis: [],
     fields: [],
   };
+}
+
+/** Why a grant is refused, in the words of the provider's library (Doorkeeper). */
+const refusals = {
+  invalid_client: 'Client authentication failed due to unknown client, or no client authentication included.',
+  invalid_grant: 'The provided authorization grant is invalid, expired, or revoked.',
+  unsupported_grant_type: 'The authorization grant type is not supported by the authorization server.',
+};
+
+/** Whether a grant of each type gives a token. The mock has no page to sign in on: a code or a password is the token itself. */
+const grantTypes = new Map<string, (sent: Parameters, token: Token) => boolean>([
+  ['client_credentials', (_sent, { account }) => account === undefined],
+  ['authorization_code', (sent, { token, account }) => account !== undefined && token === sent.code],
+  ['password', (sent, { token, account }) => account?.username === sent.username && token === sent.password],
+]);
+
+/** Registers clients, and hands the known tokens out to them. */
+export function signIn(clock: Clock, random: Random) {
+  /** client_id and client_secret of each client */
+  const clients = new Map<string, string>();
+  return {
+    /** `POST /api/v1/apps`. @throws ApiError 422 */
+    register(sent: Parameters) {
+      const name = text(sent.client_name);
+      const redirect_uri = text(sent.redirect_uris);
+      const isAbsolute = redirect_uri.split(/\s+/).every((uri) => URL.canParse(uri));
+      check([
+        [isBlank(name), "Application name can't be blank"],
+        [isBlank(redirect_uri), "Redirect URI can't be blank"],
+        [!isBlank(redirect_uri) && !isAbsolute, 'Redirect URI must be an absolute URI.'],
+      ]);
+      const client_id = random.id(43);
+      const client_secret = random.id(43);
+      clients.set(client_id, client_secret);
+      const id = String(clients.size + 1);
+      const website = text(sent.website) || null;
+      return { id, name, website, redirect_uri, client_id, client_secret, vapid_key: '' };
+    },
+
+    /** `POST /oauth/token`. @throws ApiError 400 or 401 */
+    grant(sent: Parameters) {
+      const secret = clients.get(text(sent.client_id));
+      if (secret === undefined || sent.client_secret !== secret) throw refusal('invalid_client');
+      const isGranted = grantTypes.get(text(sent.grant_type));
+      if (!isGranted) throw refusal('unsupported_grant_type');
+      const token = defaultTokens.find((one) => one.ended === undefined && isGranted(sent, one));
+      if (!token) throw refusal('invalid_grant');
+      const scope = token.scopes.join(' ');
+      const created_at = Math.floor(clock.now() / 1000);
+      return { access_token: token.token, token_type: 'Bearer', scope, created_at };
+    },
+  };
+}
+
+function refusal(code: keyof typeof refusals): ApiError {
+  return new ApiError(code === 'invalid_client' ? 401 : 400, code, { description: refusals[code] });
+}
+
+/** Requests that one user, or one address without a token, has in a window. */
+const RATE_LIMIT = 300;
+/** Length of a window in milliseconds; windows begin at multiples of it. */
+const RATE_WINDOW = 300_000;
+
+/** Counts the request, and sets the headers that every answer has. The handler throws ApiError 429 over the limit. */
+export function countRequests(clock: Clock): RequestHandler {
+  const { take } = rateLimit({ clock, limit: RATE_LIMIT, windowMs: RATE_WINDOW });
+  return (request, response, next) => {
+    const account = tokenOf(request)?.account;
+    const remaining = take(account ? `account ${account.id}` : `address ${request.ip}`);
+    const now = clock.now();
+    const elapsed = (Math.floor(now / 1000) * 1000) % RATE_WINDOW;
+    response.set({
+      // Clients compute the time of the reset from the answer's date, so that is the time on the mock's clock.
+      Date: new Date(now).toUTCString(),
+      'Cache-Control': 'no-store',
+      'X-RateLimit-Limit': String(RATE_LIMIT),
+      'X-RateLimit-Remaining': String(Math.max(0, remaining)),
+      // The fraction of the second is that of now, as on the real servers.
+      'X-RateLimit-Reset': new Date(now + RATE_WINDOW - elapsed).toISOString().replace('Z', '000Z'),
+    });
+    if (remaining < 0) throw new ApiError(429, 'Too many requests');
+    next();
+  };
+}
+
+/** Who calls, which must be a user whose token has this scope. @throws ApiError 401, 403 or 422 */
+export function user(scope: Scope): (request: Request) => Account {
+  return (request) => {
+    const { account } = withScope(tokenOf(request), scope);
+    if (account === undefined) throw new ApiError(422, 'This method requires an authenticated user');
+    return account;
+  };
+}
+
+/**
+ * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.
+ * @throws ApiError 401 or 403
+ */
+export function viewer(request: Request): Account | undefined {
+  const token = tokenOf(request);
+  return token && withScope(token, 'read').account;
+}
+
+function tokenOf(request: Request): Token | undefined {
+  const [, sent] = /^bearer +(\S+)\s*$/i.exec(request.get('authorization') ?? '') ?? [];
+  return defaultTokens.find(({ token }) => token === sent);
+}
+
+/** Checks a token in the provider's order: whether it is known, whether it is valid, its scope. @throws ApiError 401 or 403 */
+function withScope(token: Token | undefined, scope: Scope): Token {
+  if (token === undefined) throw unauthorized('The access token is invalid');
+  if (token.ended === 'revoked') throw unauthorized('The access token was revoked');
+  if (token.ended === 'expired') throw unauthorized('The access token expired');
+  if (!token.scopes.includes(scope)) throw new ApiError(403, 'This action is outside the authorized scopes');
+  return token;
+}
+
+function unauthorized(description: string): ApiError {
+  const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${description}"`;
+  return new ApiError(401, description, { headers: { 'WWW-Authenticate': challenge } });
 }

@@ -2,16 +2,13 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import type { Method } from '../requests.ts';
-import { accountEntity, alice, bob } from './accounts.ts';
+import { accountEntity, alice, bob, countRequests, signIn, user, viewer } from './accounts.ts';
 import { ApiError, answerError, openToPages, recordNotFound } from './answers.ts';
-import { countRequests, user, viewer } from './gate.ts';
-import { answerPage } from './list-page.ts';
 import { mediaAttachments, mediaEntity } from './media-attachments.ts';
 import { readNewStatus } from './new-status.ts';
-import { isBlank, parametersOf, readBody } from './parameters.ts';
+import { answerPage, isBlank, parametersOf, readBody } from './parameters.ts';
 import { publishedStatuses, type Status, statusEntity } from './published-statuses.ts';
 import { scheduledStatusEntity, scheduledStatuses } from './scheduled-statuses.ts';
-import { signIn } from './sign-in.ts';
 
 export { defaultTokens } from './accounts.ts';
 

@@ -2,9 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import { type Account, accountEntity, application } from './accounts.ts';
 import { recordOf } from './answers.ts';
 import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
-import type { NewStatus } from './new-status.ts';
+import { choicesOf, durationOf, type NewStatus, type Poll } from './new-status.ts';
 import { isBlank, truth } from './parameters.ts';
-import { choicesOf, durationOf, type Poll } from './poll.ts';
 
 /** A published status. */
 export interface Status extends NewStatus {
