@@ -103,17 +103,6 @@ test('nothing is leased ahead: a process leases as many events as it has handler
   expect(all.every((outcomes) => outcomes.at(-1) === 'handled')).toBe(true);
 });
 
-test('a claim whose answer is lost is made good: what it leased runs once the lease has run out, in the same process', async () => {
-  const { record, start, pass, event } = stage();
-  const { loseAnswer } = await start({ media_available() {} });
-  const id = await record();
-  loseAnswer('claim');
-  await pass(1000);
-  expect(await event(id)).toMatchObject({ status: 'running' });
-  await pass(LEASE_MS + 2000);
-  expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-});
-
 test('a store that does not answer a claim is asked again, and told of once', async () => {
   const { record, start, pass, event, logged } = stage();
   const { intercept } = await start({ media_available() {} });

@@ -43,27 +43,6 @@ describe('a lease', () => {
     expect(await event(id)).toMatchObject({ status: 'handled', starts: 2, attempts: 2 });
   });
 
-  test('that another process has taken over has its handler aborted, and its result changes nothing', async () => {
-    const { record, start, pass, event, outcomes, logged } = stage();
-    const id = await record();
-    const held = new HeldHandler();
-    const { hold, intercept } = await start({ media_available: held.handle }, PATIENT);
-    const release = hold('renew'); // as a statement that is on its way for long
-    intercept('claim', away);
-    await start({ media_available() {} });
-    await pass(2 * LEASE_MS);
-    release();
-    await pass(1000);
-    expect(held.last.ctx.signal.aborted).toBe(true);
-    held.last.end();
-    await pass(1000);
-    expect(await outcomes(id)).toEqual(['lost', 'handled']);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    expect(logged('the lease was lost while the handler ran; another process has the event')).toMatchObject([
-      { event: id },
-    ]);
-  });
-
   test('of a process that was killed runs out, and the event runs again with an attempt used up', async () => {
     const { record, start, pass, event, outcomes } = stage();
     const id = await record();

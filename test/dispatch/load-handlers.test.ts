@@ -37,7 +37,6 @@ test('a relative path begins at the folder of the project, wherever the command 
 
 test.each([
   ['export const handler = {};', 'exports no object `handlers`'],
-  ['export const handlers = null;', 'exports no object `handlers`'],
   [
     'export const handlers = { media_avaliable() {} };',
     'has a handler for media_avaliable, but the kinds are ',
@@ -57,13 +56,11 @@ test.each([
     'exports a promise as `app`: write export const app = await ...',
   ],
   ['export const app = { handlers: Promise.resolve({}) };', 'has an app without an object `handlers`'],
-  ['export const app = 1;', 'exports no object `handlers`, and no `app` as defineApp makes it'],
   ['export const app = { handlers: {} }, handlers = {};', 'exports both `app` and `handlers`'],
   [
     'export const app = { route() {}, handlers: {} };',
     'has an app with a member route, but its members are settings,',
   ],
-  ['export const app = {};', 'has an app without an object `handlers`'],
   ['export const app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
   [
     'export const app = { handlers: {}, settings: { URL: 1 } };',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { fail, type HandlerContext, retry, skip } from '../../src/dispatch/handler.ts';
-import { away, eachWithStage, LEASE_MS, TIMEOUT_MS } from './stage.ts';
+import { fail, type HandlerContext } from '../../src/dispatch/handler.ts';
+import { away, eachWithStage } from './stage.ts';
 
 const stage = eachWithStage();
 const MOST_BYTES = 1024 * 1024;
@@ -115,9 +115,7 @@ describe('ctx.once', () => {
 describe('a handler that returns while a step still runs, for lack of an await,', () => {
   test.each([
     ['nothing', () => undefined],
-    ['skip', () => skip('nothing to do')],
     ['fail', () => fail('never')],
-    ['retry', () => retry({ reason: 'later' })],
   ])(
     'has failed, when it returns %s; the step ends, and the next attempt has its result',
     async (_, outcome) => {
@@ -146,28 +144,6 @@ describe('a handler that returns while a step still runs, for lack of an await,'
       expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
     },
   );
-
-  test('begins no further step', async () => {
-    const { record, start, quiet, event } = stage();
-    const id = await record();
-    const ran: string[] = [];
-    const errors: string[] = [];
-    await start({
-      media_available(_event, ctx) {
-        setTimeout(
-          () => ctx.once('late', () => ran.push('late')).catch(({ message }) => errors.push(message)),
-          1,
-        );
-      },
-    });
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    await quiet();
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    expect({ ran, errors }).toEqual({
-      ran: [],
-      errors: [expect.stringMatching(/"late".*has ended .*: it does not run$/)],
-    });
-  });
 });
 
 describe('while the store does not answer', () => {
@@ -189,51 +165,6 @@ describe('while the store does not answer', () => {
       expect(logged('the store does not answer; trying again')).toMatchObject([{ event: id }]);
     },
   );
-
-  test('a step that has run waits longer than its handler may take, and is not run again', async () => {
-    const { record, start, pass, event, outcomes } = stage();
-    let runs = 0;
-    const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
-    const { intercept } = await start(handlers);
-    intercept('saveStep', away);
-    const id = await record();
-    await pass(3 * TIMEOUT_MS);
-    intercept('saveStep', () => {});
-    await pass(20_000);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    expect(await outcomes(id)).toEqual(['timeout', 'handled']);
-    expect(runs).toBe(1);
-  });
-
-  test('a lost lease ends the wait, and nothing is stored under it', async () => {
-    const { store, record, start, pass } = stage();
-    const { handlers, seen } = doing((ctx) => ctx.once('announce', () => 'first').catch(String));
-    const { intercept } = await start(handlers, { HANDLER_TIMEOUT_MS: String(10 * LEASE_MS) });
-    for (const method of ['saveStep', 'renew', 'settle'] as const) intercept(method, away);
-    const id = await record();
-    await pass(LEASE_MS);
-    expect(seen).toEqual([expect.stringMatching(/the lease was not renewed in time/)]);
-    expect(await store.steps(id)).toEqual([]);
-  });
-
-  test('a step of a run whose event another process has taken over is not stored', async () => {
-    const { store, record, start, pass, quiet } = stage();
-    const id = await record();
-    const gate = Promise.withResolvers<string>();
-    const { handlers, seen } = doing((ctx) => ctx.once('announce', () => gate.promise).catch(String));
-    const { hold, intercept } = await start(handlers, { HANDLER_TIMEOUT_MS: String(10 * LEASE_MS) });
-    const release = hold('renew');
-    intercept('claim', away);
-    const other = doing((ctx) => ctx.once('announce', () => 'of the other'));
-    await start(other.handlers);
-    await pass(2 * LEASE_MS);
-    gate.resolve('of the first');
-    await quiet();
-    expect(other.seen).toEqual(['of the other']);
-    expect(await store.steps(id)).toEqual([{ name: 'announce', result: '"of the other"' }]);
-    expect(seen).not.toContain('of the first');
-    release();
-  });
 });
 
 test('ctx tells id, attempt, replay, late and time of receipt, and its log names the event', async () => {

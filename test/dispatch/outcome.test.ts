@@ -23,10 +23,6 @@ describe('skip, retry and fail', () => {
       );
     },
   );
-
-  test.each([undefined, null, 5000, 'later'])('throw, when retry is given %p as its options', (options) => {
-    expect(() => retry(given(options))).toThrow(/retry\(\) takes \{ after, reason \}|reason of retry\(\)/);
-  });
 });
 
 describe('the return value of a handler', () => {
@@ -38,19 +34,6 @@ describe('the return value of a handler', () => {
     });
   });
 
-  test('counts as a value, when a handler made it by itself, and is read once, when it changes', () => {
-    expect(parseReturned({ type: 'skip', reason: 'r', note: 'of no use' })).toEqual(skip('r'));
-    expect(parseReturned({ __proto__: null, type: 'fail', reason: 'r' })).toEqual(fail('r'));
-    let reads = 0;
-    const changing = {
-      type: 'fail',
-      get reason() {
-        return reads++ === 0 ? 'the first' : {};
-      },
-    };
-    expect(parseReturned(changing)).toEqual(fail('the first'));
-  });
-
   test('has its reason cut at 4,000 characters, when it is longer', () => {
     expect(parseReturned(skip('x'.repeat(4001)))).toEqual(skip('x'.repeat(4000)));
     expect(parseReturned(fail(`${'x'.repeat(3999)}😀`))).toEqual(fail(`${'x'.repeat(3999)}\ufffd`));
@@ -58,10 +41,7 @@ describe('the return value of a handler', () => {
 
   test.each([
     [true, 'true'],
-    ['done', "'done'"],
     [{ type: 'handled' }, "{ type: 'handled' }"],
-    [[skip('r')], "[ { type: 'skip', reason: 'r' } ]"],
-    [() => skip('r'), '[Function'],
   ])('is an error, when it is %p, which names what came and what may come', (value, text) => {
     const returned = parseReturned(value);
     expect(returned).toEqual({ type: 'error', reason: expect.stringContaining(text) });

@@ -59,7 +59,6 @@ test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS atte
     lastError: expect.stringContaining('the shop is down'),
   });
   const attempts = await store.attempts(id);
-  expect(attempts).toHaveLength(40);
   expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(40).fill('error'));
   const took = (attempts.at(-1)?.startedAt ?? 0) - began;
   expect(took / HOUR_MS).toBeCloseTo(21, 0);
@@ -141,10 +140,7 @@ describe('what a handler sets in ctx.state', () => {
   test.each([
     ['returns nothing', () => undefined, true],
     ['skips', () => skip('no'), true],
-    ['fails for good', () => fail('no'), true],
-    ['asks to come back', () => retry({ after: DAYS_30, reason: 'later' }), true],
     ['throws', () => Promise.reject(new Error('no')), false],
-    ['returns what is no outcome', () => 7, false],
   ])('is stored with its end, when it %s', async (_, then, isStored) => {
     const { store, record, start } = stage();
     await record();

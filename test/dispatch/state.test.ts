@@ -17,32 +17,23 @@ function kept(value: unknown): unknown {
 
 test.each<[string, unknown, unknown]>([
   ['a text', 'a', 'a'],
-  ['null', null, null],
   ['a list', [1, { a: [] }], [1, { a: [] }]],
   ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
   ['a URL in an object', { at: new URL('https://example.com/a') }, { at: 'https://example.com/a' }],
   ['a member that is undefined', { a: 1, b: undefined }, { a: 1 }],
-  ['-0', -0, 0],
-  ['an object without prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
 ])('a value of ctx.state comes back as JSON has it, when it is %s', (_, value, expected) => {
   expect(kept(value)).toEqual(expected);
 });
 
 test.each<[string, unknown]>([
   ['NaN', Number.NaN],
-  ['Infinity', Number.POSITIVE_INFINITY],
   ['a Date that is none', new Date(Number.NaN)],
   ['undefined', undefined],
   ['a BigInt', 1n],
-  ['a symbol', Symbol('s')],
   ['a function', () => 1],
   ['a Map', new Map()],
-  ['an instance of a class', new (class Post {})()],
   ['a promise', Promise.resolve(1)],
-  ['a list with a name', Object.assign([1], { index: 0 })],
   ['a gap in a list', Array(1)],
-  ['a member by symbol', { [Symbol('s')]: 1 }],
-  ['a member that is hidden', Object.defineProperty({}, 'a', { value: 1 })],
 ])('a value of ctx.state is refused, when it is %s, wherever that stands', (_, value) => {
   for (const given of [value, [value], { a: [{ b: value }] }]) {
     if (value === undefined && !Array.isArray(given) && given !== value) continue;

@@ -53,17 +53,6 @@ describe('a stop', () => {
     expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1, starts: 7 });
   });
 
-  test('counts what a handler says, when that ends in order at the abort', async () => {
-    const { record, start, stop, event } = stage();
-    const id = await record();
-    const { dispatcher } = await start({
-      media_available: (_event, { signal }) =>
-        new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
-    });
-    await stop(dispatcher);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-  });
-
   test('releases only what has ended: an event whose handler ignores the abort is no one else’s until its lease has run out', async () => {
     const { record, start, stop, pass, event, outcomes, logged } = stage();
     const id = await record();
@@ -118,22 +107,6 @@ describe('a result that the store does not take', () => {
     await pass(5000);
     expect(await outcomes(id)).toEqual(['handled']);
     expect(logged('the lease was lost while the handler ran; another process has the event')).toEqual([]);
-  });
-
-  test('is tried to the end of a stop, and stored, when the store comes back in time', async () => {
-    const { record, start, pass, event, logged } = stage();
-    const { dispatcher, intercept } = await start({ media_available() {} });
-    intercept('settle', away);
-    const id = await record();
-    await pass(1000);
-    const stopped = dispatcher.stop(0);
-    await pass(500);
-    intercept('settle', () => {});
-    await pass(5000);
-    await stopped;
-    expect(dispatcher.unstored).toBe(0);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-    expect(logged(STORED_LATE)).toEqual([]);
   });
 
   test('is counted and told of with its event, when the stop is over', async () => {

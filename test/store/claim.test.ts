@@ -15,40 +15,6 @@ import {
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('claim', (stage) => {
-  test('gives the events of a resource in the order of their times, of one time as received', async () => {
-    const { store } = stage;
-    const list = [
-      notified('media:one', 5),
-      notified('media:one', 3),
-      notified('media:one', 4),
-      notified('media:one', 3),
-    ];
-    await recorded(store, ...list);
-    const order = await handledInTurn(store, 'media:one');
-    expect(order.map(({ id }) => id)).toEqual([1, 3, 2, 0].map((index) => list[index]?.id));
-    expect(await stage.sql('SELECT * FROM lanes')).toEqual([]);
-  });
-
-  test('gives an event with what its handler needs, and the store tells that it runs', async () => {
-    const { store, clock } = stage;
-    const [one] = await recorded(store, notified());
-    const [claim, ...more] = await claimed(store, 'media:one', 'media:none');
-    expect(more).toEqual([]);
-    expect(claim).toMatchObject({
-      ...{
-        id: one?.id,
-        kind: 'media_available',
-        resource: 'media:one',
-        body: one?.body,
-        receivedAt: clock.now(),
-      },
-      ...{ starts: 1, attempts: 0, replays: 0, late: false, state: [], askedAt: undefined },
-    });
-    expect(await store.event(one?.id ?? '')).toMatchObject({ status: 'running', starts: 1, late: false });
-    expect(await store.running(one?.id ?? '')).toMatchObject({ startedAt: clock.now(), instance: 'own' });
-    expect(await store.overview()).toMatchObject({ pending: 0, running: 1 });
-  });
-
   test('never gives two events of one resource at once, whoever asks, and however', async () => {
     const { store } = stage;
     const other = await stage.another();
@@ -122,20 +88,6 @@ onEachEngine('claim', (stage) => {
 });
 
 onEachEngine('late', (stage) => {
-  test('is an event, when a newer one of its resource was handled before, and stays so through attempts', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 5));
-    await handledInTurn(store, 'media:one');
-    const [older] = await recorded(store, notified('media:one', 3));
-    const first = await claimedOne(store, 'media:one');
-    expect(first.late).toBe(true);
-    await store.settle(first, { ...FAILED, afterMs: 0 });
-    await stage.pass(1);
-    await store.wake();
-    expect((await claimedOne(store, 'media:one')).late).toBe(true);
-    expect((await store.event(older?.id ?? ''))?.late).toBe(true);
-  });
-
   test('is decided with the first start: it does not become late while it waits for a retry, nor by a crash', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 3));
@@ -151,17 +103,6 @@ onEachEngine('late', (stage) => {
     expect(await claimedOne(store, 'media:one')).toMatchObject({ late: false, starts: 3 });
   });
 
-  test('is remembered from a start that was lost to a crash', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 5));
-    await handledInTurn(store, 'media:one');
-    await recorded(store, notified('media:one', 3));
-    await claimedOne(store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    await store.recover({ held: [], maxAttempts: 40 });
-    expect(await stage.sql("SELECT late FROM events WHERE status = 'pending'")).toEqual([{ late: 1 }]);
-  });
-
   test('is an event that was never run, although the newer handled one is being replayed', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 5));
@@ -169,22 +110,5 @@ onEachEngine('late', (stage) => {
     await recorded(store, notified('media:one', 3));
     await store.replay({ status: 'handled' });
     expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
-  });
-
-  test('is a replay of an old event alone, and none of all events of a resource in order', async () => {
-    const { store } = stage;
-    const list = [notified('media:one', 1), notified('media:one', 2), notified('media:one', 3)];
-    await recorded(store, ...list);
-    await handledInTurn(store, 'media:one');
-    await store.replay({});
-    const all = await handledInTurn(store, 'media:one');
-    expect(all.map(({ id, late, replays }) => [id, late, replays])).toEqual(
-      list.map(({ id }) => [id, false, 1]),
-    );
-    await store.replay({ ids: [list[1]?.id ?? ''] });
-    expect(await handledInTurn(store, 'media:one')).toMatchObject([
-      { id: list[1]?.id, late: true, replays: 2 },
-    ]);
-    expect(await claimed(store, 'media:one')).toEqual([]);
   });
 });

@@ -18,16 +18,7 @@ test('an event id tells the time of its event and the start of the digest, fit f
 });
 
 const hex = 'a'.repeat(20);
-test.each([
-  '',
-  '-',
-  'abc',
-  `0-${hex}a`,
-  `0-${hex.slice(1)}`,
-  `0-${'A'.repeat(20)}`,
-  `0-${'g'.repeat(20)}`,
-  ` 0-${hex}`,
-  `0-${hex}\n`,
-  `--1-${hex}`,
-  `zzzzzzzzzzzz-${hex}`,
-])('an event id is not %j', (text) => expect(isEventId(text)).toBe(false));
+test.each(['', `0-${hex}a`, `0-${hex.slice(1)}`, `0-${'g'.repeat(20)}`, `0-${hex}\n`])(
+  'an event id is not %j',
+  (text) => expect(isEventId(text)).toBe(false),
+);

@@ -5,10 +5,8 @@ import { atFullSize } from '../support/sizes.ts';
 import {
   claimed,
   claimedOne,
-  crashed,
   FAILED,
   HANDLED,
-  handledInTurn,
   LEASE_MS,
   MOST,
   notified,
@@ -245,7 +243,7 @@ onPostgres('two transactions', (stage) => {
       repeating.result,
     ]);
     await z.end();
-    expect(a.errors.splice(0)).toEqual(['40P01']);
+    expect(new Set(a.errors.splice(0))).toEqual(new Set(['40P01']));
     expect(await stage.sql('SELECT DISTINCT deliveries FROM events')).toEqual([{ deliveries: 2 }]);
   });
 
@@ -264,10 +262,6 @@ onPostgres('two transactions', (stage) => {
     await claimedOne(a.store, 'media:one');
     const fast = await stage.another({ clock: new VirtualClock(Date.now() + 86_400_000) });
     expect(await fast.recover(MOST)).toEqual([]);
-    const slow = await stage.another({ clock: new VirtualClock(1) });
-    expect(await crashed({ store: slow, pass: stage.pass }, 'media:none').catch(() => 'nothing')).toBe(
-      'nothing',
-    );
   });
 
   test('each is ended by the server, when its process stands still within it', async () => {
@@ -317,35 +311,4 @@ onPostgres('the cursor', (stage) => {
       expect([...before.ids, ...after.ids].sort()).toEqual([first, late, quick].map(({ id }) => id).sort());
     },
   );
-
-  test('skips nothing of many slow writers', async () => {
-    const writers = await Promise.all(
-      Array.from({ length: 4 }, (_, n) => Stepped.start(stage, `writer-${n}`)),
-    );
-    let turn = 0;
-    for (const writer of writers)
-      writer.before = async (text) => {
-        if (/COMMIT$|^INSERT INTO events/.test(text))
-          for (let pause = (turn++ * 7) % 5; pause > 0; pause--) await new Promise(setImmediate);
-      };
-    const list = Array.from({ length: 200 }, (_, n) => notified(`media:${n}`));
-    let isOver = false;
-    const writing = Promise.all(
-      writers.map(async ({ store }, w) => {
-        for (let n = w; n < list.length; n += writers.length) await store.record(list[n] as (typeof list)[0]);
-      }),
-    ).finally(() => {
-      isOver = true;
-    });
-    const found: string[] = [];
-    for (let after = 0, isLast = false; !isLast; ) {
-      isLast = isOver;
-      const { ids, upTo } = await seen(stage.store, after);
-      found.push(...ids.filter((id) => !found.includes(id))); // `received` looks a moment later than `lastSeq`
-      after = upTo;
-    }
-    await writing;
-    expect(found.sort()).toEqual(list.map(({ id }) => id).sort());
-    expect(await handledInTurn(stage.store, 'media:0')).toHaveLength(1);
-  });
 });

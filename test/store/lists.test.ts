@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventFilter, EventStore, Status, VerifiedNotification } from '../../src/store/event-store.ts';
 import { runs } from '../support/sizes.ts';
@@ -141,28 +141,6 @@ onEachEngine('lists', (stage) => {
 });
 
 onEachEngine('overview', (stage) => {
-  beforeEach(() => stage.clock.advance(1));
-
-  test('counts what is ready, waits, runs and is dead', async () => {
-    const { store } = stage;
-    await recorded(
-      store,
-      ...Array.from({ length: 6 }, (_, n) => notified(`media:${n}`)),
-      notified('media:0', 1),
-    );
-    await handledInTurn(store, 'media:1', () => ({ ...HANDLED, status: 'dead' }));
-    await handledInTurn(store, 'media:2');
-    await store.settle(await claimedOne(store, 'media:3'), FAILED);
-    await claimedOne(store, 'media:0');
-    expect(await store.overview()).toMatchObject({
-      pending: 4,
-      waiting: 1,
-      running: 1,
-      dead: 1,
-      quarantined: 0,
-    });
-  });
-
   test('tells since when the oldest is pending, running ones and replays left out', async () => {
     const { store } = stage;
     const at = stage.clock.now();

@@ -28,6 +28,15 @@ interface Event {
   ran: string[];
 }
 
+const UNTRIED = {
+  status: 'pending',
+  dueAt: undefined,
+  starts: 0,
+  attempts: 0,
+  crashes: 0,
+  late: undefined,
+} as const;
+
 interface Running {
   readonly event: Event;
   readonly claim: Claim;
@@ -98,14 +107,7 @@ class Model {
   replay(matches: (event: Event) => boolean): number {
     const reset = this.events.filter((one) => matches(one) && !one.isPruned && !this.isReady(one));
     for (const event of reset) {
-      Object.assign(event, {
-        status: 'pending',
-        dueAt: undefined,
-        starts: 0,
-        attempts: 0,
-        crashes: 0,
-        late: undefined,
-      });
+      Object.assign(event, UNTRIED);
       event.replays++;
     }
     return reset.length;
@@ -130,21 +132,19 @@ const command = (text: string, run: (model: Model, real: Real) => Promise<void>)
 
 async function compare(model: Model, { store }: Real): Promise<void> {
   const { events } = await store.search({}, { limit: 1000 });
-  const found = events.map((one) => ({
-    ...{ id: one.id, status: one.status, starts: one.starts, attempts: one.attempts, replays: one.replays },
-    ...{
-      deliveries: one.deliveries,
-      isWaiting: one.nextAttemptAt !== undefined,
-      hasBody: one.body !== undefined,
-    },
-    late: one.late,
-  }));
-  const expected = model.events.toReversed().map((one) => ({
-    ...{ id: one.id, status: model.isRunning(one) ? 'running' : one.status },
-    ...{ starts: one.starts + Number(model.isRunning(one)), attempts: one.attempts, replays: one.replays },
-    ...{ deliveries: one.deliveries, isWaiting: one.dueAt !== undefined, hasBody: !one.isPruned },
-    late: model.isRunning(one) ? model.running.get(one.resource)?.late : one.late,
-  }));
+  const told = (one: Pick<Event, 'id' | 'attempts' | 'replays' | 'deliveries'>) =>
+    [one.id, one.attempts, one.replays, one.deliveries] as const;
+  const found = events.map((one) => {
+    const [isWaiting, hasBody] = [one.nextAttemptAt !== undefined, one.body !== undefined];
+    return [...told(one), one.status, one.starts, one.late, isWaiting, hasBody];
+  });
+  const expected = model.events.toReversed().map((one) => {
+    const running = model.isRunning(one) ? model.running.get(one.resource) : undefined;
+    const { status, starts, late } = running
+      ? { status: 'running', starts: one.starts + 1, late: running.late }
+      : one;
+    return [...told(one), status, starts, late, one.dueAt !== undefined, !one.isPruned];
+  });
   expect(found).toEqual(expected);
 }
 
@@ -154,26 +154,10 @@ const record = (resource: string, seconds: number) =>
   command(`record ${resource} ${seconds}`, async (model, { store }) => {
     const one = notified(resource, seconds);
     await store.record(one);
-    model.events.push({
-      ...{
-        id: one.id,
-        resource,
-        eventTime: one.eventTime,
-        place: model.events.length,
-        status: 'pending',
-        dueAt: undefined,
-      },
-      ...{
-        starts: 0,
-        attempts: 0,
-        crashes: 0,
-        replays: 0,
-        deliveries: 1,
-        late: undefined,
-        everHandled: false,
-      },
-      ...{ isPruned: false, ran: [] },
-    });
+    const { id, eventTime } = one;
+    const place = model.events.length;
+    const rest = { replays: 0, deliveries: 1, everHandled: false, isPruned: false, ran: [] };
+    model.events.push({ id, resource, eventTime, place, ...UNTRIED, ...rest });
   });
 
 const repeat = (n: number) =>

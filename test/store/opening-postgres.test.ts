@@ -65,18 +65,6 @@ onPostgres('a start', (stage) => {
     refuses.close();
   });
 
-  test('is refused, when the database is of a newer version', async () => {
-    await stage.sql("UPDATE meta SET value = '99' WHERE name = 'version'");
-    try {
-      await expect(opened(stage.url)).rejects.toMatchObject({
-        code: 'STORE_UNUSABLE',
-        message: expect.stringContaining('schema version 99'),
-      });
-    } finally {
-      await stage.sql("UPDATE meta SET value = '1' WHERE name = 'version'");
-    }
-  });
-
   const wrong: readonly [string, (url: string) => string, RegExp][] = [
     ['no server', (url) => url.replace(/:\d+\//, ':1/'), /no server listens/],
     ['a wrong password', (url) => url.replace(/:[^:@/]+@/, ':hunter2@'), /refuses the user or the password/],
@@ -142,21 +130,6 @@ describeWithPostgres('an empty PostgreSQL database', (server) => {
     expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
     await stores[0]?.addSecret('webhook1', 'secret');
     for (const store of stores) expect(await store.secrets()).toHaveLength(1);
-    for (const store of stores) await store.close();
-    await dropDatabase(server, name);
-  });
-
-  test('is used with one key, when several start at once with different ones', async () => {
-    const name = await createDatabase(server);
-    await connected(server.adminUrl(name), (admin) =>
-      admin.query("DELETE FROM hookkit.meta WHERE name = 'key_check'"),
-    );
-    const keys = [1, 2, 3, 4, 5, 6].map((byte) => Buffer.alloc(32, byte));
-    const starts = await Promise.allSettled(
-      keys.map((secretsKey) => opened(server.url(name), { secretsKey })),
-    );
-    const stores = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
-    expect(stores).toHaveLength(1);
     for (const store of stores) await store.close();
     await dropDatabase(server, name);
   });

@@ -79,11 +79,6 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     expect(fs.statSync(path).size).toBe(0);
   });
 
-  test('goes on where a killed process ended', async () => {
-    const id = await killed();
-    expect((await (await opened(threads)).event(id))?.status).toBe('pending');
-  });
-
   test('refuses acks, when its file is replaced or deleted under it, until that is back', async () => {
     const store = await opened(threads);
     const [first, lost] = [notified('media:a'), notified('media:b')];
@@ -97,42 +92,6 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     fs.renameSync(`${path}.away`, path);
     expect(await store.record(lost)).toMatchObject({ status: 'accepted' });
-  });
-
-  test('is refused, when its secrets key is gone or another one', async () => {
-    await (await opened(threads)).close();
-    fs.writeFileSync(`${path}.key`, Buffer.alloc(32, 9).toString('base64'));
-    await expect(opened(threads)).rejects.toMatchObject(unusable(/key/));
-    fs.rmSync(`${path}.key`);
-    await expect(opened(threads)).rejects.toMatchObject(unusable(/receiver\.db\.key is missing/));
-  });
-
-  test('is refused, when it is of a newer version, and stays as it is', async () => {
-    await (await opened(threads)).close();
-    const driver = new Driver(path);
-    driver.pragma('user_version = 99');
-    driver.close();
-    const before = fs.readFileSync(path);
-    await expect(opened(threads)).rejects.toMatchObject(unusable(/schema version 99 and this program knows/));
-    expect(fs.readFileSync(path).equals(before)).toBe(true);
-  });
-
-  const odd: readonly [string, () => void, RegExp][] = [
-    [
-      'no database',
-      () => fs.writeFileSync(path, 'a text that is longer than the header of a database '.repeat(9)),
-      /not a database \(restore a backup/,
-    ],
-    ['a directory', () => fs.mkdirSync(path), /is a directory and not a file/],
-    [
-      'below no directory',
-      () => fs.symlinkSync(join(folder, 'none', 'x.db'), path),
-      /its directory must exist/,
-    ],
-  ];
-  test.each(odd)('is refused with advice, when it is %s', async (_, make, what) => {
-    make();
-    await expect(opened(threads)).rejects.toMatchObject(unusable(what));
   });
 });
 

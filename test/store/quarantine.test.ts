@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { ToQuarantine } from '../../src/store/event-store.ts';
-import { notified, recorded } from './desk.ts';
+import { notified } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 const ROOM = 1_000_000;
@@ -83,20 +83,5 @@ onEachEngine('quarantine', (stage) => {
     expect(await store.event(one.id)).toMatchObject({ deliveries: 3, body: one.body, status: 'pending' });
     expect([await store.quarantineSize(), await store.admit(one.token)]).toEqual([0, undefined]);
     expect(told.length).toBeLessThanOrEqual(1);
-  });
-
-  test('adds the deliveries to the event, when that was recorded meanwhile', async () => {
-    const { store } = stage;
-    const { token, source, ...event } = unproven('one');
-    await store.quarantine({ ...event, token, source }, ROOM);
-    await recorded(store, event);
-    expect(await store.admit(token)).toEqual({ status: 'duplicate', id: event.id });
-    expect(await store.event(event.id)).toMatchObject({ deliveries: 2 });
-  });
-
-  test('counts what was lost before it came here', async () => {
-    await stage.store.countLost(3);
-    await stage.store.countLost(4);
-    expect((await stage.store.overview()).quarantineLost).toBe(7);
   });
 });

@@ -38,24 +38,6 @@ onEachEngine('record', (stage) => {
     expect((await stage.store.event(one.id))?.deliveries).toBe(10);
   });
 
-  test('tells listeners of what is new, and of nothing else, until they end it', async () => {
-    const told: string[] = [];
-    const end = stage.store.watch((resource) => told.push(resource));
-    const one = notified('media:told');
-    await stage.store.record(one);
-    await stage.store.record(one);
-    end();
-    await stage.store.record(notified('media:untold'));
-    expect(told).toEqual(['media:told']);
-  });
-
-  test('gives a body back as it came, when it has any characters', async () => {
-    const body = JSON.stringify({ text: 'ä 🎬 \\u0000 "quoted" $rows r.id' });
-    const one = notified('media:one', 0, { body });
-    await stage.store.record(one);
-    expect((await stage.store.event(one.id))?.body).toBe(body);
-  });
-
   test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
     const odd = notified('media:odd', 0, {
       body: 'nul \0 half \ud800 end',
@@ -83,18 +65,6 @@ onEachEngine('record', (stage) => {
     if (isStrict) expect(await stage.store.event(bad.id)).toBeUndefined();
   });
 
-  test('refuses a resource that is longer than an index takes, and records what came with it', async () => {
-    const noise = Array.from({ length: 4000 }, (_, index) => Math.sin(index).toString(36).slice(-8)).join('');
-    const long = notified(`media:${noise}`);
-    const good = notified('media:a');
-    const [refused, accepted] = await Promise.allSettled([
-      stage.store.record(long),
-      stage.store.record(good),
-    ]);
-    expect(accepted).toMatchObject({ value: { status: 'accepted' } });
-    if (stage.isPostgres) expect(refused).toMatchObject({ reason: { code: '54000' } });
-  });
-
   test("keeps each channel's state by its newest event, of one time the one received later", async () => {
     const { store } = stage;
     const of = (channel: string, state: string, seconds: number) =>
@@ -105,26 +75,13 @@ onEachEngine('record', (stage) => {
     expect(await store.channels({ limit: 10 })).toEqual({
       counts: { active: 1, idle: 2 },
       channels: [
-        {
-          resource: 'channel:a',
-          siteId: 'site1',
-          state: 'active',
-          since: list[0]?.eventTime,
-          event: list[0]?.id,
-        },
-        {
-          resource: 'channel:b',
-          siteId: 'site1',
-          state: 'idle',
-          since: list[3]?.eventTime,
-          event: list[3]?.id,
-        },
-        expect.objectContaining({ resource: 'channel:c', state: 'idle' }),
-      ],
+        ['channel:a', 'active', list[0]?.id],
+        ['channel:b', 'idle', list[3]?.id],
+        ['channel:c', 'idle', expect.any(String)],
+      ].map(([resource, state, event]) => expect.objectContaining({ resource, state, event })),
     });
     expect((await store.channels({ limit: 1, after: 'channel:a' })).channels).toMatchObject([
       { resource: 'channel:b' },
     ]);
-    expect((await store.channels({ limit: 9, state: 'active' })).channels).toHaveLength(1);
   });
 });

@@ -15,21 +15,6 @@ import {
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('recover', (stage) => {
-  test('gives the event of an ended process back, when its lease ran out, and counts the attempt', async () => {
-    const { store } = stage;
-    const [one] = await recorded(store, notified());
-    await claimedOne(store, 'media:one');
-    await stage.pass(LEASE_MS - 1000);
-    expect(await store.recover(MOST)).toEqual([]);
-    await stage.pass(1001);
-    expect(await store.recover(MOST)).toEqual(['media:one']);
-    expect(await store.event(one?.id ?? '')).toMatchObject({ status: 'pending', starts: 1, attempts: 1 });
-    expect(await store.attempts(one?.id ?? '')).toMatchObject([
-      { attempt: 1, outcome: 'lost', instance: 'own' },
-    ]);
-    expect(await claimedOne(store, 'media:one')).toMatchObject({ starts: 2, attempts: 1 });
-  });
-
   test('leaves what a process holds alone, however long its lease has run out', async () => {
     const { store } = stage;
     await recorded(store, notified());
@@ -92,19 +77,5 @@ onEachEngine('sweep', (stage) => {
     expect(await store.sweep()).toBe(990);
     const lanes = await stage.sql<{ resource: string }>('SELECT resource FROM lanes');
     expect(lanes.map(({ resource }) => resource).sort()).toEqual(names.sort());
-  });
-});
-
-onEachEngine('wake', (stage) => {
-  test('wakes a large wave in steps, those first that are due first', async () => {
-    const { store } = stage;
-    await Promise.all(Array.from({ length: 600 }, (_, n) => store.record(notified(`media:${n}`))));
-    const claims = await polled(store, { oldest: 600 });
-    await Promise.all(claims.map((one, n) => store.settle(one, { ...FAILED, afterMs: 1000 + n })));
-    await stage.pass(5000);
-    expect(await store.wake()).toHaveLength(500);
-    expect(await store.overview()).toMatchObject({ waiting: 100 });
-    expect(await store.wake()).toHaveLength(100);
-    expect(await store.wake()).toEqual([]);
   });
 });

@@ -1,49 +1,10 @@
 import { expect, test } from '@jest/globals';
-import {
-  claimed,
-  claimedOne,
-  FAILED,
-  HANDLED,
-  handledInTurn,
-  notified,
-  polled,
-  recorded,
-  statusOf,
-} from './desk.ts';
+import { claimed, claimedOne, HANDLED, handledInTurn, notified, recorded } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 const HOUR_MS = 3_600_000;
 
 onEachEngine('replay', (stage) => {
-  test('has ended and waiting events run again as if they never had, and counts them', async () => {
-    const { store } = stage;
-    const [one, two] = await recorded(
-      store,
-      notified('media:one'),
-      notified('media:two'),
-      notified('media:ready'),
-    );
-    await handledInTurn(store, 'media:one', () => ({ ...HANDLED, status: 'dead', error: 'no' }));
-    await store.settle(await claimedOne(store, 'media:two'), FAILED);
-    expect(await store.replay({})).toEqual({ replayed: 2, running: 0 });
-    for (const event of [one, two])
-      expect(await store.event(event?.id ?? '')).toMatchObject({
-        ...{
-          status: 'pending',
-          starts: 0,
-          attempts: 0,
-          replays: 1,
-          nextAttemptAt: undefined,
-          lastError: undefined,
-        },
-        ...{ handledAt: undefined, late: undefined },
-      });
-    expect((await polled(store)).map(({ resource, replays }) => `${resource} ${replays}`).sort()).toEqual([
-      ...['media:one 1', 'media:ready 0', 'media:two 1'],
-    ]);
-    expect(await store.attempts(one?.id ?? '')).toMatchObject([{ replay: 0, outcome: 'handled' }]);
-  });
-
   test('leaves an event out that a handler runs, and says how many', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 1), notified('media:one', 2));
@@ -53,42 +14,6 @@ onEachEngine('replay', (stage) => {
     expect(await claimed(store, 'media:one')).toEqual([]);
     expect(await store.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
     expect(await store.event(claim.id)).toMatchObject({ status: 'handled', replays: 0 });
-  });
-
-  test('replays nothing for a filter of running events, although they end meanwhile', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one'));
-    const claim = await claimedOne(store, 'media:one');
-    const replaying = store.replay({ status: 'running' });
-    await store.settle(claim, HANDLED);
-    expect((await replaying).replayed).toBe(0);
-    expect(await statusOf(store, claim.id)).toBe('handled');
-  });
-
-  test('looks at the status again when it resets, since an event may have changed', async () => {
-    const { store } = stage;
-    const other = await stage.another();
-    const list = Array.from({ length: 510 }, (_, n) => notified(`media:${n}`));
-    await Promise.all(list.map((one) => store.record(one)));
-    await Promise.all(
-      (await polled(store, { oldest: 510 })).map((one) => store.settle(one, { ...HANDLED, status: 'dead' })),
-    );
-    const [last] = await stage.sql<{ id: string }>('SELECT id FROM events ORDER BY seq DESC LIMIT 1');
-    let isFirst = true;
-    const onStep = async () => {
-      // After the first step, a replay by another process gives one of the second to a handler, which skips it.
-      if (!isFirst) return;
-      isFirst = false;
-      await other.replay({ ids: [last?.id ?? ''] });
-      const event = await other.event(last?.id ?? '');
-      await handledInTurn(other, event?.resource ?? '', () => ({
-        ...HANDLED,
-        status: 'skipped',
-        outcome: 'skipped',
-      }));
-    };
-    expect(await store.replay({ status: 'dead' }, { onStep })).toEqual({ replayed: 509, running: 0 });
-    expect(await store.event(last?.id ?? '')).toMatchObject({ status: 'skipped', replays: 1 });
   });
 
   test('holds all events until the last is reset, then releases them in the order of their times', async () => {
@@ -119,7 +44,7 @@ onEachEngine('replay', (stage) => {
 
   test('makes what it has reset ready, when it is interrupted, and can go on from there', async () => {
     const { store } = stage;
-    const list = Array.from({ length: 1100 }, (_, n) => notified(`media:${n}`));
+    const list = Array.from({ length: 510 }, (_, n) => notified(`media:${n}`));
     await Promise.all(list.map((one) => store.record(one)));
     await stage.sql("UPDATE events SET status = 'skipped', ended_at = 1");
     const stop = new AbortController();
@@ -129,8 +54,8 @@ onEachEngine('replay', (stage) => {
       "SELECT id FROM events WHERE status = 'pending' ORDER BY seq",
     );
     expect(byPlace).toHaveLength(500);
-    expect(await store.replay({}, { after: byPlace.at(-1)?.id })).toMatchObject({ replayed: 600 });
-    expect(await store.count({ status: 'pending' })).toBe(1100);
+    expect(await store.replay({}, { after: byPlace.at(-1)?.id })).toMatchObject({ replayed: 10 });
+    expect(await store.count({ status: 'pending' })).toBe(510);
   });
 
   test('is finished by another process within an hour, when its own ended in between', async () => {
@@ -143,37 +68,6 @@ onEachEngine('replay', (stage) => {
     expect(await store.overview()).toMatchObject({ waiting: 1 });
     await stage.pass(HOUR_MS + 61_000);
     expect(await store.wake()).toEqual(['media:one']);
-  });
-
-  test('keeps the results of steps, unless they are to be forgotten', async () => {
-    const { store } = stage;
-    const [one] = await recorded(store, notified());
-    const claim = await claimedOne(store, 'media:one');
-    await store.saveStep(claim, { name: 'mail', result: '1' });
-    await store.settle(claim, HANDLED);
-    await store.replay({});
-    const again = await claimedOne(store, 'media:one');
-    expect(await store.step(again, 'mail')).toEqual({ result: '1' });
-    await store.settle(again, HANDLED);
-    await store.replay({}, { resetSteps: true });
-    expect(await store.steps(one?.id ?? '')).toEqual([]);
-  });
-
-  test('runs an event once, when two replays take it at the same time', async () => {
-    const { store } = stage;
-    const other = await stage.another();
-    const list = Array.from({ length: 20 }, (_, n) => notified(`media:${n % 4}`, n));
-    await recorded(store, ...list);
-    for (let n = 0; n < 4; n++) await handledInTurn(store, `media:${n}`);
-    const told = await Promise.all([
-      store.replay({}),
-      other.replay({}),
-      store.replay({ resource: 'media:1' }),
-    ]);
-    expect(told.reduce((sum, { replayed }) => sum + replayed, 0)).toBeGreaterThanOrEqual(20);
-    expect(await store.count({ status: 'pending' })).toBe(20);
-    for (let n = 0; n < 4; n++) expect(await handledInTurn(store, `media:${n}`)).toHaveLength(5);
-    expect(await store.overview()).toMatchObject({ pending: 0, waiting: 0 });
   });
 });
 

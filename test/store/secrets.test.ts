@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { SECRETS_KEY } from '../support/postgres-databases.ts';
-import { notified } from './desk.ts';
 import { onEachEngine, type Stage } from './stages.ts';
 
 const SECRET = 'a-secret-that-nobody-else-may-read';
@@ -98,33 +97,6 @@ onEachEngine('secrets', (stage) => {
     else await late;
     expect(await live(store)).toHaveLength(stage.isPostgres ? 2 : 3);
   });
-
-  test('lose none that another process stores while they are sealed again, and show no moment without them', async () => {
-    const { store } = stage;
-    const other = await another();
-    await store.addSecret('webhook0', SECRET);
-    const storing = Array.from({ length: 20 }, (_, n) => other.addSecret(`webhook${n + 1}`, 'second'));
-    const reading = Array.from({ length: 20 }, () => other.secrets());
-    const sealing = rekeyed(store);
-    for (const answer of await Promise.allSettled(reading))
-      if (answer.status === 'fulfilled') expect(answer.value.length).toBeGreaterThanOrEqual(1);
-    const stored = (await Promise.allSettled(storing)).filter(({ status }) => status === 'fulfilled');
-    await sealing;
-    expect(await live(store)).toHaveLength(1 + stored.length);
-    if (!stage.isPostgres) expect(stored).toHaveLength(20);
-  });
-
-  test('refuse a process with another key, and a new key where none belongs', async () => {
-    const { store } = stage;
-    await store.addSecret('webhook1', SECRET);
-    await expect(stage.another({ secretsKey: randomBytes(32) })).rejects.toMatchObject({
-      code: 'STORE_UNUSABLE',
-      message: expect.stringContaining('SECRETS_KEY'),
-    });
-    const wrong = stage.isPostgres ? store.rekey() : store.rekey(randomBytes(32));
-    await expect(wrong).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-    expect(await live(store)).toEqual([['webhook1', SECRET]]);
-  });
 });
 
 onEachEngine('the store', (stage) => {
@@ -142,12 +114,5 @@ onEachEngine('the store', (stage) => {
     expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
     await expect(one.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await expect(one.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-  });
-
-  test('is told how long each commit of acks took', async () => {
-    const told: number[] = [];
-    const one = await stage.another({ onCommit: (ms) => told.push(ms) });
-    await Promise.all([one.record(notified()), one.record(notified())]);
-    expect(told).toHaveLength(1);
   });
 });

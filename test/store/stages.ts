@@ -36,13 +36,13 @@ interface Database {
 
 type Kind = 'SQLite' | 'SQLite with threads' | 'PostgreSQL';
 
-/** Runs tests on SQLite as the service opens it and as commands do, and on PostgreSQL. */
+/** Runs tests on SQLite as the service opens it, and on PostgreSQL. */
 export function onEachEngine(name: string, tests: (stage: Stage) => void): void {
-  for (const kind of ['SQLite', 'SQLite with threads'] as const)
-    describe(`${name} on ${kind}`, () => tests(staged(kind, sqliteDatabase)));
+  describe(`${name} on SQLite`, () => tests(staged('SQLite with threads', sqliteDatabase)));
   onPostgres(name, tests);
 }
 
+/** Runs tests on SQLite as commands open it. */
 export function onSqlite(name: string, tests: (stage: Stage) => void): void {
   describe(`${name} on SQLite`, () => tests(staged('SQLite', sqliteDatabase)));
 }

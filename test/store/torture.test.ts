@@ -11,7 +11,7 @@ import type { Line } from './torture.ts';
 
 /** How many claims of a resource are compared with the ones after them. */
 const NEXT = 200;
-const SECONDS = size({ small: 2, full: 60 });
+const SECONDS = size({ small: 1, full: 60 });
 
 /** Several processes on one database. @returns what they saw */
 async function tortured({ url }: Stage, processes: number): Promise<Line[]> {

@@ -1,4 +1,4 @@
-export const LEASE_MS = 2500;
+export const LEASE_MS = 1500;
 
 /** In another order in English than by their characters. */
 export const RESOURCES = 'aBcd Bxyz aZ b0 C1 cc Dd dA E eF f Ga'.split(' ').map((name) => `media:${name}`);
