@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../base/errors.ts';
-import { isReplayable } from '../replay/dry-run.ts';
+import { isReplayable } from '../replay/sources.ts';
 import type { Service } from '../service.ts';
 
 /** A key of a running command. */

@@ -1,11 +1,10 @@
 import { systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
-import { ReceiverClient, reasonOf, wordOf } from './receiver-client.ts';
+import { ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
-import type { SigningKeys } from './signing-keys.ts';
 import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
 
 export interface HttpReplay extends Reshaping {

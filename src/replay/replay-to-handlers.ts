@@ -2,10 +2,9 @@ import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
-import { standingOf } from './dry-run.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
-import { pagesOf } from './sources.ts';
+import { pagesOf, standingOf } from './sources.ts';
 
 /** How an event can end. */
 export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { oneKey } from '../../src/replay/receiver-client.ts';
 import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
-import { oneKey } from '../../src/replay/signing-keys.ts';
 import { recordingSource } from '../../src/replay/sources.ts';
 import { type ListeningReceiver, listeningReceiver } from '../support/listening-receiver.ts';
 import { mediaName, recordedLine, writeRecording } from '../support/recorded-lines.ts';

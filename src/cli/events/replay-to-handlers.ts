@@ -2,7 +2,6 @@ import { systemClock } from '../../base/clock.ts';
 import type { Config } from '../../config.ts';
 import { Dispatcher, notStored } from '../../dispatch/dispatcher.ts';
 import { handlersFile } from '../../dispatch/load-handlers.ts';
-import { previewReset } from '../../replay/dry-run.ts';
 import {
   checkEnds,
   ENDS,
@@ -11,6 +10,7 @@ import {
   replayToHandlers,
 } from '../../replay/replay-to-handlers.ts';
 import { withReport } from '../../replay/report-file.ts';
+import { previewReset } from '../../replay/sources.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { eventJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
-import { isReplayable } from '../../replay/dry-run.ts';
+import { isReplayable } from '../../replay/sources.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { Refused } from '../guard/refuse.ts';
 
