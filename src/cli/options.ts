@@ -4,6 +4,8 @@ import { durationOf, UNIT_MS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose } from '../replay/compose.ts';
+import type { Expectation } from '../replay/replay-to-handlers.ts';
+import type { Reshaping } from '../replay/reshape.ts';
 import type { EventFilter, Status } from '../store/event-store.ts';
 import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
 import { readInput } from './input.ts';
@@ -188,4 +190,27 @@ function kind(text: string): string {
   const [, unknown] = /^unknown:(.+)$/.exec(text) ?? [];
   if (unknown !== undefined) return unknown;
   throw new InvalidArgumentError(`It must be one of ${kindNames.join(', ')}, or unknown:NAME.`);
+}
+
+/** The options of a replay. */
+export interface ReplayFlags extends FilterFlags, Reshaping, Expectation {
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly report?: string;
+  readonly json?: true;
+  readonly allowEmpty?: true;
+  readonly timeout?: number;
+  readonly resetSteps?: true;
+  readonly run?: true;
+  readonly to?: URL;
+  readonly from?: string;
+  readonly secretFile?: string;
+  readonly concurrency?: number;
+}
+
+/** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
+export function refuseEmpty({ allowEmpty }: ReplayFlags, pruned: number): void {
+  if (allowEmpty) return;
+  const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
+  throw new KitError('REPLAY_FAILED', `${why}: nothing is replayed (--allow-empty makes that a success)`);
 }

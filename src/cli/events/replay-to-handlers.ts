@@ -15,10 +15,10 @@ import type { EventFilter, EventStore } from '../../store/event-store.ts';
 import { eventJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
+import { type ReplayFlags, refuseEmpty } from '../options.ts';
 import { line, listenerOnStderr, print, printJsonLine, say, table, write } from '../output.ts';
 import { type HandlersHere, withHandlers } from '../with-handlers.ts';
 import { eventTable } from './list-and-show.ts';
-import { type ReplayFlags, refuseEmpty } from './replay-flags.ts';
 
 interface Replay {
   readonly flags: ReplayFlags;

@@ -9,8 +9,8 @@ import type { EventFilter } from '../../store/event-store.ts';
 import { iso } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
+import { type ReplayFlags, refuseEmpty } from '../options.ts';
 import { listenerOnStderr, print, printJsonLine, say, table, write } from '../output.ts';
-import { type ReplayFlags, refuseEmpty } from './replay-flags.ts';
 import { signingKeys } from './send.ts';
 
 interface Replay {

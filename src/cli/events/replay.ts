@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { ENDS } from '../../replay/replay-to-handlers.ts';
+import type { ReplayFlags } from '../options.ts';
 import * as options from '../options.ts';
-import type { ReplayFlags } from './replay-flags.ts';
 
 const HELP = `
 Without --to, events are reset to pending, and the server handles them again; with --to, they are sent as the provider sends them, each
