@@ -1,17 +1,35 @@
-import express from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
+import type { Logger } from 'pino';
+import type { MonotonicClock } from '../base/clock.ts';
+import { sourceOf } from '../base/request-source.ts';
+import { cutOut } from '../base/text.ts';
 import type { Config } from '../config.ts';
+import type { Answered, Observer } from '../observer.ts';
+import type { EventStore } from '../store/event-store.ts';
 import { answer, answerError } from './answer.ts';
-import { readinessOf } from './readiness.ts';
-import { requestLogOf } from './request-log.ts';
-import { type Refused, refused, SHUTTING_DOWN, unavailable, verdictAfter } from './verdict.ts';
-import { type ReceiverParts, webhookRoute } from './webhook-route.ts';
+import type { Keyring } from './keyring.ts';
+import type { Quarantine } from './quarantine.ts';
+import { type Readiness, readinessOf } from './readiness.ts';
+import { counterBy, type RequestLog, requestLogOf } from './request-log.ts';
+import {
+  type Accepted,
+  isUnexplained,
+  type Refused,
+  refused,
+  SHUTTING_DOWN,
+  THROTTLED,
+  unavailable,
+  verdictAfter,
+  verdictOnBody,
+  verdictOnHead,
+} from './verdict.ts';
 
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
   const { store, clock, log, phase } = parts;
   const readiness = readinessOf(store, clock);
   const requestLog = requestLogOf(log, clock);
-  const refuse = (req: express.Request, res: express.Response, verdict: Refused, cause?: unknown): void => {
+  const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
     answerError(res, verdict);
     requestLog.failed(req, res, verdict, cause);
   };
@@ -28,7 +46,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   });
 
   app.use((_req, res) => answerError(res, NOTHING_HERE));
-  const failed: express.ErrorRequestHandler = (cause, req, res, next) => {
+  const failed: ErrorRequestHandler = (cause, req, res, next) => {
     if (res.headersSent) next(cause);
     else refuse(req, res, verdictAfter(cause), cause);
   };
@@ -37,3 +55,117 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 
 const BUSY = unavailable('the store is busy');
 const NOTHING_HERE = refused(404, 'there is nothing here');
+
+/** `draining`: it serves on, and tells a balancer to send nothing more. `closed`: it takes no further notification. */
+export type Phase = 'open' | 'draining' | 'closed';
+
+export interface ReceiverParts {
+  readonly store: Pick<EventStore, 'record' | 'ping'>;
+  readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
+  readonly quarantine: Pick<Quarantine, 'add'>;
+  readonly clock: MonotonicClock;
+  readonly log: Logger;
+  readonly observer?: Observer | undefined;
+  phase(): Phase;
+}
+
+/** What is known of a request when its head has come. */
+interface Exchange {
+  readonly began: number;
+  /** its sender's, which is gone once the connection is closed */
+  readonly address: string;
+  /** empty where the head was refused */
+  readonly token: string;
+}
+
+const MINUTE_MS = 60_000;
+/** Room for an IPv6 address with its zone. */
+const LONGEST_ADDRESS = 64;
+const NO_BYTES = Buffer.alloc(0);
+
+/** The handlers of the webhook path, which answer each request with its verdict and act on it. */
+function webhookRoute(
+  { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit }: Config,
+  parts: ReceiverParts & { readonly readiness: Readiness; readonly requestLog: RequestLog },
+): readonly (RequestHandler | ErrorRequestHandler)[] {
+  const { store, keyring, quarantine, clock, log, observer, readiness, requestLog, phase } = parts;
+  const failures = counterBy(clock, MINUTE_MS);
+  let waitingAcks = 0;
+
+  const checkHead: RequestHandler = (req, res, next) => {
+    const isOverloaded = waitingAcks >= mostWaiting;
+    const verdict = verdictOnHead(req, { bodyLimit, isClosed: phase() === 'closed', isOverloaded });
+    const address = cutOut(req.ip ?? '', LONGEST_ADDRESS);
+    const token = typeof verdict === 'string' ? verdict : '';
+    res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
+    if (typeof verdict === 'string') return next();
+    closeBehind(req, res);
+    refuse(req, res, verdict);
+  };
+
+  const receive: RequestHandler = async (req, res) => {
+    const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
+    if (verdict.type === 'refused') return refuse(req, res, verdict);
+    waitingAcks++;
+    const recorded = await store
+      .record(verdict.notification)
+      .catch((error) => {
+        readiness.failed(error);
+        throw error;
+      })
+      .finally(() => waitingAcks--);
+    answer(res, 200, recorded);
+    readiness.succeeded();
+    const { kind, webhookId } = verdict.notification;
+    log.debug({ ...recorded, kind, webhookId }, 'notification recorded');
+    observe(res, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
+  };
+
+  const judge = async (token: string, bytes: Buffer): Promise<Accepted | Refused> => {
+    const keysFor = (webhookId: string) => keyring.keysFor(webhookId);
+    const verdict = verdictOnBody(token, bytes, keysFor);
+    if (!isUnexplained(verdict)) return verdict;
+    await keyring.refresh(); // another process may have stored the secret a moment ago
+    return verdictOnBody(token, bytes, keysFor);
+  };
+
+  const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
+    const { address } = exchangeOf(res);
+    const source = sourceOf(address);
+    const { unverified } = verdict;
+    const isFailure = verdict.status < 500 && verdict.status !== 405;
+    const isThrottled = isFailure && failures(source) > rejectLimit && unverified !== undefined;
+    const told = isThrottled ? THROTTLED : verdict;
+    const { status, error } = told;
+    answerError(res, told);
+    const { refusal, kind = '', webhookId = '' } = unverified ?? {};
+    observe(res, { source: address, recorded: undefined, error, refusal, kind, webhookId });
+    if (status >= 500) requestLog.failed(req, res, told, cause);
+    else requestLog.refused(res, source, { status, error, ...refusal, webhookId, kind });
+    if (unverified && isUnexplained(verdict)) quarantine.add(unverified, address);
+  };
+
+  const failed: ErrorRequestHandler = (error, req, res, next) => {
+    if (res.headersSent) return next(error);
+    closeBehind(req, res);
+    refuse(req, res, verdictAfter(error), error);
+  };
+
+  /** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
+  const closeBehind = ({ headers }: Request, res: Response): void => {
+    const isLarge = Number(headers['content-length']) > bodyLimit;
+    if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
+  };
+
+  /** Tells the observer about a request that was just answered. */
+  const observe = (res: Response, told: Omit<Answered, 'status' | 'ms'>): void => {
+    observer?.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - exchangeOf(res).began });
+  };
+
+  const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
+  return [checkHead, readBody, receive, failed];
+}
+
+function exchangeOf(res: Response): Exchange {
+  return res.locals.exchange;
+}

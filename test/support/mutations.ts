@@ -15,7 +15,7 @@ export const mutations: readonly Mutation[] = [
   // 1. What was acknowledged is never lost.
   {
     rule: 'never lost: the ack waits for the commit',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'const recorded = await store',
     mutant: `const recorded = { status: 'accepted', id: 'x' } as never;
     void store`,
@@ -88,7 +88,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'never lost: a notification that no known secret explains is kept in quarantine',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'if (unverified && isUnexplained(verdict)) quarantine.add(unverified, address);',
     mutant: '',
     suite: 'test/receiver/quarantine.test.ts',
@@ -233,7 +233,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'rotation loses no answer: before a refusal the secrets are looked at once more',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'await keyring.refresh(); //',
     mutant: '//',
     suite: 'test/receiver/secrets.test.ts',
@@ -559,7 +559,7 @@ export const mutations: readonly Mutation[] = [
   // 5. An unverified request costs less than a verified one, and connections, bodies and failures are bounded.
   {
     rule: 'bounded: a source that failed too often gets 429',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'failures(source) > rejectLimit',
     mutant: 'failures(source) > rejectLimit * 1000',
     suite: 'test/receiver/throttling.test.ts',
@@ -567,7 +567,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bounded: what verifies is never throttled',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'const verdict = await judge(',
     mutant: `if (failures(sourceOf(exchangeOf(res).address)) > rejectLimit) return refuse(req, res, THROTTLED);
     const verdict = await judge(`,
@@ -584,7 +584,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bounded: no more acks wait than may',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: 'const isOverloaded = waitingAcks >= mostWaiting;',
     mutant: 'const isOverloaded = false;',
     suite: 'test/receiver/overload.test.ts',
@@ -600,7 +600,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'bounded: no token is ever in a line of the log',
-    file: 'src/receiver/webhook-route.ts',
+    file: 'src/receiver/app.ts',
     original: '{ status, error, ...refusal, webhookId, kind }',
     mutant: '{ status, error, ...refusal, webhookId, kind, token: exchangeOf(res).token }',
     suite: 'test/receiver/logging.test.ts',

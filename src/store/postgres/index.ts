@@ -1,8 +1,11 @@
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import type { EngineModule, Raw } from '../engine.ts';
-import { checkServer } from './check.ts';
+import { findingsOf } from '../../base/finding.ts';
+import type { Db } from '../dialect.ts';
+import { type Checks, type EngineModule, judged, type Raw, type StoreOptions } from '../engine.ts';
+import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, opening, openPostgres, versionOf } from './engine.ts';
+import { reasonOf } from './reasons.ts';
 import { nameOf, Servers } from './servers.ts';
 
 const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';
@@ -47,3 +50,75 @@ export const postgresEngine: EngineModule = {
   check: checkServer,
   openRaw,
 };
+
+const ACTIVITY = `SELECT pg_is_in_recovery() AS standby, max(extract(epoch FROM now() - xact_start))
+    FILTER (WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid())::int AS oldest,
+  (count(*) FILTER (WHERE backend_type = 'client backend'))::int AS connected FROM pg_stat_activity`;
+
+interface Activity {
+  readonly standby: boolean;
+  /** how long the oldest transaction that holds a snapshot is open, in seconds */
+  readonly oldest: number | undefined;
+  readonly connected: number;
+}
+
+const OLDEST_SERVER = 140_000;
+/** While a snapshot is held, vacuum removes nothing that is newer. In seconds. */
+const LONG_SNAPSHOT = 300;
+const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
+
+/** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
+async function* checkServer({ url, secretsKey, connections: pool = 0 }: Omit<StoreOptions, 'clock'>): Checks {
+  let servers: Servers | undefined;
+  try {
+    servers = new Servers(url, 1);
+    const { settings, activity, version } = await inTransaction(servers, 'BEGIN READ ONLY', look);
+    const { standby = false, oldest = 0, connected = 0 } = activity ?? {};
+    const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
+    yield judged('server', `PostgreSQL ${settings.server_version}`, [
+      [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
+      [standby, 'FAIL', 'a standby takes no writes: name the primary in DATABASE_URL'],
+      [settings.server_encoding !== 'UTF8', 'FAIL', 'make a database that is encoded in UTF8'],
+    ]);
+    const problem = versionProblem('the database of DATABASE_URL', version);
+    const schema = judged('database', `schema version ${version}`, [
+      [version === 0, 'warn', 'the first start makes its tables; if there were some, check DATABASE_URL'],
+      [problem !== undefined, 'FAIL', problem],
+      [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+    ]);
+    yield schema;
+    yield judged('durability', `fsync ${fsync}, full_page_writes ${pages}, synchronous_commit ${commit}`, [
+      [fsync !== 'on', 'FAIL', 'an acknowledged event can be lost; set fsync = on'],
+      [commit === 'off', 'FAIL', 'an acknowledged event can be lost; set synchronous_commit = on'],
+      [pages !== 'on', 'warn', 'set full_page_writes = on, unless the disk writes pages of 8 KiB whole'],
+    ]);
+    const [most, reserved] = [settings.max_connections, settings.superuser_reserved_connections];
+    const usable = Number(most) - Number(reserved);
+    const seen = `DATABASE_POOL ${pool}; max_connections ${most}, ${reserved} of them reserved, ${connected} connected`;
+    yield judged('connections', seen, [
+      [pool > usable, 'FAIL', `one process may ask for more than there are; ${ROOM}`],
+      [connected + pool > usable, 'warn', `no room for one more process; ${ROOM}`],
+    ]);
+    yield judged('vacuum', `autovacuum ${settings.autovacuum}, the oldest transaction open for ${oldest} s`, [
+      [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
+      [oldest > LONG_SNAPSHOT, 'warn', 'vacuum removes nothing newer: end it (pg_stat_activity shows it)'],
+    ]);
+    if (!secretsKey)
+      yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
+    return schema.result === 'ok' && !standby && secretsKey !== undefined;
+  } catch (error) {
+    yield findingsOf('database').fail(
+      `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
+    );
+    return false;
+  } finally {
+    await servers?.close();
+  }
+}
+
+async function look(db: Db) {
+  const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
+  const [activity] = await db.all<Activity>(ACTIVITY);
+  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  return { settings, activity, version: await versionOf(db) };
+}
