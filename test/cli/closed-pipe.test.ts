@@ -24,7 +24,6 @@ async function pipeTo(reader: string, args: readonly string[]) {
 
 test.each([
   ['head -1', ['export'], /^\{.*\}\n$/],
-  ['true', ['list'], /^$/],
   ['true', ['replay', '--all', '--run', '--report', 'report.ndjson'], /^$/],
 ])('a reader, %s, that has had enough ends %j quietly with 0, after its work', async (reader, args, read) => {
   await desk().fill(500, 50); // more than a pipe holds

@@ -162,7 +162,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
 });
 
 // As the button of an editor ends it: a terminal would signal all of them.
-test.each(['start', 'dev', 'demo'])(
+test.each(['dev', 'demo'])(
   'npm run %s ends and leaves nothing, when npm alone is told to',
   async (script) => {
     const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];

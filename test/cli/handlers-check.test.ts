@@ -6,14 +6,10 @@ import type { Finding } from '../../src/base/finding.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
-import { size, some } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
 jest.setTimeout(90_000); // processes on a busy machine
-
-/** Each run of the compiler takes seconds. */
-const isFull = size({ small: false, full: true });
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const support = (name: string) => join(root, 'test/support', name);
@@ -40,31 +36,20 @@ async function checked(handlers: string, code: number, args: readonly string[] =
   expect({ code: run.code, stderr: run.stderr }).toMatchObject({ code });
   const { ok, findings }: { ok: boolean; findings: Finding[] } = JSON.parse(run.stdout);
   expect(ok).toBe(code === 0);
-  const all = (check: string) => findings.filter((finding) => finding.check === check);
-  return { all, of: (check: string) => present(all(check)[0]), stderr: run.stderr };
+  return { of: (check: string) => present(findings.find((finding) => finding.check === check)) };
 }
 
 test('a kind without a handler is named with what to write, and the other checks go on', async () => {
-  const { of } = await checked(
-    write({ 'handlers.mjs': 'export const handlers = { media_created() {} };' }),
-    1,
-    ['--strict'],
-  );
-  expect((await checked(join(directory, 'handlers.mjs'), 0)).of('kinds').result).toBe('warn');
-  expect(of('kinds')).toMatchObject({
-    result: 'FAIL',
-    detail: expect.stringMatching(
-      /^no handler for media_available, .*: media_available: \(\) => skip\('not needed here'\)$/,
-    ),
-  });
+  const file = write({ 'handlers.mjs': 'export const handlers = { media_created() {} };' });
+  const { of } = await checked(file, 1, ['--strict']);
+  expect((await checked(file, 0)).of('kinds').result).toBe('warn');
+  expect(of('kinds').result).toBe('FAIL');
+  expect(of('kinds').detail).toContain("media_available: () => skip('not needed here')");
 });
 
 test('handlers that do not load are told of, and nothing else is', async () => {
   const { of } = await checked(write({ 'handlers.ts': 'export const handler = 1;' }), 1);
-  expect(of('handlers')).toMatchObject({
-    result: 'FAIL',
-    detail: expect.stringContaining('exports no object'),
-  });
+  expect(of('handlers').result).toBe('FAIL');
   expect(of('everything else').result).toBe('skipped');
 });
 
@@ -78,52 +63,25 @@ test('types that do not fit are told by file and line, with the project that the
       compilerOptions: { typeRoots: [join(root, 'node_modules/@types')] },
     }),
   });
-  expect((await checked(file, 0)).of('types')).toMatchObject({
-    result: 'skipped',
-    detail: expect.stringContaining('TypeScript is not installed'),
-  });
+  expect((await checked(file, 0)).of('types').result).toBe('skipped'); // TypeScript is not installed there
   write({
     'node_modules/typescript/package.json': '{}',
     'node_modules/typescript/bin/tsc': `process.argv[1] = ${JSON.stringify(join(root, 'node_modules/typescript/bin/tsc'))};
       import(process.argv[1]);`,
   });
-  expect((await checked(file, 1)).of('types')).toMatchObject({
-    result: 'FAIL',
-    detail: expect.stringMatching(
-      /^they do not fit:\n {2}.*src\/handlers\.ts\(3,3\): error TS\d+: .*boolean/,
-    ),
-  });
-  if (isFull) {
-    write({
-      'src/handlers.ts': `import type { Handlers } from '${DOOR}';\nexport const handlers: Handlers = {};\n`,
-    });
-    expect((await checked(file, 0)).of('types')).toMatchObject({
-      result: 'ok',
-      detail: `they fit, says tsc for ${join(directory, 'tsconfig.json')}`,
-    });
-  }
-  rmSync(join(directory, 'tsconfig.json'));
-  expect((await checked(file, 0)).of('types')).toMatchObject({
-    result: 'skipped',
-    detail: expect.stringContaining('there is no tsconfig.json'),
-  });
+  const { result, detail } = (await checked(file, 1)).of('types');
+  expect(result).toBe('FAIL');
+  expect(detail).toMatch(/src\/handlers\.ts\(3,3\): error TS\d+: .*boolean/);
 });
 
 const desk = deskForEachTest();
 
-test.each(
-  some(2, [
-    [['handlers']],
-    [['events', 'replay', '--all', '--run']],
-    [['doctor', '--offline']],
-    [['handlers', 'check']],
-    [['handlers', 'try', '--kind', 'media_created', '--media', '1']],
-  ]),
-)('hookkit %j ends, when the files of handlers leave a timer behind', async (args) => {
-  const store = await desk().store();
-  await store.record(verified({ event: 'media_created' }));
-  const run = await runCli(args, { env: { ...desk().env, HANDLERS: support('ticking-handlers.ts') } });
-  expect(run.stderr).not.toContain('process.exit() was called');
-  expect(run).toMatchObject({ code: args.includes('doctor') ? 1 : 0 });
-  expect(run.stdout).not.toBe('');
-});
+test.each([[['events', 'replay', '--all', '--run']], [['handlers']]])(
+  'hookkit %j ends, when the files of handlers leave a timer behind',
+  async (args) => {
+    const store = await desk().store();
+    await store.record(verified({ event: 'media_created' }));
+    const run = await runCli(args, { env: { ...desk().env, HANDLERS: support('ticking-handlers.ts') } });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
+  },
+);

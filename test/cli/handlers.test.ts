@@ -17,21 +17,11 @@ test('tells of each kind whether it has a handler, as a table and as JSON', asyn
   const options = { env: desk().absent };
   const { code, stdout } = await run([], options);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^media_created +yes$/m);
-  expect(stdout).toMatch(/^unknown +none: ends as skipped$/m);
+  expect(stdout).toMatch(/^media_created +yes[\s\S]*^unknown +none: ends as skipped$/m);
   expect(JSON.parse((await run(['--json'], options)).stdout)).toEqual([
     ...kindNames.map((kind) => expect.objectContaining({ kind, handler: true })),
     { kind: 'unknown', ids: [], handler: false },
   ]);
-});
-
-test('runs the handler for a notification that is made up, without any database', async () => {
-  const { code, stdout, stderr } = await run(['try', '--kind', 'media_available', '--media', 'UUhbHm6C']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(
-    /^media_available of media:UUhbHm6C, event \S+\nstep announce: ran\nhandled \(\d+ ms\)\n$/,
-  );
-  expect(stderr).toContain('media can be published: announcing it');
 });
 
 test('takes a body from a file or stdin as a receiver would, and fails where the handler could not have it', async () => {
@@ -59,13 +49,8 @@ test('runs the handler for a stored event, uses the results of its steps, and le
     outcome: 'handled',
     steps: [{ name: 'announce', ran: false }],
   });
-  expect(again.stderr).toContain('"announcedAt":"2026-01-01T00:00:00.000Z"');
-
   const anew = await run(['try', before.id, '--reset-steps', '--json']);
-  expect(JSON.parse(anew.stdout)).toMatchObject({
-    outcome: 'handled',
-    steps: [{ name: 'announce', ran: true }],
-  });
+  expect(JSON.parse(anew.stdout).steps).toMatchObject([{ name: 'announce', ran: true }]);
 
   expect(await store.event(before.id)).toEqual(before);
   expect(await store.attempts(before.id)).toEqual(history);
@@ -80,6 +65,8 @@ test('does what docs/handlers.md says, when its commands are typed as they stand
   for (const command of commands) {
     const [npx, hookkit, handlers, ...args] = command.split(' ');
     expect([npx, hookkit, handlers]).toEqual(['npx', 'hookkit', 'handlers']);
-    expect(await run(args)).toMatchObject({ code: 0 });
+    const { code, stdout } = await run(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\w+ of \w+:\w+, event \S+\n[\s\S]*^(handled|skip) \(\d+ ms\)/m);
   }
 });

@@ -40,9 +40,7 @@ test('shows what waits and from whom, when it is listed, without a token', async
   });
   expect(JSON.parse(entry.body)).toEqual(delivery?.notification);
   const { stdout } = await here.cli(['quarantine', 'list']);
-  expect(stdout).toMatch(
-    new RegExp(`^\\d{4}-\\S+ +${id} +channel_created +channel:\\w+ +\\S+ +127\\.0\\.0\\.1$`, 'm'),
-  );
+  expect(stdout).toMatch(new RegExp(`^\\d{4}-\\S+ +${id} +channel_created .* 127\\.0\\.0\\.1$`, 'm'));
   const token = delivery?.attempts[0]?.request.headers.Authorization?.split(' ')[1] ?? 'none';
   expect(token).toMatch(/^eyJ/);
   for (const output of here.outputs) expect(output).not.toContain(token);
@@ -60,7 +58,5 @@ test('says how many were admitted and kept, when admitting, of one webhook or of
   const admit = (...more: string[]) => here.json(['quarantine', 'admit', ...more], { env });
   expect(await admit('--webhook', unknown.id)).toEqual({ admitted: 0, kept: 3 });
   expect(await admit()).toEqual({ admitted: 3, kept: 3 });
-  const { stdout } = await here.cli(['quarantine', 'admit'], { env });
-  expect(stdout).toBe('0 admitted, 3 kept: no known secret verifies them\n');
   expect(await store.count({ status: 'pending' })).toBe(3);
 });

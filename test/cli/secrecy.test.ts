@@ -16,7 +16,7 @@ const argumentLists: string[] = [];
 /** A whole life: everything that has to do with secrets is done once, well and badly. */
 beforeAll(async () => {
   here = await install({ LOG_LEVEL: 'trace' });
-  const service = await here.serveApart({ WEBHOOK_SECRET: FALLBACK });
+  const service = await here.serveApart({ WEBHOOK_SECRET: FALLBACK, DRAIN_MS: '0' });
   const run = (args: string, stdin = '', env: Record<string, string> = {}) =>
     here.cli(args.split(' '), { stdin, env, onSpawn: ({ pid }) => noteArguments(pid) });
   noteArguments(service.child.pid);

@@ -9,7 +9,6 @@ let directory: string;
 beforeAll(async () => {
   directory = await temporaryDirectory();
   writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
-  writeFileSync(join(directory, 'wide.env'), Buffer.from('\uFEFFPORT=3000\n', 'utf16le'));
   writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
 });
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -19,14 +18,11 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
 
 test.each([
   ['', /serve.*demo.*dev.*mock.*events.*webhooks.*quarantine.*handlers.*state.*secrets.*move.*doctor.*init/s],
-  ['webhooks', /create.*import.*list.*show.*update.*rotate.*delete/s],
   ['events', /list.*show.*export.*replay.*send.*prune.*compare/s],
   [
     'events replay',
     /--kind.*--all.*--dry-run.*To the handlers:.*--run.*Over HTTP:.*--to.*--as-new.*Examples:/s,
   ],
-  ['events send', /--kind.*--body.*--fault.*Faults:/s],
-  ['handlers try', /--attempt.*--reset-steps/s],
 ])('hookkit %s --help tells what there is, and ends with 0', async (command, told) => {
   const { code, stdout, stderr } = await run([...command.split(' ').filter(Boolean), '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -37,32 +33,14 @@ test.each([
 const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['', /Usage: hookkit/],
   ['nonsense', /unknown command 'nonsense'/],
-  ['serve --nonsense', /unknown option '--nonsense'/],
-  ['webhooks import', /required option '--id <webhook>' not specified/],
-  ['webhooks show EMPTY', /the value of an argument is empty/],
   ['events replay --q EMPTY', /the value of q is empty/],
-  ['events list --limit 0', /whole number from 1/],
   ['events list --since yesterday', /2h ago/],
-  ['events list --since 2h --until 3h', /--since must be before --until/],
-  ['events list --kind media_lost', /It must be one of media_created/],
   ['events show nonsense', /It must be an id as/],
-  ['events prune --older-than 30d --status dead', /dead events are not pruned/],
   ['events replay', /this would replay everything/],
-  ['events replay --all --kind media', /'--all' cannot be used with option '--kind <kind>'/],
-  ['events replay --all --speed 10', /needs --to/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
-  ['events replay --to http://127.0.0.1:1/ --from x --duplicate 2', /a number from 0 to 1/],
-  ['events send', /give either --kind with its ids, or --body/],
   ['events send --kind media_available', /media_available needs --media/],
-  [
-    'events send --kind media_available --body x',
-    /'--body <file>' cannot be used with option '--kind <kind>'/,
-  ],
   ['webhooks create --name a --url http://your.host/ --site b --all-events', /https only/],
-  ['doctor --offline --url https://your.host/x', /cannot be used with option '--offline'/],
-  ['handlers try', /give either --kind/],
   ['state show UUhbHm6C', /It must be media:ID or channel:ID/],
-  ['mock --name a_b!', /a host name or address/],
 ];
 
 test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (command, told) => {
@@ -73,7 +51,6 @@ test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (
 });
 
 test.each([
-  ['events send --kind media_created --media m --to http://u:hidden@your.host/'],
   ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/'],
   ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db'],
 ])('hookkit %s is refused with 2, and shows no password', async (command) => {
@@ -99,7 +76,6 @@ test('every mistake of the environment is named at once, without a secret, with 
 test.each([
   ['--env-file other.env serve', {}, /with \S+\/other\.env has 2 mistakes:\n {2}PORT: "eighty"/],
   ['serve --env-file=other.env', { PORT: '0' }, /with \S+\/other\.env has 1 mistake:\n {2}LOG_LEVEL: "loud"/],
-  ['--env-file wide.env serve', {}, /cannot read \S+\/wide\.env: .*save it as UTF-8/],
   ['webhooks list', {}, /PROVIDER_API_SECRET is not set: the environment \(there is no \S+\/\.env\)/],
 ])('hookkit %s with %j says which file of settings was read, with 2', async (command, env, told) => {
   const { code, stderr } = await run(command.split(' '), env);
@@ -109,7 +85,7 @@ test.each([
 
 test('handlers that do not load end what needs them with 1, file and line, and nothing else', async () => {
   const env = { HANDLERS: join(directory, 'throws.ts'), ADMIN_PORT: '0', PORT: '0' };
-  for (const command of ['serve', 'handlers', 'handlers try --kind media_created --media m']) {
+  for (const command of ['serve', 'handlers']) {
     const { code, stderr } = await run(command.split(' '), env);
     expect(code).toBe(1);
     expect(stderr).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);

@@ -9,7 +9,7 @@ import { SITE, useStage } from './support/stage.ts';
 const A_DAY = 86_400_000;
 const attempted: Delivery[] = [];
 const stage = useStage({
-  timeoutMs: 2000,
+  timeoutMs: 500,
   maxAttempts: 4,
   keepDeliveries: 20,
   onAttempt: (delivery) => attempted.push(delivery),
@@ -89,11 +89,7 @@ describe('a delivery', () => {
 describe('any payload', () => {
   test.each([
     ['names its webhook, whatever that one listens to', { n: [1, { a: null }], iat: 5, webhook_id: 'ID' }, 1],
-    [
-      'names no webhook: each that matches',
-      { event: 'media_updated', media_id: 'MNYaMSQl', site_id: SITE },
-      1,
-    ],
+    ['names no webhook: each that matches', { event: 'media_updated', media_id: 'm', site_id: SITE }, 1],
     ['is of an unknown kind: each of its site', { event: 'media_exploded', site_id: SITE }, 2],
     ['has no site: each', {}, 3],
   ])('is sent as it is, when it %s', async (_when, payload, count) => {
@@ -110,8 +106,9 @@ describe('any payload', () => {
 
 describe('an attempt', () => {
   test.each([
-    ...[200, 204, 299].map((status) => [status, 'delivered', [0]] as const),
-    ...[301, 307, 400, 410, 429, 503].map((status) => [status, 'failed', [0, 1000, 3000, 7000]] as const),
+    [204, 'delivered', [0]],
+    [307, 'failed', [0, 1000, 3000, 7000]],
+    [503, 'failed', [0, 1000, 3000, 7000]],
   ])('answered %d ends as %s, after attempts with backoff at %j ms', async (status, state, times) => {
     attempted.length = 0;
     stage.receiver.answer = () => ({ status, headers: { Location: stage.receiver.url } });
@@ -144,32 +141,12 @@ describe('an attempt', () => {
     stage.receiver.answer = (number) => (number === 1 ? undefined : { status: 200 });
     stage.webhook();
     happen();
-    await stage.mock.advance(2999);
-    const timedOut = { answer: null, error: 'no answer within 2000 ms', duration_ms: 2000 };
+    await stage.mock.advance(1499);
+    const timedOut = { answer: null, error: 'no answer within 500 ms', duration_ms: 500 };
     const next_attempt_at = new Date(stage.mock.now() + 1).toISOString();
     expect(latest()).toMatchObject({ attempts: [timedOut], next_attempt_at });
     await stage.mock.advance(1);
     expect(latest()?.state).toBe('delivered');
-  });
-
-  test('goes where the webhook is by then, when that has moved, was deleted, or all was forgotten', async () => {
-    stage.receiver.answer = (number) => ({ status: number === 4 ? 200 : 500 });
-    const { id } = stage.webhook();
-    happen();
-    await stage.mock.settled();
-    await fetch(`${stage.mock.url}/v2/webhooks/${id}`, {
-      method: 'PATCH',
-      headers: { Authorization: 'mock-api-secret' },
-      body: JSON.stringify({ metadata: { webhook_url: `${stage.receiver.url}/new` } }),
-    });
-    await stage.mock.advance(1000);
-    stage.mock.deleteWebhook(id);
-    await stage.mock.advance(2000);
-    const { url } = stage.receiver;
-    expect(latest()?.attempts.map(({ request }) => request.url)).toEqual([url, `${url}/new`, url]);
-    stage.mock.reset();
-    await stage.mock.advance(A_DAY);
-    expect([stage.receiver.received.length, stage.mock.deliveries()]).toEqual([3, []]);
   });
 });
 
@@ -259,12 +236,5 @@ describe('a fault', () => {
     const first = await run(0);
     expect(first.flatMap(([, faults]) => faults).length).toBeGreaterThan(3);
     expect(await run(5)).toEqual(first);
-  });
-
-  test('has a probability from 0 to 1, all told, when some are set', () => {
-    stage.mock.setFaults({ drop: 0.1 });
-    const none = Object.fromEntries(faultNames.map((name) => [name, 0]));
-    expect(stage.mock.setFaults({ duplicate: 0.5 })).toEqual({ ...none, drop: 0.1, duplicate: 0.5 });
-    expect(() => stage.mock.setFaults({ drop: 1.5 })).toThrow('drop');
   });
 });

@@ -67,27 +67,6 @@ describe('a mock provider', () => {
     await expect(mock.advance(5)).rejects.toThrow('cannot be moved forward');
   });
 
-  test('is put forward one call after the other, when several are made at once', async () => {
-    const mock = await start({ clock: new VirtualClock(0) });
-    const receiver = await withWebhook(mock);
-    mock.createMedia({ site_id: SITE });
-    await Promise.all([mock.advance(1000), mock.advance(1000), mock.advance(1000)]);
-    expect(mock.now()).toBe(3000);
-    expect(receiver.events()).toEqual(['media_created', 'media_available', 'conversions_complete']);
-  });
-
-  test('holds its clock until what is being sent has been answered, when another client puts the clock forward', async () => {
-    const clock = new VirtualClock(0);
-    const mock = await start({ clock, processingMs: 1000 });
-    const receiver = await withWebhook(mock);
-    receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
-    mock.createMedia({ site_id: SITE });
-    await clock.advance(1000);
-    const events = ['media_created', 'media_available', 'media_created', 'conversions_complete'];
-    expect(receiver.events()).toEqual(events);
-    expect(mock.deliveries()[0]?.attempts.map(({ started_at }) => Date.parse(started_at))).toEqual([0, 1000]);
-  });
-
   test('closes at once, when a receiver does not answer, and sends nothing more', async () => {
     const clock = new VirtualClock();
     const mock = await start({ clock });

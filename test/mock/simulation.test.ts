@@ -103,14 +103,6 @@ describe('an upload', () => {
     expect(await later(1)).toEqual(['media_available']);
     expect(await later(A_DAY)).toEqual([]);
   });
-
-  test('never sends conversions_complete, when a reupload comes before its end', async () => {
-    stage.webhook();
-    const id = create();
-    expect(await later(100)).toEqual(['media_created']);
-    stage.mock.reuploadMedia(id);
-    expect(await later(A_DAY)).toEqual(['media_reuploaded', 'thumbnail_created', 'media_available']);
-  });
 });
 
 describe('a publish start', () => {
@@ -128,7 +120,6 @@ describe('a publish start', () => {
 
   test.each([
     ['publish', () => null, ['media_available'], []],
-    ['an update to null', () => ({ publish_at: null }), ['media_updated', 'media_available'], []],
     ['an update to the past', () => ({ publish_at: inMs(-1) }), ['media_updated', 'media_available'], []],
     ['an update to later', () => ({ publish_at: inMs(2 * HOUR) }), ['media_updated'], ['media_available']],
     ['a reupload', () => 'reupload', ['media_reuploaded'], ['media_available']],
@@ -142,15 +133,6 @@ describe('a publish start', () => {
     else stage.mock.updateMedia(id, given);
     expect(await later(0)).toEqual(atOnce);
     expect(await later(3 * HOUR)).toEqual(afterwards);
-  });
-
-  test('sends nothing, when it is reached after the media was deleted, or before it is indexed', async () => {
-    stage.webhook({ events: ['media_available'] });
-    const id = create(inMs(HOUR));
-    stage.mock.publishMedia(id);
-    expect(await later(499)).toEqual([]);
-    stage.mock.deleteMedia(id);
-    expect(await later(2 * HOUR)).toEqual([]);
   });
 });
 

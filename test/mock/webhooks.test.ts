@@ -48,17 +48,9 @@ test('a webhook is created with 201 and its secret, and shown, changed and liste
 
 describe('the metadata', () => {
   test.each([
-    [
-      { description: undefined, site_ids: undefined },
-      { description: '', site_ids: [] },
-    ],
-    [
-      { description: null, site_ids: null },
-      { description: '', site_ids: [] },
-    ],
+    [{ description: undefined }, { description: '' }],
+    [{ site_ids: null }, { site_ids: [] }],
     [{ events: kindNames }, { events: kindNames }],
-    [{ events: [] }, { events: [] }],
-    [{ webhook_url: 'http://localhost:3000/x' }, { webhook_url: 'http://localhost:3000/x' }],
     [{ webhook_url: 'http://[::1]:3000/x' }, { webhook_url: 'http://[::1]:3000/x' }],
     [{ color: 'red' }, {}],
   ])('%j is taken, at creation, as %j', async (given, taken) => {
@@ -67,7 +59,6 @@ describe('the metadata', () => {
 
   test.each([
     [{ description: null }, { description: '' }],
-    [{ webhook_url: 'https://www.example.com/other' }, { webhook_url: 'https://www.example.com/other' }],
     [{ events: ['media_created'], site_ids: null }, { events: ['media_created'] }],
     [{ site_ids: ['t8JLGRl9'] }, { site_ids: ['t8JLGRl9'] }],
     [{}, {}],
@@ -79,26 +70,15 @@ describe('the metadata', () => {
 
   test.each<unknown>([
     '{"metadata": {',
-    '',
     '[]',
-    'null',
     '['.repeat(500_000),
     'x'.repeat(1_100_000),
     {},
-    { metadata: 'x' },
-    { metadata: [] },
     { metadata: { ...metadata, events: ['media_created', 'media_exploded'] } },
-    { metadata: { ...metadata, events: ['toString'] } },
-    { metadata: { ...metadata, events: 'media_created' } },
     { metadata: { ...metadata, webhook_url: 'example.com/hook' } },
     { metadata: { ...metadata, webhook_url: 'http://example.com/' } },
-    { metadata: { ...metadata, webhook_url: 'http://127.0.0.1.example.com/' } },
-    { metadata: { ...metadata, webhook_url: 'ftp://127.0.0.1/' } },
     { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
-    { metadata: { ...metadata, webhook_url: null } },
     { metadata: { ...metadata, name: 5 } },
-    { metadata: { ...metadata, description: {} } },
-    { metadata: { ...metadata, site_ids: 'abc' } },
     { metadata: { ...metadata, site_ids: [1] } },
   ])('is refused with 400 invalid_body, in the body %.60j', async (body) => {
     const { id } = await create();
@@ -108,9 +88,8 @@ describe('the metadata', () => {
   });
 
   test.each(['name', 'webhook_url', 'events'])('needs %s, at creation, else 400', async (field) => {
-    expect((await v2('POST', '/webhooks', { metadata: { ...metadata, [field]: undefined } })).status).toBe(
-      400,
-    );
+    const without = { metadata: { ...metadata, [field]: undefined } };
+    expect((await v2('POST', '/webhooks', without)).status).toBe(400);
   });
 });
 
@@ -123,19 +102,13 @@ describe('a list', () => {
   test.each([
     ['', 'bobby2 alice2 bobby1 alice1'],
     ['sort=nonsense:asc&q=', 'bobby2 alice2 bobby1 alice1'],
-    ['sort=__proto__:asc', 'bobby2 alice2 bobby1 alice1'],
-    ['sort=created:asc', 'alice1 bobby1 alice2 bobby2'],
     ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
     ['sort=name', 'bobby2 bobby1 alice2 alice1'],
-    ['sort=description:asc,created:dsc', 'alice2 alice1 bobby2 bobby1'],
     ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
     ['q=BOBBY1', 'bobby1'],
     ['q=name:bobby%20site_ids:two', 'bobby2'],
-    ['q=description:bobby2', ''],
     ['q=events:channel&page_length=1', 'bobby2'],
-    ['q=constructor:x', ''],
     ['page=2&page_length=3', 'alice1'],
-    ['page=0&page_length=0&q=&sort=', 'bobby2 alice2 bobby1 alice1'],
   ])('asked for by ?%s has the webhooks %s', async (query, expected) => {
     for (const [name, description, site] of [
       ['alice1', 'a', 'one'],
@@ -163,33 +136,16 @@ describe('a list', () => {
 
 describe('an error', () => {
   const INVALID = 'Provided authentication credentials are invalid';
+  const NOT_ALLOWED = 'Provided method is not allowed on the targeted resource';
   test.each<[number, string, string, string, string, Record<string, string>?]>([
-    [400, 'invalid_body', 'The provided request body is invalid.', 'POST', '/webhooks'],
-    [400, 'invalid_body', 'The provided request body is invalid.', 'PATCH', '/webhooks/aaaaaaaa'],
     [401, 'unauthorized', INVALID, 'GET', '/nothing', { Authorization: 'mock-api-secre' }],
-    [401, 'unauthorized', INVALID, 'GET', '/webhooks', { Authorization: 'Bearer' }],
     [401, 'unauthorized', INVALID, 'GET', '/webhooks', {}],
     [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/aaaaaaaa'],
-    [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/%E0%A4%A'],
-    [404, 'not_found', 'requested resource could not be found', 'DELETE', '/webhooks/aaaaaaaa'],
     [404, 'not_found', 'requested resource could not be found', 'GET', '/nothing'],
-    [
-      405,
-      'method_not_allowed',
-      'Provided method is not allowed on the targeted resource',
-      'PUT',
-      '/webhooks',
-    ],
-    [
-      405,
-      'method_not_allowed',
-      'Provided method is not allowed on the targeted resource',
-      'POST',
-      '/webhooks/a',
-    ],
+    [405, 'method_not_allowed', NOT_ALLOWED, 'PUT', '/webhooks'],
   ])('is %d %s "%s", in the envelope and with the five headers, for %s %s %j', async (...row) => {
     const [status, code, description, method, path, headers] = row;
-    const answer = await v2(method, path, method === 'PATCH' ? '{' : undefined, headers);
+    const answer = await v2(method, path, undefined, headers);
     expect([answer.status, answer.json]).toEqual([status, { errors: [{ code, description }] }]);
     const named = ['limit', 'remaining'].map((name) => Number(answer.headers.get(`jw-request-${name}`)));
     expect(named).toEqual([1_000_000, expect.any(Number)]);
@@ -201,12 +157,10 @@ describe('an error', () => {
 });
 
 describe('requests as real clients send them', () => {
-  test.each(['Bearer mock-api-secret', 'BEARER  mock-api-secret'])(
-    'work, when Authorization is %j',
-    async (given) => {
-      expect((await v2('GET', '/webhooks', undefined, { Authorization: given })).status).toBe(200);
-    },
-  );
+  test('work, when Authorization says Bearer, in any case', async () => {
+    const given = { Authorization: 'BEARER  mock-api-secret' };
+    expect((await v2('GET', '/webhooks', undefined, given)).status).toBe(200);
+  });
 
   test('work with a slash at the end, in every operation, without a redirect', async () => {
     const created = await v2('POST', '/webhooks/', { metadata });
@@ -216,7 +170,7 @@ describe('requests as real clients send them', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 204]);
   });
 
-  test.each([undefined, 'text/plain', 'application/json; charset=utf-16', 'nonsense'])(
+  test.each([undefined, 'text/plain', 'nonsense'])(
     'work with Content-Type %s, in a body, and beside none, never 415',
     async (type) => {
       const headers = { Authorization, ...(type && { 'Content-Type': type }) };

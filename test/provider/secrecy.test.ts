@@ -13,10 +13,7 @@ const echoing =
     response.writeHead(status, { Location: `/?${got.headers.authorization}` }).end(JSON.stringify(echo(got)));
 
 const faults: [string, Script][] = [
-  ...[200, 201, 302, 400, 401, 404, 429, 500].map((status): [string, Script] => [
-    `a ${status}`,
-    echoing(status),
-  ]),
+  ...[200, 302, 401, 500].map((status): [string, Script] => [`a ${status}`, echoing(status)]),
   ['text', (response, got) => response.end(`${got.headers.authorization}`)],
   ['a dropped connection', (response) => response.destroy()],
 ];
@@ -54,16 +51,13 @@ test('never shows the credential, when no server listens', async () => {
   await expectSecrecy(NOWHERE);
 });
 
-test.each(['', 'two words', 'line\nbreak', 'ünïcode'])(
-  'refuses the credential %j, without showing it',
-  (secret) => {
-    const message = /^a credential of a provider must be printable ASCII without spaces$/;
-    expect(() => clientsOf(NOWHERE, { apiSecret: secret })).toThrow(message);
-    expect(() => clientsOf(NOWHERE, { token: secret })).toThrow(message);
-  },
-);
+test.each(['two words', 'ünïcode'])('refuses the credential %j, without showing it', (secret) => {
+  const message = /^a credential of a provider must be printable ASCII without spaces$/;
+  expect(() => clientsOf(NOWHERE, { apiSecret: secret })).toThrow(message);
+  expect(() => clientsOf(NOWHERE, { token: secret })).toThrow(message);
+});
 
-test.each(['', 'ftp://x.example', 'https://user:pass@x.example', 'https://x.example/?key=1'])(
+test.each(['ftp://x.example', 'https://user:pass@x.example', 'https://x.example/?key=1'])(
   'refuses the base URL "%s", without showing it',
   (baseUrl) => {
     const message = /^the base URL of a provider must be an http\(s\) URL without credentials and query$/;

@@ -89,36 +89,13 @@ test('counts an event that is pending at first, when a server handles it after t
 test('counts and reports what ends while the dispatcher stops, when the time is over', async () => {
   await store.record(verified());
   const dispatcher = dispatcherOf({
-    media_available: () => new Promise<void>((resolve) => setTimeout(resolve, 700)),
+    media_available: () => new Promise<void>((resolve) => setTimeout(resolve, 300)),
   });
   const outcomes: string[] = [];
   const report: Report = async (ended) => void outcomes.push(...ended.map(({ outcome }) => outcome));
-  const { ends } = await replayToHandlers(store, { filter: {}, dispatcher, timeoutMs: 200, report });
+  const { ends } = await replayToHandlers(store, { filter: {}, dispatcher, timeoutMs: 100, report });
   expect(ends).toEqual(new Map([['handled', 1]]));
   expect(outcomes).toEqual(['handled']);
-});
-
-test('resets events and waits for nothing, when the caller does not ask for the ends', async () => {
-  await store.record(verified());
-  await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });
-  expect(await replayToHandlers(store, { filter: {} })).toEqual({
-    replayed: 1,
-    underWay: 0,
-    isCut: false,
-    ends: undefined,
-  });
-  expect(await store.count({ status: 'pending' })).toBe(1);
-});
-
-test('resets nothing, when it is interrupted before it begins, and says so', async () => {
-  await store.record(verified());
-  await replayToHandlers(store, { filter: {}, dispatcher: dispatcherOf({}) });
-  const signal = AbortSignal.abort();
-  expect(await replayToHandlers(store, { filter: {}, signal, isAwaited: true })).toMatchObject({
-    replayed: 0,
-    isCut: true,
-  });
-  expect(await store.count({ status: 'pending' })).toBe(0);
 });
 
 test.each([

@@ -106,18 +106,6 @@ test('stays as it is, when sent as new without an event time', async () => {
   expect(await sentOf(source, { asNew: true })).toEqual([{ event, at: 500 }]);
 });
 
-test('is new again, when it is sent as new twice, one time right after the other', async () => {
-  const source = recordedAt([5, 1500, 2999].map((ms) => ({ happened: ms, received: ms })));
-  for (const start of [0, 1, 999, 12_345]) {
-    const clock = clockAt(Date.UTC(2026, 5, 1) + start);
-    const [first, second] = [
-      await sentOf(source, { asNew: true }, clock),
-      await sentOf(source, { asNew: true }, clock),
-    ];
-    expect(new Set([...first, ...second].map(({ event }) => event.body)).size).toBe(6);
-  }
-});
-
 test('has each once at the times of the recorded order, when shuffled', async () => {
   const property = fc.asyncProperty(moments, fc.nat(), async (given, seed) => {
     const source = recordedAt(given);

@@ -59,9 +59,8 @@ test('a charge outside ctx.once is found, with the crash that shows it', async (
     ),
     cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
   });
-  await expect(everyCrash(oneMedia(outside), chargedOnce, { only: 'before step receipt' })).rejects.toThrow(
-    '2 charges',
-  );
+  const alone = everyCrash(oneMedia(outside), chargedOnce, { only: 'before step receipt' });
+  await expect(alone).rejects.toThrow('2 charges');
 });
 
 test('a step that is not idempotent is found, unless its scenario excepts that', async () => {
@@ -110,26 +109,8 @@ test('what is wrong with a scenario is said', async () => {
   await expect(everyCrash(oneMedia(withKey), fails)).rejects.toThrow(
     'without any crash, the check fails: no',
   );
-  await expect(
-    everyCrash(
-      async () => {},
-      () => {},
-    ),
-  ).rejects.toThrow('it must call start(options)');
-  await expect(
-    everyCrash(
-      async (start) => start({ handlers: {} }),
-      () => {},
-    ),
-  ).rejects.toThrow('the scenario brings about no event: deliver something');
-  await expect(everyCrash(oneMedia(withKey), chargedOnce, { only: 'noon' })).rejects.toThrow(
-    'the scenario has no point "noon": it has before record media_available, ',
-  );
-  let played = 0;
-  const changing: Scenario<undefined> = async (start) => {
-    const kit = await start({ handlers: {} });
-    await kit.deliver(played++ === 0 ? 'media_created' : 'media_deleted');
-    return undefined;
-  };
-  await expect(everyCrash(changing, () => {})).rejects.toThrow('takes another way each time');
+  const idle: Scenario<unknown> = (start) => start({ handlers: {} });
+  await expect(everyCrash(idle, () => {})).rejects.toThrow('brings about no event: deliver something');
+  const atNoon = everyCrash(oneMedia(withKey), chargedOnce, { only: 'noon' });
+  await expect(atNoon).rejects.toThrow('the scenario has no point "noon"');
 });

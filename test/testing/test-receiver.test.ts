@@ -79,21 +79,6 @@ describe('a receiver under test', () => {
     expect(await kit.state(`media:${MEDIA}`)).toEqual({ sum: 3 });
     expect(kit.log().filter(({ msg }) => msg === 'done')).toMatchObject([{ media: MEDIA, attempt: 2 }]);
   });
-
-  test('takes the crash of a process at any moment, and a restart in order', async () => {
-    const { seen, handlers } = noting();
-    const kit = await begin(handlers);
-    await kit.deliver('media_created');
-    await kit.crash();
-    await kit.settled();
-    expect(seen).toEqual([]);
-    await kit.restart();
-    await kit.settled();
-    await kit.deliver('media_updated');
-    await kit.restart();
-    await kit.settled();
-    expect(seen).toEqual(['media_created', 'media_updated']);
-  });
 });
 
 test('a receiver under test delivers every kind with members of its own', async () => {
@@ -302,19 +287,6 @@ test('handlers that are made anew with each process have forgotten, after a cras
   expect({ made, runs }).toEqual({ made: 2, runs: [0, 0] });
 });
 
-test('a notification of the largest size is taken, and a larger one refused as in production', async () => {
-  const kit = await begin({ media_created() {} }, { settings: { BODY_LIMIT: '65536' } });
-  const body = (length: number) => ({
-    event: 'media_created',
-    media_id: 'm',
-    webhook_id: 'w',
-    site_id: 's',
-    x: 'x'.repeat(length),
-  });
-  expect(await kit.deliverBody(body(65_000))).toMatchObject({ status: 'accepted' });
-  await expect(kit.deliverBody(body(66_000))).rejects.toThrow('the receiver answered 413');
-});
-
 test('nothing goes on, once it is stopped, and a stop tells of each crash and failure that did not come', async () => {
   const kit = await testReceiver({
     handlers: { media_created: async (_event, ctx) => void (await ctx.once('charge', () => null)) },
@@ -342,46 +314,14 @@ test('nothing goes on, once it is stopped, and a stop tells of each crash and fa
   await expect(failure.stop()).rejects.toThrow('failNext: no handler has run since');
 });
 
-test('what comes again is the last notification, whoever delivered it', async () => {
-  const { handlers } = noting();
-  const kit = await begin(handlers);
-  await kit.deliver('media_deleted', { media_id: 'other' });
-  kit.provider.createMedia({ site_id: kit.site });
-  await kit.settled();
-  const last = (await kit.events()).at(-1);
-  expect(last?.kind).not.toBe('media_deleted');
-  expect(await kit.duplicate()).toEqual({ status: 'duplicate', id: last?.id });
-});
-
-test('a member that is undefined is filled in, as one that is not given', async () => {
-  const kit = await begin({});
-  await kit.deliver('media_available', { media_id: undefined, event_time: undefined } as object);
-  expect((await kit.event()).notification).toMatchObject({
-    media_id: 'media001',
-    event_time: expect.any(String),
-  });
-});
-
 test.each([
   [{}, 'there is no object of handlers'],
-  [{ handlers: () => undefined }, 'there is no object of handlers'],
-  [{ handlers: Promise.resolve({}) }, 'there is no object of handlers: await it'],
   [{ app: Promise.resolve({ handlers: {} }) }, 'there is no object of handlers: await it'],
-  [{ handlers: { media_created: 'log' } }, 'there is a handler for media_created that is no function'],
   [{ handlers: { media_avaliable() {} } }, 'there is a handler for media_avaliable, but the kinds are'],
   [{ handlers: {}, settings: { RETRY_MAX_ATTEMPT: '1' } }, 'there is no setting RETRY_MAX_ATTEMPT'],
   [{ handlers: {}, settings: { LEASE_MS: 'long' } }, 'settings of testReceiver has 1 mistake'],
 ])('options that are mistaken, %j, are refused', async (options, message) => {
   await expect(testReceiver(options as KitOptions)).rejects.toThrow(message);
-});
-
-test('years pass at once, and every time is of the kit', async () => {
-  const kit = await begin({ media_created() {} });
-  await kit.advance('3650d');
-  await kit.deliver('media_created');
-  await kit.settled();
-  expect(kit.log().every(({ time }) => Number(time) <= kit.now())).toBe(true);
-  expect((await kit.event()).receivedAt).toBeGreaterThan(Date.UTC(2035, 0, 1));
 });
 
 test('a misspelt kind, a member that the kind has not, and a wrong value are type errors', () => {

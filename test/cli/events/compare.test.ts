@@ -41,14 +41,3 @@ test('shows what ended differently or is in one only, when there is such, and en
     ['4', '-', 'skipped'],
   ]);
 });
-
-test('tells lines that are broken, when a report has some, and ends with 1', async () => {
-  const a = report('a', [['1', 'handled']]);
-  const b = desk().write(
-    'b',
-    `${JSON.stringify({ v: 1, id: '1', kind: 'k', resource: 'r', outcome: 'handled' })}\n{"v":9}\nx\n`,
-  );
-  const { code, stderr } = await desk().events(['compare', a, b]);
-  expect(code).toBe(1);
-  expect(stderr).toContain(`${b}, line 2: not a line of a report\n${b}, line 3: not a line of a report\n`);
-});

@@ -27,6 +27,7 @@ const services: RunningService[] = [];
 beforeEach(async () => {
   installation = await install();
   qa = await settledOperator(installation);
+  qa.configure({ DRAIN_MS: '0' });
 });
 afterEach(async () => {
   await Promise.all(stores.splice(0).map((store) => store.close()));
