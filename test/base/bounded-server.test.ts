@@ -60,14 +60,6 @@ test('a connection is answered once and closed, when a second request comes befo
   expect(asked).toEqual(['/held']);
 });
 
-test('a connection is closed at once, when its client floods it behind a request that is not answered', async () => {
-  const { hold, asked } = await serve();
-  const connection = await hold();
-  connection.write(get('/flood').repeat(100));
-  expect(await connection.closed).toBe('');
-  expect(asked).toEqual(['/held']);
-});
-
 test('a connection is closed at once, when there are as many as there may be', async () => {
   const { connect } = await serve();
   for (let count = 0; count < options.maxConnections; count++) await connect();

@@ -40,6 +40,6 @@ test.each([
   ['that the time is over, when there is no answer', () => {}, { type: 'timed out' }],
 ])('tells %s, and posts once', async (_what, answer, result) => {
   const { post, requests } = await posting(answer, ok);
-  expect(await post(1000)).toEqual(result);
+  expect(await post(200)).toEqual(result);
   expect(requests()).toBe(1);
 });

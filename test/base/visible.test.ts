@@ -1,13 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { visible, visibleLine, visibleLog } from '../../src/base/text.ts';
+import { visibleLine, visibleLog } from '../../src/base/text.ts';
 import { HOSTILE, hostileIn } from '../support/hostile-text.ts';
-
-test('a text that is printed has nothing in it that a terminal obeys or hides, but the ends of its lines', () => {
-  expect(hostileIn(visible(`${HOSTILE}\ud83d`))).toEqual([]);
-  expect(visibleLine(`a\n${HOSTILE}`)).not.toContain('\n');
-  expect(visible(`a\n${HOSTILE}\nb`).split('\n')).toHaveLength(3);
-});
 
 test.each([
   [

@@ -108,7 +108,6 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
         gzipSync(bodyOf(0)),
       ),
     ],
-    ['an unknown compression', 400, post([BEARER, 'Content-Encoding: y', 'Content-Length: 2'], '{}')],
     ['a body over the limit', 413, post([BEARER, 'Content-Length: 99999999'])],
     [
       'a body in chunks over the limit',
@@ -118,34 +117,21 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
         `${(LIMIT + 1).toString(16)}\r\n${' '.repeat(LIMIT + 1)}\r\n0\r\n\r\n`,
       ),
     ],
+    ['nothing, rightly signed', 400, signed('')],
     ['null, rightly signed', 400, signed('null')],
     ['a list, rightly signed', 400, signed(`[${bodyOf(0)}]`)],
-    ['a text, rightly signed', 400, signed(JSON.stringify(bodyOf(0)))],
     ['a body cut off, rightly signed', 400, signed(bodyOf(0).slice(0, -1))],
-    ['two objects, rightly signed', 400, signed(bodyOf(0).repeat(2))],
     ['a body that is not UTF-8', 400, post([BEARER, `Content-Length: ${notUtf8.length}`], notUtf8)],
-    [
-      'nesting 100 deep, rightly signed',
-      [400, 401],
-      signed(`${bodyOf(0).slice(0, -1)},"a":${'['.repeat(100)}${']'.repeat(100)}}`),
-    ],
     ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
   ],
   'that is expensive to read': [
     ['the largest forged notification', 401, forged(filled('"a":"', 'x', '"'))],
     ['a text of escapes', 401, forged(filled('"a":"', '\\u0041', '"'))],
-    ['a list of very many objects', 401, forged(filled('"a":[1', ',{}', ']'))],
-    ['one very long number', 401, forged(filled('"n":1', '0', ''))],
     ['one member very often', 401, forged(filled('"a":1', ',"a":1', ''))],
     [
       'spaces without end behind Bearer',
       [400, 401],
       post([`Authorization: Bearer${' '.repeat(10_000)}x`, 'Content-Length: 2'], '{}'),
-    ],
-    [
-      'a token of dots',
-      401,
-      post([`Authorization: Bearer ${'.'.repeat(20_000)}`, 'Content-Length: 2'], '{}'),
     ],
     ['headers beyond all limits', 431, post([BEARER, `X: ${'x'.repeat(2 * LIMIT + 50_000)}`])],
     [
@@ -177,15 +163,6 @@ describe.each(Object.entries(requests))('a request %s', (_what, cases) => {
       expect(await service.store.count({})).toBe(genuine);
     },
   );
-});
-
-test('a second request on a connection is not read before the first is answered, and closes the connection', async () => {
-  const connection = await rawConnection(service.port);
-  const body = bodyOf(++genuine);
-  const request = `POST /webhooks/media HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokenOf(body, SECRET)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  connection.write(request + 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
-  const answers = (await connection.closed).match(/^HTTP\/1\.1 \d+/gm) ?? [];
-  expect(answers).toEqual(['HTTP/1.1 200']);
 });
 
 test('the headers of every answer are those of docs/security.md', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import request from 'supertest';
 import { kindNames } from '../../src/notification/kinds.ts';
-import { deliver, notification, PATH, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
+import { deliver, notification, PATH, SECRET, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { jsonObject, shuffled } from '../support/json-values.ts';
 import { only } from '../support/only.ts';
@@ -75,14 +75,6 @@ describe('a genuine notification', () => {
     }
     expect(await events()).toHaveLength(bodies.length);
   });
-
-  test('is recorded once, when it comes ten times at once, with one accepted', async () => {
-    const { app, events } = await start();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => deliver(app, notification())));
-    const statuses = answers.map(({ body }) => body.status).sort();
-    expect(statuses).toEqual(['accepted', ...Array(9).fill('duplicate')]);
-    expect(only(await events()).deliveries).toBe(10);
-  });
 });
 
 describe('a genuine notification that the specification does not know', () => {
@@ -127,15 +119,5 @@ describe('a genuine notification that the specification does not know', () => {
     });
     await deliver(app, notification({ event: 'a\u0000b', site_id: '\ud83d', media_id: '\u0007' }));
     expect((await events()).find(({ kind }) => kind === 'a\ufffdb')).toMatchObject({ siteId: '\ufffd' });
-  });
-});
-
-describe('a token that was used before', () => {
-  test('serves again for its notification and for no other, as it says nothing of its delivery', async () => {
-    const { app } = await start();
-    const token = tokenOf(JSON.stringify(notification()), SECRET);
-    expect((await sendWithToken(app, notification(), token)).body.status).toBe('accepted');
-    expect((await sendWithToken(app, notification(), token)).body.status).toBe('duplicate');
-    expect((await sendWithToken(app, notification({ media_id: 'other' }), token)).status).toBe(401);
   });
 });

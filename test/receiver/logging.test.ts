@@ -120,16 +120,6 @@ describe('a line of the log', () => {
     for (const line of lines.flatMap((one) => Object.values(one)))
       expect(String(line).length).toBeLessThanOrEqual(200);
   });
-
-  test('about what the service could not do has the reason, which the sender is not told', async () => {
-    const { app, log } = await start({ wrap: (store) => storeWith(store, { record: away }) });
-    const { headers, text: told } = await deliver(app, body);
-    expect(told).not.toContain('/dev/sda1');
-    const reqId = headers['x-request-id'];
-    const line = { level: 50, reqId, status: 503, path: PATH, error: 'the disk /dev/sda1 is full' };
-    expect(log.withMessage('request failed')).toMatchObject([line]);
-    expect(log.lines.join('')).not.toContain('stack');
-  });
 });
 
 describe('lines about requests that are not served', () => {

@@ -25,19 +25,6 @@ function heldStore() {
 }
 
 describe('a store that cannot commit', () => {
-  test('does no lasting harm: what got 503 is accepted, once it commits again', async () => {
-    let fails = true;
-    const { app, events } = await start({
-      wrap: (store) => storeWith(store, { record: (...given) => (fails ? away() : store.record(...given)) }),
-      env: { MAX_WAITING_ACKS: '2' },
-    });
-    for (let count = 0; count < 5; count++)
-      expect((await deliver(app, notification())).body).toEqual({ error: 'not recorded' }); // none goes on waiting
-    expect(await events()).toEqual([]);
-    fails = false;
-    expect((await deliver(app, notification())).body.status).toBe('accepted');
-  });
-
   test('makes the answer 503, when it cannot look for a secret that may have been stored a moment ago', async () => {
     let fails = false;
     const { app } = await start({

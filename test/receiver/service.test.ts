@@ -4,66 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
 import { post, serviceHouses } from '../support/logged-service.ts';
 import { only } from '../support/only.ts';
-import { rawConnection, statusOf } from '../support/raw-http.ts';
 
 const house = serviceHouses();
 
-describe('a service that listens', () => {
-  test('accepts a notification, whatever its size, when its body is within the limit, with 200, and refuses one over it, whose token is as large as that makes it, with 413', async () => {
-    const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback' });
-    for (const length of [1, 10_000, 40_000, 65_000]) {
-      const response = await post(service, notification({ title: 'x'.repeat(length) }), 'fallback');
-      expect([length, response.status]).toEqual([length, 200]);
-    }
-    const response = await post(service, notification({ title: 'x'.repeat(65_536) }), 'fallback');
-    expect(response.status).toBe(413);
-  });
-
-  test('drops a client, when it does not send its headers within HEADERS_TIMEOUT_MS, and serves the others', async () => {
-    const env = { WEBHOOK_SECRET: 'fallback', HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '1000' };
-    const service = await (await house()).start(env);
-    const slow = await rawConnection(service.port);
-    slow.write(`POST ${PATH} HTTP/1.1\r\n`);
-    expect((await post(service, notification(), 'fallback')).status).toBe(200);
-    expect(statusOf(await slow.closed)).toBe(408);
-  });
-
-  test('ends what it cannot hand to a handler as skipped or dead, with the reason of each', async () => {
-    const { start } = await house();
-    const service = await start({ WEBHOOK_SECRET: 'fallback' });
-    const strange: [Record<string, unknown>, string, RegExp][] = [
-      [{ event: 'media_archived' }, 'skipped', /^unknown kind "media_archived"$/],
-      [{ event: { toString: null } }, 'skipped', /^unknown kind/],
-      [{ media_id: undefined }, 'dead', /^invalid payload: media_id: /],
-      [{ event_time: 'now', note: 1 }, 'dead', /^invalid payload: event_time: /],
-      [{ note: 2 }, 'skipped', /^no handler for media_available$/],
-    ];
-    for (const [members, status, reason] of strange) {
-      const response = await post(service, notification(members), 'fallback');
-      const { id } = (await response.json()) as { id: string };
-      await eventually('the event has ended', async () => (await service.store.event(id))?.attempts === 1);
-      await eventually('it is settled', async () => (await service.store.event(id))?.status !== 'running');
-      const event = await service.store.event(id);
-      expect([event?.status, event?.lastError]).toEqual([status, expect.stringMatching(reason)]);
-    }
-  });
-});
-
 describe('a secret', () => {
-  test('stored by another process is in force for the next notification, with 200', async () => {
-    const { start, openStore } = await house();
-    const service = await start();
-    const other = await openStore();
-    for (const secret of ['first', 'second']) {
-      await other.addSecret(WEBHOOK, secret);
-      const response = await post(service, notification({ media_id: secret }), secret);
-      expect(response.status).toBe(200);
-    }
-  });
-
   test('retired by another process soon verifies nothing any more, with 401', async () => {
     const { start, openStore } = await house();
     const service = await start();

@@ -74,11 +74,6 @@ test.each([302, 400, 401, 410])('an answer of %s is the end of it', async (statu
   expect((await forwarded()).event).toMatchObject({ status: 'dead', attempts: 1, lastError });
 });
 
-test('a system that does not answer is tried again until it does', async () => {
-  server.once('request', (request) => request.socket.destroy());
-  expect((await forwarded()).event).toMatchObject({ status: 'handled', attempts: 2 });
-});
-
 test('the other system can tell a repeat by its id, wherever the process dies', async () => {
   await everyCrash(
     async (start) => {
@@ -98,7 +93,6 @@ test.each([
   ['ftp://x.test', SECRET, 'url must be an http or https URL'],
   ['https://user:hunter2@x.test/hook', SECRET, 'without a user name and password'],
   ['https://x.test', 'whsec_short', 'secret must be whsec_'],
-  ['https://x.test', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'secret must be whsec_'],
 ])('options that cannot be used are refused without being shown: %s and %s', (wrongUrl, secret, message) => {
   const make = () => forward({ url: wrongUrl, secret });
   expect(make).toThrow(message);

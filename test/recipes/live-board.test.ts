@@ -11,7 +11,7 @@ import {
 } from '../../src/testing/index.ts';
 import { size } from '../support/sizes.ts';
 
-const HISTORIES = { random: size({ small: 6, full: 1000 }), most: size({ small: 24, full: 200 }) };
+const HISTORIES = { random: size({ small: 4, full: 1000 }), most: size({ small: 12, full: 200 }) };
 const board = () => defineApp(liveBoard());
 
 /** One channel ends on air, the other off air. */

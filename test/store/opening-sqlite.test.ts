@@ -78,21 +78,6 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although there is a key for it/));
     expect(fs.statSync(path).size).toBe(0);
   });
-
-  test('refuses acks, when its file is replaced or deleted under it, until that is back', async () => {
-    const store = await opened(threads);
-    const [first, lost] = [notified('media:a'), notified('media:b')];
-    await store.record(first);
-    fs.renameSync(path, `${path}.away`);
-    await expect(store.record(lost)).rejects.toMatchObject({
-      code: 'STORE_UNAVAILABLE',
-      message: expect.stringContaining('moved, deleted or replaced'),
-    });
-    fs.writeFileSync(path, 'another file');
-    await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    fs.renameSync(`${path}.away`, path);
-    expect(await store.record(lost)).toMatchObject({ status: 'accepted' });
-  });
 });
 
 describe('a SQLite database', () => {
@@ -125,17 +110,6 @@ describe('a SQLite database', () => {
     writer.exec('ROLLBACK');
     expect(writer.pragma('schema_version', { simple: true })).toBe(before);
     writer.close();
-  });
-
-  test('tells of a lock that somebody holds, and goes on once it is released', async () => {
-    const store = await opened(true);
-    const other = new Driver(path);
-    other.exec('BEGIN IMMEDIATE');
-    const acking = store.record(notified());
-    expect(await store.overview()).toMatchObject({ pending: 0 }); // reading goes on
-    other.exec('COMMIT');
-    other.close();
-    expect(await acking).toMatchObject({ status: 'accepted' });
   });
 
   test('in memory works as one in a file, and leaves none', async () => {
