@@ -20,13 +20,6 @@ function load(text: string) {
   return loadApp({ HANDLERS: file });
 }
 
-test('handlers come from the module that HANDLERS names, as they are', async () => {
-  const { handlers } = await load(
-    'export const handlers = { media_created() { return "mine"; }, unknown() {} };',
-  );
-  expect(Object.keys(handlers)).toEqual(['media_created', 'unknown']);
-});
-
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
   expect(Object.keys(handlers)).toHaveLength(13);

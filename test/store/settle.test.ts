@@ -54,7 +54,8 @@ onEachEngine('settle', (stage) => {
   test('has a failure wait for its pause, while others of its resource run, and wakes it then', async () => {
     const { store } = stage;
     const [first] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    expect(await store.settle(await claimedOne(store, 'media:one'), FAILED)).toEqual({
+    const claim = await claimedOne(store, 'media:one');
+    expect(await store.settle(claim, { ...FAILED, afterMs: 60_000 })).toEqual({
       isHeld: true,
       hasMore: true,
     });
@@ -65,9 +66,9 @@ onEachEngine('settle', (stage) => {
     });
     expect(await store.settle(await claimedOne(store, 'media:one'), HANDLED)).toEqual(LIVE);
     expect(await store.overview()).toMatchObject({ pending: 1, waiting: 1, running: 0 });
-    await stage.pass(900);
+    await stage.pass(50_000);
     expect(await store.wake()).toEqual([]);
-    await stage.pass(200);
+    await stage.pass(10_001);
     expect(await store.wake()).toEqual(['media:one']);
     expect(await store.overview()).toMatchObject({ pending: 1, waiting: 0 });
     expect(await claimedOne(store, 'media:one')).toMatchObject({ id: first?.id, starts: 2, attempts: 1 });
