@@ -1,16 +1,20 @@
-import express, { type Express } from 'express';
+import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
+import { dirname, join } from 'node:path';
+import express, { type Express, type RequestHandler, Router } from 'express';
+import helmet from 'helmet';
+import { within } from '../base/clock.ts';
+import { isUnavailable, messageOf } from '../base/errors.ts';
+import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
+import type { AdminNeeds } from '../observer.ts';
+import type { EventStore, Overview } from '../store/event-store.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
-import { assets } from './assets.ts';
 import { Guesses } from './guard/guesses.ts';
-import { guardHost, guardOrigin } from './guard/hosts.ts';
-import { pagePolicy } from './guard/page-policy.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
-import { Sessions } from './guard/session.ts';
-import { guardToken, tokenCheck } from './guard/sign-in.ts';
+import { guardToken, Sessions, tokenCheck } from './guard/sign-in.ts';
 import { pagesRouter } from './pages/pages.ts';
 import { renderer } from './pages/render.ts';
-import { scrape } from './watch/scrape.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
@@ -43,4 +47,97 @@ export function adminApp(inspected: Inspected): Express {
   app.use((req, res) => refuse(req, res, 404, 'there is nothing here'));
   app.use(refuseFailed(log));
   return app;
+}
+
+const { resolve } = createRequire(import.meta.url);
+
+/** The files of installed packages that pages load, unchanged: there is no build step and no foreign host. */
+const PACKAGED: Readonly<Record<string, string>> = {
+  'htmx.js': resolve('htmx.org/dist/htmx.min.js'),
+  'hx-sse.js': resolve('htmx.org/dist/ext/hx-sse.min.js'),
+  'pico.css': join(dirname(resolve('@picocss/pico/package.json')), 'css/pico.min.css'),
+  'uplot.js': resolve('uplot/dist/uPlot.esm.js'),
+  'uplot.css': resolve('uplot/dist/uPlot.min.css'),
+};
+
+/** Scripts and styles. They contain no data, so they need no token; the sign-in page uses them. */
+export function assets(): Router {
+  const router = Router();
+  router.use(express.static(join(import.meta.dirname, 'assets')));
+  for (const [name, path] of Object.entries(PACKAGED))
+    router.get(`/${name}`, (_req, res) => res.sendFile(path));
+  return router;
+}
+
+const ANY = /^(0\.0\.0\.0|::)$/;
+
+export interface HostOptions {
+  /** the address that the listener is bound to */
+  readonly adminHost: string;
+  /** further names that lead to it */
+  readonly names: readonly string[];
+}
+
+/**
+ * Whether the Host of a request is a name of this listener. A foreign page can make its own name lead to 127.0.0.1 (DNS
+ * rebinding), and the browser then takes both for one origin; but the page cannot change the name in the request.
+ */
+export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
+  const name = hostOf(header)?.name;
+  if (name === undefined) return false;
+  if (isLoopback(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
+  // A listener on all addresses has each of them as a name; an address cannot be rebound.
+  return ANY.test(adminHost) && isIP(name) !== 0;
+}
+
+/** Refuses requests with a foreign name. */
+function guardHost(options: HostOptions): RequestHandler {
+  return (req, res, next) => {
+    if (isOwnHost(req.headers.host, options)) return next();
+    refuse(req, res, 421, 'this host name is not allowed: add it to ADMIN_NAMES');
+  };
+}
+
+/** Refuses requests from pages of other sites. */
+const guardOrigin: RequestHandler = (req, res, next) => {
+  if (!isForeign(req.headers, req.method)) return next();
+  refuse(req, res, 403, 'requests from other sites are refused');
+};
+
+/** Pages load only from this listener, run nothing inline, and cannot be framed. */
+const pagePolicy: RequestHandler = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'], // Pico's icons are data URLs
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'self'"], // links are relative to the root, wherever a proxy has it
+      frameAncestors: ["'none'"],
+    },
+  },
+  // With no-referrer, browsers send `Origin: null` with the forms of our own pages.
+  referrerPolicy: { policy: 'same-origin' },
+  // The proxy in front decides whether https is used, and demands it.
+  strictTransportSecurity: false,
+});
+
+interface ScrapeParts extends Pick<AdminNeeds, 'clock' | 'log'> {
+  readonly store: Pick<EventStore, 'overview'>;
+}
+
+/** Prometheus gives up after 10 seconds, and would lose the metrics of the process too. */
+const PATIENCE_MS = 5000;
+
+/** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
+async function scrape({ store, clock, log }: ScrapeParts): Promise<Overview | undefined> {
+  const asked = store.overview().catch((error) => {
+    if (!isUnavailable(error))
+      log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
+    return undefined;
+  });
+  return within(clock, PATIENCE_MS, asked);
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isOwnHost } from '../../src/inspector/guard/hosts.ts';
+import { isOwnHost } from '../../src/inspector/admin-app.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { Sessions } from '../../src/inspector/guard/session.ts';
+import { Sessions } from '../../src/inspector/guard/sign-in.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 

@@ -1,9 +1,9 @@
+import type { RequestHandler, Response } from 'express';
 import express, { Router } from 'express';
 import { z } from 'zod';
-import { type Inspected, inputOf, mount } from './endpoint.ts';
+import { repeat } from '../../base/clock.ts';
+import { type Endpoint, type Inspected, inputOf, mount } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
-import { openApi } from './openapi.ts';
-import { stream } from './stream.ts';
 
 /** Everything under `/api`. */
 export function apiRouter(inspected: Inspected): Router {
@@ -23,4 +23,140 @@ export function apiRouter(inspected: Inspected): Router {
     (_req, res) => void res.status(404).json({ error: 'there is nothing here; see /api/openapi.json' }),
   );
   return router;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 description of the API, from the schemas that check its requests. */
+function openApi(endpoints: readonly Endpoint[]): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const one of endpoints) {
+    const path = `/api${one.path.replaceAll(/:(\w+)/g, '{$1}')}`;
+    paths[path] = { ...paths[path], [one.method]: operation(one) };
+  }
+  paths['/api/stream'] = { get: STREAM };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'webhook-receiver-kit inspector',
+      version: '1',
+      description:
+        'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
+        'A parameter that a route does not know, or that is given twice, is refused with 400.',
+    },
+    servers: [{ url: '..' }],
+    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    security: [{ token: [] }, {}],
+    paths,
+  };
+}
+
+const STREAM = {
+  summary:
+    'Server-sent events: `changes` whenever something came in, was handled or refused, by this or another process, once a second at most.',
+  responses: {
+    200: {
+      description: 'data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+  },
+};
+
+const ANY_ROUTE = {
+  400: 'the request has mistakes',
+  503: 'the store cannot be reached now; the error says why, and Retry-After when to ask again',
+};
+
+function operation({ method, path, summary, input, answer, errors }: Endpoint): Json {
+  const { properties = {}, required = [] } = schemaOf(input, 'input');
+  const isInPath = (name: string) => path.split('/').includes(`:${name}`);
+  const parameters = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: isInPath(name) ? 'path' : 'query',
+    required: required.includes(name),
+    schema,
+  }));
+  const inBody = Object.entries(properties).filter(([name]) => !isInPath(name));
+  const body = { type: 'object', properties: Object.fromEntries(inBody), additionalProperties: false };
+  const refusals = Object.entries({ ...ANY_ROUTE, ...errors }).map(([status, description]) => [
+    status,
+    { description, content: json(schemaOf(errorAnswer, 'output')) },
+  ]);
+  return {
+    summary,
+    parameters: parameters.filter((one) => method === 'get' || one.in === 'path'),
+    ...(method === 'post' && { requestBody: { required: false, content: json(body) } }),
+    responses: {
+      200: { description: 'done', content: json(schemaOf(answer, 'output')) },
+      ...Object.fromEntries(refusals),
+    },
+  };
+}
+
+const errorAnswer = z.object({ error: z.string() });
+
+function json(schema: Json): Json {
+  return { 'application/json': { schema } };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema, '~standard': _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}
+
+/** How soon listeners hear of a change, also of what other processes did. */
+const EVERY_MS = 1000;
+/** After so many looks without a change, a line keeps connections open. */
+const QUIET_LOOKS = 15;
+/** Each listener has a connection; a browser has one for each open page. */
+const MOST_LISTENERS = 100;
+/** A reader that is this many bytes behind misses messages; the next message makes its page reload anyway. */
+const MOST_BEHIND = 65_536;
+
+/**
+ * The live tail, as server-sent events. A page learns from it that something changed, and requests what it needs. It looks at the store
+ * once a second while somebody listens.
+ */
+function stream({ store, watch, clock }: Inspected): RequestHandler {
+  const listeners = new Set<Response>();
+  let seen: string | undefined;
+  let quiet = 0;
+  let stop = () => {};
+
+  const tell = (text: string) => {
+    for (const res of listeners) if (!res.writableEnded && res.writableLength < MOST_BEHIND) res.write(text);
+  };
+  const look = async (): Promise<number> => {
+    // The newest event shows what came and was handled between two looks.
+    const looks = Promise.all([store.overview(), store.search({}, { limit: 1, reach: 1 })]);
+    const found = await looks.catch(() => undefined); // pages say themselves that the store cannot be reached
+    if (!found) return EVERY_MS;
+    const [{ pending, running, dead, quarantined }] = found;
+    const now = JSON.stringify([found, watch.changes]);
+    const hasChanged = seen !== undefined && seen !== now;
+    seen = now;
+    quiet = hasChanged ? 0 : quiet + 1;
+    if (hasChanged)
+      tell(`event: changes\ndata: ${JSON.stringify({ pending, running, dead, quarantined })}\n\n`);
+    else if (quiet % QUIET_LOOKS === 0) tell(': still here\n\n');
+    return EVERY_MS;
+  };
+
+  return (_req, res) => {
+    if (listeners.size >= MOST_LISTENERS) {
+      return void res.status(503).set('Retry-After', '30').json({ error: 'too many clients listen already' });
+    }
+    res.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    res.flushHeaders();
+    res.write(': listening\n\n');
+    listeners.add(res);
+    if (listeners.size === 1) {
+      seen = undefined;
+      stop = repeat(clock, 0, look);
+    }
+    res.on('close', () => {
+      listeners.delete(res);
+      if (listeners.size === 0) stop();
+    });
+  };
 }

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { Refused } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, type Inspected } from './endpoint.ts';
-import { event, eventDetailAnswer, events, eventsAnswer } from './events.ts';
-import { eventIdText, filterOf, filterShape, isRestricted } from './filters.ts';
+import {
+  event,
+  eventDetailAnswer,
+  eventIdText,
+  events,
+  eventsAnswer,
+  filterOf,
+  filterShape,
+  isRestricted,
+} from './events.ts';
 import { countReplay, replayOne } from './replays.ts';
 import * as reports from './reports.ts';
 import { stats, statsAnswer } from './stats.ts';

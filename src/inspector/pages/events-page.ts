@@ -1,13 +1,13 @@
-import type { Request } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { isEventId, STATUSES } from '../../store/stored.ts';
-import { type Inspected, parsed } from '../api/endpoint.ts';
-import { events } from '../api/events.ts';
-import { eventIdText, filterOf, filterShape, isRestricted } from '../api/filters.ts';
+import { type Inspected, inputOf, parsed } from '../api/endpoint.ts';
+import { event, eventIdText, events, filterOf, filterShape, isRestricted } from '../api/events.ts';
+import { replayOne } from '../api/replays.ts';
 import { Refused } from '../guard/refuse.ts';
-import { type Page, textsOf } from './page.ts';
+import { type Page, rootOf, textsOf } from './render.ts';
 import { eventPath, eventsPath } from './words.ts';
 
 const LIMIT = 50;
@@ -80,4 +80,31 @@ async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefine
       path: eventsPath({ resource }),
       text: `All events of ${resource}`,
     }));
+}
+
+const path = z.object({ id: eventIdText });
+const form = path.extend({ reset_steps: z.literal('on').optional() });
+
+/** One event with its attempts, steps and timeline. */
+export function eventPage(inspected: Inspected): Page {
+  return async (req) => {
+    const found = await event(inspected, parsed(path, req.params).id);
+    const isOver = found.status !== 'pending' && found.status !== 'running';
+    return {
+      view: 'event',
+      title: `${found.kind} ${found.resource}`,
+      event: found,
+      canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
+      payload: found.body === null ? undefined : JSON.stringify(JSON.parse(found.body), null, 2),
+      replayed: req.query.replayed !== undefined,
+    };
+  };
+}
+
+export function replayEvent(inspected: Inspected): RequestHandler {
+  return async (req, res) => {
+    const { id, reset_steps: reset } = inputOf(form, req);
+    await replayOne(inspected, id, reset !== undefined);
+    res.redirect(303, `${rootOf(req)}events/${id}?replayed=1`);
+  };
 }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { type Inspected, inputOf, parsed } from '../api/endpoint.ts';
-import { eventIdText, filterOf, filterShape } from '../api/filters.ts';
+import { eventIdText, filterOf, filterShape } from '../api/events.ts';
 import { countReplay } from '../api/replays.ts';
-import { type Page, rootOf, textsOf } from './page.ts';
+import { type Page, rootOf, textsOf } from './render.ts';
 import { eventsPath } from './words.ts';
 
 const id = z.uuid();
