@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Claim, EventStore, Settlement } from '../../src/store/event-store.ts';
-import { runs } from '../support/sizes.ts';
+import { size } from '../support/sizes.ts';
 import { HANDLED, LEASE_MS, notified } from './desk.ts';
 import { onPostgres, onSqlite, type Stage } from './stages.ts';
 
@@ -295,8 +295,8 @@ const commands = fc.commands(
 );
 
 for (const [onEngine, all] of [
-  [onSqlite, 2000],
-  [onPostgres, 600],
+  [onSqlite, { small: 40, full: 2000 }],
+  [onPostgres, { small: 20, full: 600 }],
 ] as const)
   onEngine('a model', (stage) => {
     test('agrees with the store after each of many commands, with crashes and time that passes', async () => {
@@ -305,6 +305,6 @@ for (const [onEngine, all] of [
         const real = { stage, store: stage.store, owner: 'own' };
         await fc.asyncModelRun(() => ({ model: new Model(), real }), list);
       });
-      await fc.assert(property, { numRuns: runs(all) });
+      await fc.assert(property, { numRuns: size(all) });
     });
   });

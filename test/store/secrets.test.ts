@@ -20,6 +20,24 @@ async function everything({ isPostgres, url, sql }: Stage): Promise<string> {
 const live = async (store: EventStore) =>
   (await store.secrets()).map(({ webhookId, secret }) => [webhookId, secret]);
 
+onEachEngine('the store', (stage) => {
+  test('tells that it can commit, and refuses everything once it is closed', async () => {
+    const one = await stage.another();
+    await one.ping();
+    await one.ping();
+    const [pings] = await stage.sql<{ value: string }>("SELECT value FROM meta WHERE name = 'pings'");
+    expect(pings?.value).toBe('2');
+    const outcome = one.countLost(1).then(
+      () => 'done',
+      ({ code }) => code,
+    );
+    await Promise.all([one.close(), one.close()]);
+    expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
+    await expect(one.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(one.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
 onEachEngine('secrets', (stage) => {
   /** Of PostgreSQL, the key that is in use: tests change it. */
   let key = SECRETS_KEY;
@@ -96,23 +114,5 @@ onEachEngine('secrets', (stage) => {
     if (stage.isPostgres) await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     else await late;
     expect(await live(store)).toHaveLength(stage.isPostgres ? 2 : 3);
-  });
-});
-
-onEachEngine('the store', (stage) => {
-  test('tells that it can commit, and refuses everything once it is closed', async () => {
-    const one = await stage.another();
-    await one.ping();
-    await one.ping();
-    const [pings] = await stage.sql<{ value: string }>("SELECT value FROM meta WHERE name = 'pings'");
-    expect(pings?.value).toBe('2');
-    const outcome = one.countLost(1).then(
-      () => 'done',
-      ({ code }) => code,
-    );
-    await Promise.all([one.close(), one.close()]);
-    expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
-    await expect(one.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await expect(one.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
 });

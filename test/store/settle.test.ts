@@ -105,7 +105,7 @@ onEachEngine('settle', (stage) => {
 
   test('ends many at once, of which some are lost, each by itself', async () => {
     const { store } = stage;
-    await recorded(store, ...Array.from({ length: 300 }, (_, n) => notified(`media:${n}`)));
+    await Promise.all(Array.from({ length: 300 }, (_, n) => store.record(notified(`media:${n}`))));
     const claims = await polled(store, { oldest: 300 });
     await stage.sql("UPDATE lanes SET lease = 'taken over' WHERE resource IN ('media:7', 'media:250')");
     const answers = await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));

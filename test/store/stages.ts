@@ -53,6 +53,12 @@ export function onPostgres(name: string, tests: (stage: Stage) => void): void {
   );
 }
 
+/** The databases of a file of tests: its suites share them. */
+const databases = new Map<Kind, Promise<Database>>();
+afterAll(async () => {
+  for (const database of databases.values()) await (await database).remove();
+});
+
 function staged(kind: Kind, make: () => Promise<Database>): Stage {
   const clock = new VirtualClock(Date.now());
   const stores: EventStore[] = [];
@@ -67,13 +73,14 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
     return one;
   };
   beforeAll(async () => {
-    database = await make();
+    const made = databases.get(kind) ?? make();
+    databases.set(kind, made);
+    database = await made;
     store = await another();
   });
   beforeEach(() => emptied(database, kind));
   afterAll(async () => {
     for (const one of stores) await one.close();
-    await database.remove();
   });
   return {
     isPostgres: kind === 'PostgreSQL',
