@@ -8,6 +8,7 @@ import type { Outcome } from './outcome.ts';
 import type { ResourceState } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
 
+export type { Router } from 'express';
 export { fail, type Outcome, retry, skip } from './outcome.ts';
 export type { ResourceState } from './resource-state.ts';
 export type { AsJson } from './stored-json.ts';
@@ -151,8 +152,6 @@ export function mistakeInHandlers(handlers: object): string | undefined {
   }
   return undefined;
 }
-
-export type { Router } from 'express';
 
 /** What the `start` of an app is given. */
 export interface StartContext<Settings = unknown> {

@@ -5,8 +5,7 @@ import { boundedServer, Listener } from '../base/http-server.ts';
 import { instanceNameOf } from '../config.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
-import { keepStats } from './watch/stats.ts';
-import { Watch } from './watch/watch.ts';
+import { keepStats, Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
 const BOUNDS = {

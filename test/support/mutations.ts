@@ -595,7 +595,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/base/http-server.ts',
     original: 'if (!first) {',
     mutant: 'if (!first || first) {',
-    suite: 'test/base/bounded-server.test.ts',
+    suite: 'test/base/http-server.test.ts',
     tests: 'is answered once and closed',
   },
   {

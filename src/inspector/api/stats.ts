@@ -4,7 +4,7 @@ import { instanceNameOf } from '../../config.ts';
 import { canCommit } from '../../receiver/readiness.ts';
 import type { EventStore, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { type Counter, MINUTE_MS, sumOf } from '../watch/stats.ts';
+import { type Counter, MINUTE_MS, sumOf } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();

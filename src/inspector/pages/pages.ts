@@ -4,9 +4,8 @@ import { type Inspected, parsed } from '../api/endpoint.ts';
 import { channels, quarantine, rejections, webhooks } from '../api/reports.ts';
 import { stats } from '../api/stats.ts';
 import { concernsOf } from './attention.ts';
-import { eventPage, eventsPage, replayEvent } from './events-page.ts';
+import { eventPage, eventsPage, replayEvent, replayMany, replayPage } from './events-page.ts';
 import type { Page, Render } from './render.ts';
-import { replayMany, replayPage } from './replay-page.ts';
 
 /** Every page, for people. Reading works without JavaScript, and so does replaying. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {

@@ -1,8 +1,109 @@
-import type { Clock, MonotonicClock } from '../../base/clock.ts';
+import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
+import { isKind } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer } from '../../observer.ts';
+import type { EventStore, Stat, Sum } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
 import { isRejection, type Result, resultOf } from './request-results.ts';
-import { Stats } from './stats.ts';
+
+/** What statistics count: requests, runs of handlers, and commits. */
+export type Counter =
+  | 'accepted'
+  | 'duplicate'
+  | 'rejected'
+  | 'not_recorded'
+  | 'handled'
+  | 'failed'
+  | 'commit';
+
+type Counted = Omit<Stat, 'instance'>;
+
+export const MINUTE_MS = 60_000;
+const EVERY_MS = 10_000;
+/** A store that stands still must not hold up a stop. */
+const LAST_MS = 1000;
+
+/** What this process has counted and not stored yet, by minute, kind and result. */
+class Stats {
+  readonly #counted = new Map<string, Counted>();
+  #beingStored: readonly Counted[] = [];
+
+  count(result: Counter, ms: number, now: number, kind?: string): void {
+    const minute = now - (now % MINUTE_MS);
+    // Senders may name any kind, and each would have rows of its own.
+    const known = kind === undefined ? '' : isKind(kind) ? kind : 'unknown';
+    this.#add({ minute, kind: known, result, count: 1, ms, slowest: ms });
+  }
+
+  #add(more: Counted): void {
+    const key = `${more.minute} ${more.kind} ${more.result}`;
+    const known = this.#counted.get(key);
+    this.#counted.set(key, known ? added(known, more) : more);
+  }
+
+  /** Stores it. What the store does not take is stored with the next. */
+  async store(store: Pick<EventStore, 'addStats'>, instance: string): Promise<void> {
+    const list = [...this.#counted.values()];
+    if (list.length === 0) return;
+    this.#counted.clear();
+    this.#beingStored = list;
+    const isStored = await store.addStats(list.map((one) => ({ ...one, instance }))).then(
+      () => true,
+      () => false, // whatever keeps it from that keeps acks from it too, and they say why
+    );
+    this.#beingStored = [];
+    if (!isStored) for (const one of list) this.#add(one);
+  }
+
+  /** What all processes have counted since a time, by minutes or kinds. */
+  async since(
+    store: Pick<EventStore, 'stats'>,
+    since: number,
+    by: 'minute' | 'kind',
+  ): Promise<readonly Sum[]> {
+    const stored = await store.stats(since, by);
+    const own = [...this.#beingStored, ...this.#counted.values()].filter(({ minute }) => minute >= since);
+    return [...stored, ...own.map((one) => ({ ...one, name: one[by] }))];
+  }
+}
+
+interface Amount {
+  readonly count: number;
+  readonly ms: number;
+  readonly slowest: number;
+}
+
+function added<A extends Amount>(one: A, more: Amount): A {
+  const slowest = Math.max(one.slowest, more.slowest);
+  return { ...one, count: one.count + more.count, ms: one.ms + more.ms, slowest };
+}
+
+/** All of some sums in one. */
+export function sumOf(sums: readonly Amount[]): Amount {
+  return sums.reduce<Amount>(added, { count: 0, ms: 0, slowest: 0 });
+}
+
+interface Keeping {
+  readonly store: Pick<EventStore, 'addStats'>;
+  readonly clock: Clock;
+  readonly instance: string;
+}
+
+/** Stores statistics every ten seconds. @returns a function that does it once more, and ends it */
+export function keepStats(stats: Stats, { store, clock, instance }: Keeping): () => Promise<void> {
+  let last = Promise.resolve();
+  const save = () => {
+    last = last.then(() => stats.store(store, instance));
+    return last;
+  };
+  const stop = repeat(clock, EVERY_MS, async () => {
+    await save();
+    return EVERY_MS;
+  });
+  return async () => {
+    stop();
+    await within(clock, LAST_MS, save());
+  };
+}
 
 /** A refused request and the reason. It contains no part of the token. */
 interface Rejection {
