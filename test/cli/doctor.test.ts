@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
-import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
+import { createCommand, type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
 
 let here: Installation;
@@ -24,30 +24,6 @@ async function findings(code: number, args: string[] = [], env: Record<string, s
 async function register(url: string): Promise<string> {
   return (await here.json(createCommand(url))).id;
 }
-
-test('finds everything well, when it is, and ends with 0', async () => {
-  await register(hookOf(await here.serve({ DRAIN_MS: '0' })));
-  const { code, stdout, stderr } = await here.cli(['doctor']);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const lines = stdout.trimEnd().split('\n');
-  expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(' '))).toEqual(
-    [
-      'node',
-      'configuration',
-      'handlers',
-      'disk',
-      'database',
-      'key',
-      'durability',
-      'secrets',
-      'events',
-      'clock',
-      'provider',
-      'url',
-    ].map((check) => `ok ${check}`),
-  );
-  expect(stdout).toMatch(/journal_mode wal, synchronous 2 \(FULL\)/);
-});
 
 test('names a variable of .env that nobody reads, and the one that is meant, without its value', async () => {
   const env = join(here.directory, '.env');

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { controlCatalogue } from '../../src/mock/index.ts';
-import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { ask } from './support/api.ts';
 import { SITE, useStage } from './support/stage.ts';
 
@@ -87,21 +86,6 @@ describe('the control routes', () => {
     expect(stage.mock.createMedia({ site_id: SITE }).media_id).toBe(media_id);
     await stage.mock.settled();
     expect(stage.receiver.events()).toContain('media_created');
-  });
-
-  test('answer with nothing that a terminal obeys, whatever they were given, and the same for programs', async () => {
-    stage.webhook();
-    const media_id = `m${SPOOF}`;
-    const answers = [
-      await control('POST', '/media', { site_id: SITE, media_id }),
-      await control('POST', `/media/${encodeURIComponent(`n${SPOOF}`)}/update`),
-      await control('PUT', '/faults', { [SPOOF]: 1 }),
-      await control('POST', `/${encodeURIComponent(SPOOF)}`),
-      await control('GET', '/deliveries'),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([201, 404, 400, 404, 200]);
-    expect(answers.map(({ text }) => hostileIn(text))).toEqual(answers.map(() => []));
-    expect(answers[0]?.json).toMatchObject({ media_id });
   });
 });
 

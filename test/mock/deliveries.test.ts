@@ -1,8 +1,6 @@
-import { createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { type Delivery, type FaultName, faultNames } from '../../src/mock/index.ts';
 import { keyOf, type Refusal, verifyNotification } from '../../src/notification/token.ts';
-import { listeningOn } from './support/listening.ts';
 import type { Received } from './support/receiver.ts';
 import { SITE, useStage } from './support/stage.ts';
 
@@ -11,7 +9,6 @@ const attempted: Delivery[] = [];
 const stage = useStage({
   timeoutMs: 500,
   maxAttempts: 4,
-  keepDeliveries: 20,
   onAttempt: (delivery) => attempted.push(delivery),
 });
 const happen = () => stage.mock.createChannel({ site_id: SITE });
@@ -75,15 +72,6 @@ describe('a delivery', () => {
     const refusals = stage.receiver.received.map((one, i) => verify(one, webhooks[i]?.secret ?? ''));
     expect(refusals).toEqual([undefined, undefined]);
   });
-
-  test('is forgotten, when the log is full, the oldest first', async () => {
-    stage.webhook();
-    for (let i = 0; i < 22; i++) happen();
-    await stage.mock.settled();
-    expect(stage.mock.deliveries().map(({ id }) => Number(id))).toEqual(
-      Array.from({ length: 20 }, (_, i) => i + 3),
-    );
-  });
 });
 
 describe('any payload', () => {
@@ -122,19 +110,6 @@ describe('an attempt', () => {
     expect(attempted.map((one) => [one.state, one.attempts.length])).toEqual(
       times.map((_, i) => [i + 1 < times.length ? 'pending' : state, i + 1]),
     );
-  });
-
-  test('is repeated, when nobody listens or the connection is cut, and says why', async () => {
-    const cutting = await listeningOn(createServer((socket) => socket.destroy()));
-    stage.webhook({ webhook_url: cutting.url });
-    happen();
-    await stage.mock.settled();
-    await cutting.close();
-    await stage.mock.advance(1000);
-    expect(latest()?.attempts.map(({ answer, error }) => answer ?? error)).toEqual([
-      'ECONNRESET',
-      'ECONNREFUSED',
-    ]);
   });
 
   test('ends after its time-out, when no answer comes, and counts as that long on a virtual clock', async () => {

@@ -73,14 +73,6 @@ describe('the control routes and the webhooks API', () => {
       expect(Object.keys({ ...control.headers, ...api.headers }).join()).not.toContain('access-control');
     },
   );
-
-  test('are closed, when a browser says that another site asks, though it sends no Origin, but for links', async () => {
-    for (const mode of ['no-cors', 'cors', 'navigate']) {
-      const headers = { Host: own(), 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': mode };
-      expect((await ask('POST', '/_mock/reset', headers)).status).toBe(403);
-      expect((await ask('GET', '/_mock/clock', headers)).status).toBe(mode === 'navigate' ? 200 : 403);
-    }
-  });
 });
 
 describe('a mock beyond loopback', () => {

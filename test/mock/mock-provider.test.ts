@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { ask } from './support/api.ts';
@@ -39,18 +38,6 @@ describe('a mock provider', () => {
     }
   });
 
-  test("settles after processing and retries, on the machine's clock, and before a publish start ahead", async () => {
-    const mock = await start({ clock: systemClock, processingMs: 40, retryBaseMs: 5 });
-    const receiver = await withWebhook(mock);
-    receiver.answer = (number) => ({ status: number < 3 ? 503 : 200 });
-    mock.createMedia({ site_id: SITE, publish_at: new Date(Date.now() + 3_600_000).toISOString() });
-    expect(mock.isBusy).toBe(true);
-    await mock.settled();
-    expect(mock.isBusy).toBe(false);
-    const ended = mock.deliveries().map(({ state, notification }) => [notification.event, state]);
-    expect(ended).toEqual(['media_created', 'conversions_complete'].map((event) => [event, 'delivered']));
-  });
-
   test("can be put forward, when it has the machine's clock", async () => {
     const mock = await start({ processingMs: 10_000 });
     const receiver = await withWebhook(mock);
@@ -58,13 +45,6 @@ describe('a mock provider', () => {
     expect((await ask(`${mock.url}/_mock/clock`, 'POST', { advance: '2h' })).status).toBe(200);
     expect(receiver.events()).toEqual(['media_created', 'conversions_complete', 'media_available']);
     expect(mock.now() - Date.now()).toBeGreaterThan(7_100_000);
-  });
-
-  test('cannot be moved forward, when its clock cannot, with 409', async () => {
-    const clock = { now: () => systemClock.now(), after: systemClock.after };
-    const mock = await start({ clock });
-    expect(await ask(`${mock.url}/_mock/clock`, 'POST', { advance: '2h' })).toMatchObject({ status: 409 });
-    await expect(mock.advance(5)).rejects.toThrow('cannot be moved forward');
   });
 
   test('closes at once, when a receiver does not answer, and sends nothing more', async () => {

@@ -84,16 +84,6 @@ describe('an upload', () => {
     expect(await later(A_DAY)).toEqual([]);
   });
 
-  test('sends only media_deleted, when the media is deleted while it is processed, with its tracks', async () => {
-    stage.webhook();
-    const id = create();
-    stage.mock.createTrack(id);
-    expect(await later(300)).toEqual(['media_created', 'track_created', 'thumbnail_created']);
-    stage.mock.deleteMedia(id);
-    expect(await later(A_DAY)).toEqual(['media_deleted']);
-    expect(() => stage.mock.createTrack(id)).toThrow('there is no media');
-  });
-
   test('that is a reupload sends media_reuploaded at once, then media_available, and no more', async () => {
     stage.webhook();
     const id = create();

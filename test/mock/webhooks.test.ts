@@ -60,7 +60,6 @@ describe('the metadata', () => {
   test.each([
     [{ description: null }, { description: '' }],
     [{ events: ['media_created'], site_ids: null }, { events: ['media_created'] }],
-    [{ site_ids: ['t8JLGRl9'] }, { site_ids: ['t8JLGRl9'] }],
     [{}, {}],
   ])('%j is merged, at update, as %j', async (change, changed) => {
     const { id } = await create();
@@ -70,12 +69,10 @@ describe('the metadata', () => {
 
   test.each<unknown>([
     '{"metadata": {',
-    '[]',
     '['.repeat(500_000),
     'x'.repeat(1_100_000),
     {},
     { metadata: { ...metadata, events: ['media_created', 'media_exploded'] } },
-    { metadata: { ...metadata, webhook_url: 'example.com/hook' } },
     { metadata: { ...metadata, webhook_url: 'http://example.com/' } },
     { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
     { metadata: { ...metadata, name: 5 } },
@@ -87,9 +84,11 @@ describe('the metadata', () => {
     }
   });
 
-  test.each(['name', 'webhook_url', 'events'])('needs %s, at creation, else 400', async (field) => {
-    const without = { metadata: { ...metadata, [field]: undefined } };
-    expect((await v2('POST', '/webhooks', without)).status).toBe(400);
+  test('needs a name, an address and events, at creation, else 400', async () => {
+    for (const field of ['name', 'webhook_url', 'events']) {
+      const without = { metadata: { ...metadata, [field]: undefined } };
+      expect((await v2('POST', '/webhooks', without)).status).toBe(400);
+    }
   });
 });
 
@@ -101,11 +100,9 @@ describe('a list', () => {
 
   test.each([
     ['', 'bobby2 alice2 bobby1 alice1'],
-    ['sort=nonsense:asc&q=', 'bobby2 alice2 bobby1 alice1'],
     ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
     ['sort=name', 'bobby2 bobby1 alice2 alice1'],
     ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
-    ['q=BOBBY1', 'bobby1'],
     ['q=name:bobby%20site_ids:two', 'bobby2'],
     ['q=events:channel&page_length=1', 'bobby2'],
     ['page=2&page_length=3', 'alice1'],

@@ -234,13 +234,6 @@ test('statuses that handlers schedule are at the mock, and stay scheduled when a
   ]);
   const { statuses } = await kit.statuses.page();
   expect(statuses.map(({ id }) => id)).toEqual([(await kit.steps()).schedule]);
-  const without = await begin(
-    { media_created: (_event, ctx) => skip(typeof ctx.statuses) },
-    { statuses: false },
-  );
-  await without.deliver('media_created');
-  await without.settled();
-  expect((await without.event()).lastError).toBe('undefined');
 });
 
 test('a recording becomes a test, with its gaps, and what was received a recording', async () => {

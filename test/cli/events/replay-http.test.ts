@@ -43,15 +43,6 @@ test('tells broken lines with their numbers, when a recording has some, sends th
   expect(desk().lines('report.ndjson')).toHaveLength(2);
 });
 
-test('counts each kind of answer, when a receiver refuses some, and ends with 1', async () => {
-  const { url } = await listen(({ media_id }) => ({ status: media_id === 'media001' ? 503 : 200 }));
-  const file = desk().write('r.ndjson', [0, 1, 2].map((number) => recordedLine(number)).join('\n'));
-  const args = ['replay', '--to', url, '--from', file, '--json'];
-  const run = await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } });
-  expect(run).toMatchObject({ code: 1, stdout: '{"503":1,"accepted":2}\n' });
-  expect(run.stderr).toMatch(/^503: event \S+\nhookkit: 1 notifications were not answered with 200\n$/);
-});
-
 test('sends nothing, when no secret is known for the webhook, and ends with 1', async () => {
   const { url, taken } = await listen();
   const file = desk().write('r.ndjson', recordedLine(0));

@@ -9,32 +9,16 @@ import { type RunningService, runService } from '../../support/running-service.t
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
-const media = ['send', '--kind', 'media_available', '--media', 'UUhbHm6C'];
-const withSecret = { WEBHOOK_SECRET: SECRET };
 
 let receiver: RunningService;
 let recorded: EventStore;
 beforeAll(async () => {
-  const env = { ...withSecret, HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' };
-  receiver = await runService({}, env, { threads: OWN_THREADS });
+  receiver = await runService({}, { WEBHOOK_SECRET: SECRET }, { threads: OWN_THREADS });
   recorded = await openStore({ url: `sqlite:${receiver.path}`, clock: systemClock, threads: false });
 });
 afterAll(async () => {
   await recorded.close();
   await receiver.dispose();
-});
-
-test.each([
-  [undefined, 200],
-  ['tampered', 401],
-  ['slow', 408],
-])('is answered as it must be, when sent with fault %s, with %i, and ends with 0', async (fault, status) => {
-  const before = await recorded.count({});
-  const args = [...media, '--to', `${receiver.url}/webhooks/media`, '--json'];
-  const run = await desk().events(fault ? [...args, '--fault', fault] : args, { env: withSecret });
-  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
-  expect(JSON.parse(run.stdout)).toMatchObject({ status, fault: fault ?? null });
-  expect((await recorded.count({})) - before).toBe(fault ? 0 : 1);
 });
 
 const BODY = '{ "event": "media_renamed",\n  "webhook_id": "second01" }';
@@ -48,7 +32,7 @@ test('sends exactly the file under the secret of its webhook, and asks for one w
   expect(await desk().events(['send', '--body', file, ...to])).toMatchObject({ code: 0 });
   const [{ body } = {}] = await eventsIn(recorded, { webhook: 'second01' }, 1);
   expect(body).toBe(BODY);
-  const { code, stderr } = await desk().events([...media, ...to]);
+  const { code, stderr } = await desk().events(['send', '--kind', 'media_available', '--media', 'm', ...to]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/no live secret for webhook webhook1: give --secret-file/);
 });
