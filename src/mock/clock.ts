@@ -89,7 +89,7 @@ export class MockClock implements Clock {
   }
 
   #arm(timer: Timer): void {
-    timer.cancel = this.#base.after(timer.due - this.now(), () => this.#fire(timer));
+    timer.cancel = this.#base.after(Math.max(0, timer.due - this.now()), () => this.#fire(timer));
   }
 
   async #fire(timer: Timer): Promise<void> {

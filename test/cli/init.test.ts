@@ -101,10 +101,8 @@ describe('an app', () => {
     const first = join(place, 'example/tsconfig.json');
     writeFileSync(join(place, 'example/src/wrong.ts'), 'export const wrong: number = "text";\n');
     const { compilerOptions } = JSON.parse(readFileSync(first, 'utf8'));
-    writeFileSync(
-      join(place, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, include: apps.map((app) => `${app}/src`) }),
-    );
+    const all = { compilerOptions, include: apps.map((app) => `${app}/src`) };
+    writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(all));
     const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
     const args = [tsc, '--singleThreaded', '--pretty', 'false', '--project', place];
     const { stdout } = await run(process.execPath, args, { cwd: place }).catch((error) => error);
@@ -116,12 +114,7 @@ describe('an app', () => {
   test('has tests that pass, with every recipe', async () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const tried = some(2, apps);
-    const tests = tried.flatMap((app) =>
-      filesIn(join(place, app)).flatMap((path) =>
-        path.endsWith('.test.ts') ? [join(place, app, path)] : [],
-      ),
-    );
-    expect(tests).toHaveLength(tried.length);
+    const tests = tried.map((app) => join(place, app, 'src/handlers.test.ts'));
     const { stdout } = await run(process.execPath, ['--test', '--test-isolation=none', ...tests], { env });
     expect(stdout).toMatch(/pass \d+\n.*fail 0\n/);
     expect(Number(/pass (\d+)/.exec(stdout)?.[1])).toBeGreaterThan(tried.length);

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
 import { ask } from '../mock/support/api.ts';
 import { startReceiver } from '../mock/support/receiver.ts';
+import { eventually } from '../support/eventually.ts';
 import { programEnv } from '../support/sample-handlers.ts';
 
 const command = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
@@ -32,17 +33,9 @@ function run(...args: string[]) {
   return { child, output, ended };
 }
 
-async function until<T>(what: () => T | undefined | false | null): Promise<T> {
-  for (;;) {
-    const value = what();
-    if (value) return value;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 test('hookkit mock says that it is a mock, where it listens, its credentials and control routes, and ends with 0', async () => {
   const { child, output, ended } = run();
-  await until(() => output.stdout.includes('/_mock/reset'));
+  await eventually('it has said all', () => output.stdout.includes('/_mock/reset'));
   const [first] = output.stdout.split('\n');
   expect(first).toMatch(/MOCK.* http:\/\/127\.0\.0\.1:\d+$/);
   expect(output.stdout).toContain('mock-api-secret');
@@ -57,12 +50,13 @@ test('hookkit mock says that it is a mock, where it listens, its credentials and
 test('hookkit mock prints a line for each attempt, without its token', async () => {
   const receiver = await startReceiver();
   const { output } = run('--virtual-clock', '--seed', '5');
-  const url = await until(() => /http:\S+/.exec(output.stdout)?.[0]);
+  await eventually('it listens', () => output.stdout.includes('http:'));
+  const [url] = /http:\S+/.exec(output.stdout) ?? [];
   await ask(`${url}/v2/webhooks`, 'POST', {
     metadata: { name: 'a', webhook_url: receiver.url, events: ['channel_created'], site_ids: ['s'] },
   });
   await ask(`${url}/_mock/channels`, 'POST', { site_id: 's' });
-  await until(() => output.stdout.includes('delivered'));
+  await eventually('it has delivered', () => output.stdout.includes('delivered'));
   const line = output.stdout.split('\n').find((text) => text.includes('delivered'));
   expect(line).toMatch(/^2026-01-01T00:00:00\.000Z #1 channel_created to \w{8}: 200, delivered$/);
   expect(output.stdout).not.toContain(receiver.received[0]?.token ?? '?');

@@ -27,46 +27,29 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts it as the first process of a group, as a shell does, and waits until it receives. */
-async function start(more: Readonly<Record<string, string>>) {
+/** Starts it as the first process of a group, as a shell does, and waits until a handler runs that ends when it is aborted. */
+async function startAtWork(more: Readonly<Record<string, string>> = {}) {
+  const url = `sqlite:${join(directory, 'receiver.db')}`;
+  const store = await openStore({ url, clock: systemClock, threads: false });
+  const { id } = await store.record(verified({ media_id: 'media0' }));
+  const own = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DATABASE_URL: url, HANDLERS: slowHandlers };
   const child = spawn('npm', ['start'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: {
-      ...programEnv,
-      HOME: process.env.HOME,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ADMIN_PORT: '0',
-      DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
-      ...more,
-    },
+    env: { ...programEnv, HOME: process.env.HOME, ...own, ...more },
   });
   npm = child;
   let told = '';
   const output = present(child.stdout ?? undefined).setEncoding('utf8');
-  const receiving = new Promise<void>((resolve) => {
-    output.on('data', (text) => {
-      told += text;
-      if (told.includes('"msg":"receiving"')) resolve();
-    });
+  output.on('data', (text) => {
+    told += text;
   });
+  // The exit code, once no process has its output any more.
   const ended = Promise.all([once(child, 'exit'), once(output, 'close')]).then(([[code]]) => code);
-  await Promise.race([receiving, ended]);
-  // `ended` has the exit code once no process has its output any more.
-  return { npm: child, told: () => told, ended };
-}
-
-/** The same, with a handler at work that ends when its signal is aborted. */
-async function startAtWork(more: Readonly<Record<string, string>> = {}) {
-  const path = join(directory, 'receiver.db');
-  const store = await openStore({ url: `sqlite:${path}`, clock: systemClock, threads: false });
-  const { id } = await store.record(verified({ media_id: 'media0' }));
-  const started = await start({ HANDLERS: slowHandlers, ...more });
   await eventually('its handler runs', async () => (await store.event(id))?.status === 'running');
   await store.close();
-  return started;
+  return { npm: child, told: () => told, ended };
 }
 
 test('npm start stops in order, when all its processes get SIGINT, as from a terminal, and npm passes it on', async () => {

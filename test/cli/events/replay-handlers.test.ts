@@ -4,28 +4,10 @@ import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { present } from '../../support/only.ts';
 import { sampleHandlers } from '../../support/sample-handlers.ts';
-import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
-
-/** More than are reset in one step. */
-const COUNT = size({ small: 600, full: 1100 });
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
-
-test('has events handled again within a second, when the server runs, all of more than a step', async () => {
-  await desk().fill(COUNT);
-  await desk().serveApart();
-  const { code, stdout } = await desk().events(['replay', '--all', '--report', desk().path('r.ndjson')]);
-  expect({ code, stdout }).toEqual({
-    code: 0,
-    stdout: `status   events\n-------  ------\nhandled  ${String(COUNT).padStart(6)}\n`,
-  });
-  const reported = desk().lines('r.ndjson');
-  expect(new Set(reported.map(({ id }) => id)).size).toBe(COUNT);
-  const store = await desk().store();
-  expect((await eventsIn(store, {}, 2000)).every(({ replays }) => replays === 1)).toBe(true);
-});
 
 test('handles events itself, when told to, and reports how each ended in the order of their times', async () => {
   await desk().fill(3);

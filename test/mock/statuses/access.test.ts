@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, DAY, HOUR, LIST, MEDIA, NOW, STATUSES, startApi } from './support.ts';
+import { type Api, HOUR, LIST, MEDIA, NOW, STATUSES, startApi } from './support.ts';
 
 let api: Api;
 beforeEach(async () => {
@@ -64,15 +64,6 @@ test.each([
     expect((await api.get('/api/v1/accounts/1/statuses', { token })).body).toEqual([]);
   },
 );
-
-test('a record of another user is as one that does not exist', async () => {
-  const id = await api.schedule(DAY);
-  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-    const answer = await api.request(method, `${LIST}/${id}`, { token: 'bob-rw' });
-    expect(answer).toMatchObject({ status: 404, body: { error: 'Record not found' } });
-  }
-  expect((await api.get(LIST, { token: 'bob-rw' })).body).toEqual([]);
-});
 
 test('a client that asks before it starts is told of server and account', async () => {
   const instance = await api.get('/api/v1/instance', { token: '' });
