@@ -114,7 +114,8 @@ describe('an app', () => {
   test('has tests that pass, with every recipe', async () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const tried = some(2, apps);
-    const tests = tried.map((app) => join(place, app, 'src/handlers.test.ts'));
+    const paths = tried.flatMap((app) => filesIn(join(place, app)).map((path) => join(place, app, path)));
+    const tests = paths.filter((path) => path.endsWith('.test.ts'));
     const { stdout } = await run(process.execPath, ['--test', '--test-isolation=none', ...tests], { env });
     expect(stdout).toMatch(/pass \d+\n.*fail 0\n/);
     expect(Number(/pass (\d+)/.exec(stdout)?.[1])).toBeGreaterThan(tried.length);
