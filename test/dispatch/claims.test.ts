@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { retry } from '../../src/dispatch/handler.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 import { away, eachWithStage, LEASE_MS } from './stage.ts';
@@ -68,19 +67,6 @@ test('an event that comes while another of its media runs is claimed when that o
   held.last.end();
   await quiet();
   expect(await event(next)).toMatchObject({ status: 'handled' });
-});
-
-test('events of other media go on, when one waits for a retry or runs for long', async () => {
-  const { record, start, event } = stage();
-  await record({ event: 'media_updated', media_id: 'long' });
-  await record({ event: 'media_created', media_id: 'failing' });
-  const others = [await record({ media_id: 'failing' }), await record({ media_id: 'other' })];
-  await start({
-    media_updated: new HeldHandler().handle,
-    media_created: () => retry({ after: 60_000, reason: 'later' }),
-    media_available() {},
-  });
-  for (const id of others) expect(await event(id)).toMatchObject({ status: 'handled' });
 });
 
 test('nothing is leased ahead: a process leases as many events as it has handlers free, and a crash takes no others along', async () => {
