@@ -69,9 +69,8 @@ test('tells its commands and serves, when all optional rooms and their mounts ar
     WEBHOOK_SECRET: SECRET,
     HANDLERS: join(copy, 'src/handlers/index.ts'),
   };
-  const service = await startProcess(env, undefined, copy, cli);
+  const service = await startProcess(env, copy, cli);
   expect((await deliver(service.url, bodyOf(1))).status).toBe(200);
-  service.child.kill('SIGTERM');
-  expect(await service.exited).toBe(0);
+  await service.stop();
   rmSync(copy, { recursive: true });
 });

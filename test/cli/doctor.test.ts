@@ -7,7 +7,7 @@ import { present } from '../support/only.ts';
 
 let here: Installation;
 beforeEach(async () => {
-  here = await install();
+  here = await install({}, 'sqlite');
 });
 afterEach(() => here.dispose());
 
@@ -52,7 +52,7 @@ test('fails, when the database is damaged, and sends no request, when it is told
 });
 
 test('fails, when the registered URL leads elsewhere, but skips webhooks without a stored secret', async () => {
-  const service = await here.serveHere();
+  const service = await here.serve();
   await register(`${service.url}/elsewhere`);
   const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');
   const { of } = await findings(1);

@@ -12,7 +12,6 @@ import { verified } from '../support/verified-notification.ts';
 jest.setTimeout(90_000); // processes on a busy machine
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const support = (name: string) => join(root, 'test/support', name);
 const DOOR = join(root, 'src/index.ts');
 
 let directory: string;
@@ -81,7 +80,9 @@ test.each([[['events', 'replay', '--all', '--run']], [['handlers']]])(
   async (args) => {
     const store = await desk().store();
     await store.record(verified({ event: 'media_created' }));
-    const run = await runCli(args, { env: { ...desk().env, HANDLERS: support('ticking-handlers.ts') } });
+    const run = await runCli(args, {
+      env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
+    });
     expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
   },
 );

@@ -14,7 +14,7 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
   runCli(['handlers', ...args], { ...options, env: { ...desk().env, ...options.env } });
 
 test('tells of each kind whether it has a handler, as a table and as JSON', async () => {
-  const options = { env: desk().absent };
+  const options = { env: { DATABASE_URL: `sqlite:${desk().path('absent.db')}` } };
   const { code, stdout } = await run([], options);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^media_created +yes[\s\S]*^unknown +none: ends as skipped$/m);

@@ -6,7 +6,7 @@ import { createCommand, type Installation, install } from '../support/installati
 let here: Installation;
 let id: string;
 beforeAll(async () => {
-  here = await install();
+  here = await install({}, 'sqlite');
   ({ id } = here.foreignWebhook('https://your.host/webhooks/media', 'main'));
 });
 afterAll(() => here.dispose());

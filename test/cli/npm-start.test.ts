@@ -15,7 +15,7 @@ import { verified } from '../support/verified-notification.ts';
 
 jest.setTimeout(90_000); // npm on a busy machine
 
-const slowHandlers = fileURLToPath(new URL('../support/slow-handlers.ts', import.meta.url));
+const slowHandlers = fileURLToPath(new URL('../scenarios/handlers/slow.ts', import.meta.url));
 
 let directory: string;
 let npm: ChildProcess | undefined;

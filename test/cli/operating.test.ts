@@ -12,7 +12,6 @@ import { type Installation, install, SITE } from '../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../support/manual.ts';
 import { present } from '../support/only.ts';
 import { type Operator, operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
-import { serveApart } from '../support/served.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
 jest.setTimeout(90_000); // shells on a busy machine
@@ -38,21 +37,16 @@ interface Post {
 /** What the doctor finds of the server of tests, which does not wait for its disk. */
 const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
 
-/** Tests wait for no balancer. */
-const STOPS_AT_ONCE = { DRAIN_MS: '0' };
-
 function eachPost(): () => Post {
   let here: Post | undefined;
   let store: EventStore | undefined;
-  let remove: () => Promise<void>;
   beforeEach(async () => {
     const installation = await install();
     const operator = await settledOperator(installation);
-    operator.configure(STOPS_AT_ONCE);
-    const database = await testDatabase(join(operator.directory, 'data'));
-    remove = database.remove;
     // A file lies where the documentation has it.
-    if (ENGINE === 'postgres') operator.configure(database.env);
+    const isFile = ENGINE === 'sqlite';
+    const database = isFile ? await testDatabase(join(operator.directory, 'data')) : installation.database;
+    if (!isFile) operator.configure(database.env);
     const count: Post['count'] = async (status) => {
       store ??= await database.open();
       return store.count({ status });
@@ -87,7 +81,6 @@ function eachPost(): () => Post {
     await store?.close();
     store = undefined;
     await here?.installation.dispose();
-    await remove();
   });
   return () => present(here);
 }
@@ -140,9 +133,9 @@ testOfFiles('serves, when installed and started as written, and ends in order', 
   rmSync(join(operator.directory, '.env'));
   const [ci = '', copy = '', protect = '', start = '', ready = ''] = operating('Install and start', 5);
   for (const command of [ci, copy, protect]) await operator.type(command);
-  operator.configure({ ...providerSettings(installation), ...STOPS_AT_ONCE });
+  operator.configure(providerSettings(installation));
   expect(statSync(join(operator.directory, '.env')).mode & 0o777).toBe(0o600);
-  const service = await operator.start(start, { serving: serveApart });
+  const service = await operator.start(start);
   expect((await operator.type(ready)).stdout).toBe('{"status":"ready"}');
   expect(existsSync(join(operator.directory, 'data', 'receiver.db'))).toBe(true);
   await service.stop();
@@ -449,11 +442,11 @@ testOfFiles(
   },
 );
 
-const failing = new URL('../support/failing-handlers.ts', import.meta.url);
+const HANDLERS = join(import.meta.dirname, 'handlers/failing.ts');
 
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
   const { operator, register, happen, count, handled, examine } = post();
-  const service = await operator.start('npm start', { handlersModule: failing });
+  const service = await operator.start('npm start', { HANDLERS });
   await register();
   await happen(3);
   await eventually('all are dead', async () => (await count('dead')) === 3);

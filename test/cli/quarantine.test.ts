@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { hookOf, SITE } from '../support/installation.ts';
-import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
+import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
 
-let here: InstallationOnEngine;
+let here: Installation;
 let store: EventStore;
 beforeEach(async () => {
-  here = await installOnEngine();
+  here = await install();
   store = await here.openStore();
 });
 afterEach(async () => {
@@ -26,7 +25,7 @@ const kept = (count: number) =>
   eventually(`${count} are kept`, async () => (await store.quarantineSize()) === count);
 
 test('shows what waits and from whom, and says how many were admitted and kept, of one webhook or of all', async () => {
-  const service = await here.serveHere();
+  const service = await here.serve();
   const known = here.foreignWebhook(hookOf(service), 'known');
   const unknown = here.foreignWebhook(hookOf(service), 'unknown');
   await happen(3);

@@ -15,8 +15,8 @@ const argumentLists: string[] = [];
 
 /** A whole life: everything that has to do with secrets is done once, well and badly. */
 beforeAll(async () => {
-  here = await install({ LOG_LEVEL: 'trace' });
-  const service = await here.serveApart({ WEBHOOK_SECRET: FALLBACK, DRAIN_MS: '0' });
+  here = await install({ LOG_LEVEL: 'trace' }, 'sqlite');
+  const service = await here.serve({ WEBHOOK_SECRET: FALLBACK });
   const run = (args: string, stdin = '', env: Record<string, string> = {}) =>
     here.cli(args.split(' '), { stdin, env, onSpawn: ({ pid }) => noteArguments(pid) });
   noteArguments(service.child.pid);

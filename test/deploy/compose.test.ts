@@ -45,6 +45,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (server) => {
     beforeAll(async () => {
       name = await createDatabase(server);
       env = {
+        DRAIN_MS: '3000',
         DATABASE_URL: server.url(name),
         DATABASE_POOL: '3',
         SECRETS_KEY: SECRETS_KEY.toString('base64'),

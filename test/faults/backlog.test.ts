@@ -53,9 +53,11 @@ test.each(Object.keys(backlogs))(
     }
     await backlogs[name]?.(store);
     const diary = join(directory, 'diary');
-    const handlers = new URL(`./handlers/starts.ts?diary=${encodeURIComponent(diary)}`, import.meta.url);
-    const env = { DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'fatal' };
-    const service = await startProcess(env, handlers);
+    const handlers = { HANDLERS: join(import.meta.dirname, 'handlers/starts.ts'), DIARY: diary };
+    const service = await startProcess({
+      ...{ DATABASE_URL: `sqlite:${path}`, WEBHOOK_SECRET: SECRET },
+      ...handlers,
+    });
     const sentAt = new Map<string, number>();
     let left = 0;
     for (let number = 0; number < LIVE; number++) {
@@ -68,8 +70,7 @@ test.each(Object.keys(backlogs))(
     while ((await store.count({ status: 'handled' })) < BACKLOG + sentAt.size)
       await new Promise((resolve) => setTimeout(resolve, 100));
     await store.close();
-    service.child.kill('SIGTERM');
-    expect(await service.exited).toBe(0);
+    await service.stop();
 
     const lines = readFileSync(diary, 'utf8').trimEnd().split('\n');
     const startedAt = new Map(lines.map((line) => line.split(' ') as [string, string]));

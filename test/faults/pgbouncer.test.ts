@@ -5,14 +5,11 @@ import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
-import { Receivers } from './receivers.ts';
+import { pause, Receivers } from './receivers.ts';
 
 /** Fewer than a store has, so that stores get each other's. */
 const CONNECTIONS = 2;
-const RECEIVERS = 3;
 const KILLS = size({ small: 3, full: 9 });
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
   describeWith('pgbouncer', 'in transaction mode', () => {
@@ -31,27 +28,18 @@ describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
       await Promise.all(clients.map((client) => client.end()));
     });
 
-    test(`has ${RECEIVERS} receivers lose nothing and never run two events of one media at once, when they share its connections and one is killed, ${KILLS} times`, async () => {
+    test(`has three receivers lose nothing and never run two events of one media at once, when they share its connections and one is killed, ${KILLS} times`, async () => {
       const random = new Random(20_261_127);
-      const receivers = await Receivers.on(server, { urlOf: (database: string) => bouncer.url(database) });
-      for (let at = 0; at < RECEIVERS; at++) await receivers.start(at);
-      receivers.send(8, 40);
+      const receivers = await Receivers.on(server, { urlOf: (database) => bouncer.url(database) });
+      for (const at of [0, 1, 2]) await receivers.start(at);
+      receivers.send();
       for (let round = 0; round < KILLS; round++) {
         await pause(500 + random.int(600));
-        await receivers.kill(round % RECEIVERS);
-        await receivers.start(round % RECEIVERS);
+        await receivers.kill(round % 3);
+        await receivers.start(round % 3);
       }
-      await receivers.stopSending();
-      const { ids, handled, counted } = await receivers.finish();
-      process.stdout.write(
-        `through PgBouncer, killed ${KILLS} times: ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled\n`,
-      );
+      await receivers.finishWhole();
       expect(receivers.acknowledged.size).toBeGreaterThan(10 * KILLS);
-      expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-      expect(handled).toBe(ids.size);
-      expect(counted).toBe(handled);
-      expect(await receivers.overlaps()).toEqual([]);
-      expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual(Array(RECEIVERS).fill(0));
     });
   }),
 );

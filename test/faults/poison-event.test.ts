@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest, ENGINE } from '../support/engine.ts';
@@ -11,7 +12,7 @@ const MAX_ATTEMPTS = 5;
 /** What was lost twice runs one after the other, two in a second. */
 const NEIGHBOURS = 20;
 const LEASE_MS = ENGINE === 'postgres' ? 2000 : 600;
-const handlers = new URL('./handlers/poison.ts', import.meta.url);
+const HANDLERS = join(import.meta.dirname, 'handlers/poison.ts');
 
 const database = databaseForEachTest();
 let store: EventStore;
@@ -21,6 +22,7 @@ beforeEach(async () => {
   store = await database().open();
   env = {
     ...database().env,
+    HANDLERS,
     LEASE_MS: String(LEASE_MS),
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
     RETRY_BASE_MS: '10',
@@ -32,20 +34,19 @@ const unfinished = async () =>
 
 /** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
 async function supervise(): Promise<number> {
-  let service: ServiceProcess = await startProcess(env, handlers);
+  let service: ServiceProcess = await startProcess(env);
   for (let crashes = 0; ; crashes++) {
     const done = eventually('all is done', async () => (await unfinished()) === 0).then(
       () => 'done' as const,
     );
     const first = await Promise.race([done, service.exited]);
     if (first === 'done') {
-      service.child.kill('SIGTERM');
-      expect(await service.exited).toBe(0);
+      await service.stop();
       return crashes;
     }
     expect(first).toBe(7);
     if (crashes > 3 * MAX_ATTEMPTS) throw new Error('it goes on crashing');
-    service = await startProcess(env, handlers);
+    service = await startProcess(env);
   }
 }
 

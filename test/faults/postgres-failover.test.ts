@@ -13,12 +13,9 @@ import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
-import { Receivers } from './receivers.ts';
+import { pause, Receivers } from './receivers.ts';
 
 const FAILOVERS = size({ small: 2, full: 6 });
-const CLIENTS = 8;
-const MEDIA = 40;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Two servers, of which one follows the other. */
 class Pair {
@@ -79,33 +76,21 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
     const pair = await Pair.start(true);
     const receivers = await Receivers.on(pair.primary, {
       diaryServer: shared,
-      urlOf: (name: string) => pair.url(name),
+      urlOf: (name) => pair.url(name),
     });
     for (const at of [0, 1]) await receivers.start(at);
-    receivers.send(CLIENTS, MEDIA);
-    const recovered: number[] = [];
+    receivers.send();
     for (let round = 0; round < FAILOVERS; round++) {
       await pause(500 + random.int(1000));
       await pair.primary.kill();
       await pause(random.int(1000));
       await pair.promote();
       const before = receivers.acknowledged.size;
-      const promotedAt = performance.now();
       await pair.rejoin(); // until then commits wait for it
       await eventually('receivers acknowledge again', () => receivers.acknowledged.size > before);
-      recovered.push(Math.round(performance.now() - promotedAt));
     }
-    await receivers.stopSending();
-    const { ids, handled, counted } = await receivers.finish();
-    process.stdout.write(
-      `${FAILOVERS} failovers: answers ${JSON.stringify(Object.fromEntries(receivers.answers))}, ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled; acks again ${recovered.join(', ')} ms after the promotion\n`,
-    );
+    await receivers.finishWhole();
     expect([...receivers.answers.keys()].sort()).toEqual([200, 503]);
-    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    expect(handled).toBe(ids.size);
-    expect(counted).toBe(handled);
-    expect(await receivers.overlaps()).toEqual([]);
-    expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
   });
 
   test('acknowledge nothing that only one server has, when a synchronous standby is away and the wait for it is cancelled', async () => {
@@ -113,28 +98,27 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
     const receivers = await Receivers.on(pair.primary, { diaryServer: shared });
     await receivers.start(0);
     await pair.standby.stop();
-    receivers.send(CLIENTS, MEDIA);
+    receivers.send();
     await connected(pair.primary.adminUrl(), (admin) =>
       eventually('acks whose wait is cancelled are answered', async () => {
         await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-        return (receivers.answers.get(503) ?? 0) >= CLIENTS;
+        return (receivers.answers.get(503) ?? 0) >= 8;
       }),
     );
     expect([...receivers.answers.keys()]).toEqual([503]);
     await pair.standby.restart();
     await eventually('receivers acknowledge', () => receivers.answers.has(200));
-    await receivers.stopSending();
-    await receivers.finish();
+    await receivers.finishWhole();
   });
 
   test('lose what the standby had not received and nothing else, when it is not synchronous, and one receiver handles all that is left', async () => {
     const pair = await Pair.start(false);
     const receivers = await Receivers.on(pair.primary, {
       diaryServer: shared,
-      urlOf: (name: string) => pair.url(name),
+      urlOf: (name) => pair.url(name),
     });
     await receivers.start(0);
-    receivers.send(1, MEDIA);
+    receivers.send({ clients: 1 });
     await eventually('some are acknowledged', () => receivers.acknowledged.size > 10);
     const isReceived = () =>
       connected(pair.primary.adminUrl(), async (admin) => {
@@ -147,14 +131,13 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
     await eventually('the standby has all', isReceived);
     const received = new Set(receivers.acknowledged);
     await pair.standby.stop();
-    receivers.send(1, MEDIA);
+    receivers.send({ clients: 1 });
     await eventually('more are acknowledged', () => receivers.acknowledged.size > received.size + 10);
     await pair.primary.kill();
     await receivers.stopSending();
     await pair.standby.restart();
     await pair.promote();
-    const { ids } = await receivers.finish();
-    const lost = [...receivers.acknowledged].filter((id) => !ids.has(id));
+    const { lost } = await receivers.finish();
     expect(lost).toEqual([...receivers.acknowledged].filter((id) => !received.has(id)));
   });
 });

@@ -5,7 +5,7 @@ import { connected } from '../support/postgres-databases.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
-import { LEASE_MS, Receivers, type Takeover } from './receivers.ts';
+import { LEASE_MS, pause, Receivers } from './receivers.ts';
 
 const ROUNDS = size({ small: 9, full: 30 });
 const OUTAGES = size({ small: 3, full: 10 });
@@ -17,21 +17,6 @@ const SINGLE_KILLS = size({ small: 2, full: 5 });
  * receiver that is killed meanwhile may have claimed it, and then they pass again.
  */
 const MOST_LEASES = 3;
-const CLIENTS = 8;
-const MEDIA = 40;
-
-/** Says how long what killed receivers held took to run again. */
-async function takeoversOf(receivers: Receivers): Promise<readonly Takeover[]> {
-  const takeovers = await receivers.takeovers();
-  const seconds = (takeover: Takeover | undefined) => ((takeover?.ms ?? Number.NaN) / 1000).toFixed(2);
-  const undisturbed = takeovers.findLast(({ killedMeanwhile }) => killedMeanwhile === 0);
-  process.stdout.write(
-    `${takeovers.length} events taken over, after ${seconds(takeovers[takeovers.length >> 1])} s in the middle, ${seconds(takeovers.at(-1))} s at most; ${seconds(undisturbed)} s where no other was killed meanwhile\n`,
-  );
-  return takeovers;
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
   let server: PostgresServer;
@@ -43,64 +28,49 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     const random = new Random(20_261_122);
     const receivers = await Receivers.on(server);
     for (const at of [0, 1, 2]) await receivers.start(at);
-    receivers.send(CLIENTS, MEDIA);
+    receivers.send();
     for (let round = 0; round < ROUNDS; round++) {
       await pause(200 + random.int(600));
       await receivers.kill(round % 3);
       await pause(random.int(400));
       await receivers.start(round % 3);
     }
-    await receivers.stopSending();
-    const { ids, handled, counted } = await receivers.finish();
-    const runs = await receivers.diary<{ runs: number }>('SELECT count(*)::integer AS runs FROM runs');
-    process.stdout.write(
-      `killed ${ROUNDS} times: ${receivers.acknowledged.size} acknowledged, ${ids.size} recorded, ${handled} handled in ${runs[0]?.runs} runs\n`,
-    );
+    await receivers.finishWhole();
     expect(receivers.acknowledged.size).toBeGreaterThan(10 * ROUNDS);
-    const mostMs = ({ killedMeanwhile }: Takeover) => MOST_LEASES * LEASE_MS * (1 + killedMeanwhile);
-    const takeovers = await takeoversOf(receivers);
+    const takeovers = await receivers.takeovers();
+    const isLate = ({ ms, killedMeanwhile }: (typeof takeovers)[number]) =>
+      ms > MOST_LEASES * LEASE_MS * (1 + killedMeanwhile);
     expect(takeovers.length).toBeGreaterThan(0);
-    expect(takeovers.filter((takeover) => takeover.ms > mostMs(takeover))).toEqual([]);
-    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    expect(handled).toBe(ids.size);
-    expect(await receivers.overlaps()).toEqual([]);
-    // Each event was counted once in the state of its media, however often it ran.
-    expect(counted).toBe(handled);
+    expect(takeovers.filter(isLate)).toEqual([]);
     // A step whose result was stored never ran again: what ran twice was killed before the first result was known.
     const again = await receivers.diary(
       `SELECT event FROM published GROUP BY event
        HAVING count(*) > (SELECT count(*) FROM runs WHERE runs.event = published.event AND ended IS NULL) + 1`,
     );
     expect(again).toEqual([]);
-    expect(await receivers.diary('SELECT event FROM known_as_published')).toHaveLength(handled);
   });
 
   test(`run what one of them held again once its leases have run out, when that one is killed and the others go on, ${SINGLE_KILLS} times`, async () => {
     const random = new Random(20_261_124);
-    const receivers = await Receivers.on(server, { WORK_MS: '100' });
+    const receivers = await Receivers.on(server, { env: { WORK_MS: '100' } });
     for (const at of [0, 1, 2]) await receivers.start(at);
-    receivers.send(CLIENTS, MEDIA);
+    receivers.send();
     for (let round = 0; round < SINGLE_KILLS; round++) {
       await pause(1000 + random.int(1000));
       await receivers.kill(round % 3);
       await pause(1.5 * LEASE_MS);
       await receivers.start(round % 3);
     }
-    await receivers.stopSending();
-    const { ids, handled, counted } = await receivers.finish();
+    await receivers.finishWhole();
     // A lease, until another one looks, and until the handler begins.
-    expect((await takeoversOf(receivers)).at(-1)?.ms).toBeLessThan(1.5 * LEASE_MS);
-    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    expect(handled).toBe(ids.size);
-    expect(counted).toBe(handled);
-    expect(await receivers.overlaps()).toEqual([]);
+    expect((await receivers.takeovers()).at(-1)?.ms).toBeLessThan(1.5 * LEASE_MS);
   });
 
   test(`answer 503 and recover by themselves, when PostgreSQL is stopped at once and started, ${OUTAGES} times, and connections are cut`, async () => {
     const random = new Random(20_261_123);
     const receivers = await Receivers.on(server, { diaryServer: shared });
     for (const at of [0, 1]) await receivers.start(at);
-    receivers.send(CLIENTS, MEDIA);
+    receivers.send();
     for (let outage = 0; outage < OUTAGES; outage++) {
       await pause(300 + random.int(500));
       await connected(server.adminUrl(), (admin) =>
@@ -115,43 +85,30 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
       await server.restart();
     }
     await pause(1000);
-    await receivers.stopSending();
-    const { ids, handled, counted } = await receivers.finish();
-    process.stdout.write(
-      `stopped ${OUTAGES} times: answers ${JSON.stringify(Object.fromEntries(receivers.answers))}, ${ids.size} recorded, ${handled} handled\n`,
-    );
+    await receivers.finishWhole();
     expect([...receivers.answers.keys()].sort()).toEqual([200, 503]);
-    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    expect(handled).toBe(ids.size);
-    expect(await receivers.overlaps()).toEqual([]);
-    expect(counted).toBe(handled);
-    expect(receivers.processes.map((one) => one?.child.exitCode)).toEqual([0, 0]);
   });
 
   test('change nothing late, when one stands still for longer than its leases and goes on', async () => {
-    const receivers = await Receivers.on(server, { WORK_MS: '300', LEASE_MS: '1000' });
+    const receivers = await Receivers.on(server, { env: { WORK_MS: '300', LEASE_MS: '1000' } });
     const [still] = [await receivers.start(0), await receivers.start(1)];
-    receivers.send(CLIENTS, MEDIA);
+    receivers.send();
     await pause(1500);
     still.child.kill('SIGSTOP');
     receivers.processes[0] = undefined; // nobody sends to it
-    await pause(8000); // within a transaction the server waits for it for three seconds
+    await pause(8000); // within a transaction the server waits for it for five seconds
     still.child.kill('SIGCONT');
     receivers.processes[0] = still;
     await pause(1500);
-    await receivers.stopSending();
+    const { ids, lost } = await receivers.finish();
+    expect(lost).toEqual([]);
     const store = await receivers.store();
-    const { ids, handled, counted } = await receivers.finish();
     const outcomes = new Set<string>();
     for (const id of ids) for (const { outcome } of await store.attempts(id)) outcomes.add(outcome);
     await store.close();
     expect(outcomes).toContain('lost');
     // What its handlers came to afterwards it did try to store.
-    expect(still.output()).toContain(
-      'the lease was lost while the handler ran; another process has the event',
-    );
-    expect([...receivers.acknowledged].filter((id) => !ids.has(id))).toEqual([]);
-    expect(handled).toBe(ids.size);
-    expect(counted).toBe(handled);
+    const tried = 'the lease was lost while the handler ran; another process has the event';
+    expect(still.output()).toContain(tried);
   });
 });

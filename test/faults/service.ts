@@ -8,7 +8,7 @@ import { SECRET } from '../support/notifications.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const handlers = new URL('./handlers/quick.ts', import.meta.url);
+const HANDLERS = join(import.meta.dirname, 'handlers/quick.ts');
 
 /** A database for each test, and services on it in processes of their own. */
 export class FaultStage {
@@ -28,12 +28,9 @@ export class FaultStage {
   }
 
   async start(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-    const base = { DATABASE_URL: `sqlite:${this.path}`, WEBHOOK_SECRET: SECRET, LOG_LEVEL: 'fatal' };
-    const service = await startProcess({ ...base, ...env }, handlers);
-    this.#cleanUps.push(() => {
-      service.child.kill('SIGKILL');
-      return service.exited;
-    });
+    const base = { DATABASE_URL: `sqlite:${this.path}`, WEBHOOK_SECRET: SECRET, HANDLERS };
+    const service = await startProcess({ ...base, ...env });
+    this.#cleanUps.push(() => service.kill());
     return service;
   }
 
@@ -42,11 +39,5 @@ export class FaultStage {
     const store = await openStore({ url: `sqlite:${this.path}`, clock: systemClock });
     this.#cleanUps.push(() => store.close());
     return store;
-  }
-
-  /** Ends a service in order; resolves with its exit code. */
-  stop(service: ServiceProcess): Promise<number | null> {
-    service.child.kill('SIGTERM');
-    return service.exited;
   }
 }

@@ -2,19 +2,31 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import type { Handlers } from '../../src/dispatch/handler.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
-import { post, serviceHouses } from '../support/logged-service.ts';
+import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
+import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
 
-const house = serviceHouses();
+const database = databaseForEachTest();
+/** A service on the database of the test; it ends after the suite, unless it is stopped. */
+const start = (env: Readonly<Record<string, string>> = {}, handlers: Handlers = {}) =>
+  runService(handlers, { ...database().env, WEBHOOK_SECRET: '', SHUTDOWN_GRACE_MS: '0', ...env });
+
+/** Sends a notification over HTTP as the provider does. */
+function post({ url }: RunningService, body: object, secret: string): Promise<Response> {
+  const text = JSON.stringify(body);
+  const headers = { authorization: `Bearer ${tokenOf(text, secret)}`, connection: 'close' };
+  return fetch(`${url}${PATH}`, { method: 'POST', headers, body: text });
+}
 
 describe('a secret', () => {
   test('retired by another process soon verifies nothing any more, with 401', async () => {
-    const { start, openStore } = await house();
     const service = await start();
-    const other = await openStore();
+    const other = await database().open();
     await other.addSecret(WEBHOOK, 'old');
     await other.addSecret(WEBHOOK, 'new');
     expect((await post(service, notification(), 'old')).status).toBe(200);
@@ -29,12 +41,11 @@ describe('a secret', () => {
 
 describe('a notification in quarantine', () => {
   test('is admitted and handled, when another process stores its secret and nothing else comes', async () => {
-    const { start, openStore } = await house();
     const handled: string[] = [];
     const service = await start({}, { media_available: ({ media_id }) => void handled.push(media_id) });
     expect((await post(service, notification(), 'late')).status).toBe(401);
     await eventually('it is kept', async () => (await service.store.quarantined()).length === 1);
-    await (await openStore()).addSecret(WEBHOOK, 'late');
+    await (await database().open()).addSecret(WEBHOOK, 'late');
     await eventually('it is handled', () => handled.length > 0);
     await eventually('it left', async () => (await service.store.quarantined()).length === 0);
     const events = await eventsIn(service.store, {}, 10);
@@ -42,7 +53,6 @@ describe('a notification in quarantine', () => {
   });
 
   test('is admitted at the next start, when WEBHOOK_SECRET is set by then', async () => {
-    const { start } = await house();
     const first = await start();
     expect((await post(first, notification(), 'late')).status).toBe(401);
     await first.stop();
@@ -53,7 +63,7 @@ describe('a notification in quarantine', () => {
 });
 
 test('a stop serves on for DRAIN_MS, while /readyz says 503', async () => {
-  const service = await (await house()).start({ WEBHOOK_SECRET: 'fallback', DRAIN_MS: '500' });
+  const service = await start({ WEBHOOK_SECRET: 'fallback', DRAIN_MS: '500' });
   const stopped = service.stop();
   const ready = await fetch(`http://127.0.0.1:${service.port}/readyz`, { headers: { connection: 'close' } });
   expect([ready.status, (await post(service, notification(), 'fallback')).status]).toEqual([503, 200]);
@@ -62,7 +72,6 @@ test('a stop serves on for DRAIN_MS, while /readyz says 503', async () => {
 
 describe('starting', () => {
   test('rejects, when the port is taken, and leaves the database free', async () => {
-    const { start } = await house();
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;

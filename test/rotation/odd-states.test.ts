@@ -2,13 +2,12 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { rotate } from '../../src/rotation/rotate.ts';
-import { SITE } from '../support/installation.ts';
-import { type InstallationOnEngine, installOnEngine } from '../support/installation-on-engine.ts';
+import { type Installation, install, SITE } from '../support/installation.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: InstallationOnEngine;
+let here: Installation;
 beforeEach(async () => {
-  here = await installOnEngine();
+  here = await install();
 });
 afterEach(() => here.dispose());
 

@@ -1,59 +1,44 @@
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { startProcess } from '../support/service-process.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
 const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
 const CRASHED = 'crashed; all acknowledged notifications are on disk';
+/** A fault of the program's own, on demand. */
+const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
 
 const database = databaseForEachTest();
 let store: EventStore;
 let env: Readonly<Record<string, string>>;
-let running: ServiceProcess | undefined;
-
-const handlers = fileURLToPath(new URL('../support/leaving-handlers.ts', import.meta.url));
-/** A fault of the program's own, on demand. */
-const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
-
 beforeEach(async () => {
   store = await database().open();
   env = {
     ...database().env,
-    HANDLERS: handlers,
+    HANDLERS: join(import.meta.dirname, 'handlers/leaving.ts'),
     LEASE_MS: '500',
     RETRY_MAX_ATTEMPTS: '1',
-    RETRY_BASE_MS: '1',
     HANDLER_TIMEOUT_MS: '200',
     SHUTDOWN_GRACE_MS: '0',
   };
 });
 
-afterEach(async () => {
-  running?.child.kill('SIGKILL');
-  await running?.exited;
-  running = undefined;
-});
-
-const serve = async (more: Readonly<Record<string, string>> = {}) => {
-  running = await startProcess({ ...env, ...more }, undefined, database().directory);
-  return running;
-};
 const record = async (media_id: string, at = EVENT_TIME) =>
   (await store.record(verified({ media_id, at }))).id;
 const statusOf = async (id: string) => present(await store.event(id)).status;
-/** Waits until an event without attempts left is dead: once its lease is over, the next process to recover leases ends it. */
+/** Waits until the lease of an event without attempts left is over: the next process to recover leases ends it as dead. */
 const isGivenUp = (id: string) =>
   eventually('it is given up', async () => {
-    await recover();
+    await store.recover({ held: [], maxAttempts: 1 });
     return (await statusOf(id)) === 'dead';
   });
-const recover = () => store.recover({ held: [], maxAttempts: 1 });
+
 interface Line {
   readonly msg?: string;
   readonly event?: string;
@@ -65,64 +50,53 @@ function linesOf(output: string, msg: string): Line[] {
   return all.map((line): Line => JSON.parse(line)).filter((line) => line.msg === msg);
 }
 
-describe('the server', () => {
-  test('goes on, when a handler leaves an error behind, names its event, or where it is from beside any, and others are handled', async () => {
-    const left = {
-      timer: 'Error: left in a timer\n',
-      nothing: 'undefined',
-      'awaited-by-nobody': 'Error: left in a step\n',
-      listener: 'Error: left in a listener\n',
-    };
-    const ids = new Map<string, string>();
-    for (const media of Object.keys(left)) ids.set(media, await record(media));
-    const { child, exited, output } = await serve();
-    for (const [media, error] of Object.entries(left)) {
-      const event = ids.get(media);
-      const line = () => linesOf(output(), LEFT).find((one) => one.event === event);
-      await eventually(`the error of ${media} is told of`, () => line() !== undefined);
-      expect(line()).toMatchObject({ kind: 'media_available', resource: `media:${media}`, attempt: 1 });
-      expect(line()?.error?.startsWith(error)).toBe(true);
-    }
+test('the server goes on, when a handler leaves an error behind, names its event, or where it is from beside any, and handles others', async () => {
+  const left = {
+    timer: 'Error: left in a timer\n',
+    nothing: 'undefined',
+    'awaited-by-nobody': 'Error: left in a step\n',
+    listener: 'Error: left in a listener\n',
+  };
+  const ids = new Map<string, string>();
+  for (const media of Object.keys(left)) ids.set(media, await record(media));
+  const server = await startProcess(env);
+  const errors = () => linesOf(server.output(), LEFT);
+  for (const [media, error] of Object.entries(left)) {
+    const line = () => errors().find(({ event }) => event === ids.get(media));
+    await eventually(`the error of ${media} is told of`, () => line() !== undefined);
+    expect(line()).toMatchObject({ kind: 'media_available', resource: `media:${media}`, attempt: 1 });
+    expect(line()?.error?.startsWith(error)).toBe(true);
+  }
+  await record('shared', EVENT_TIME + 1);
+  const ofNone = () => errors().find(({ event }) => event === undefined);
+  await eventually('the error of no event is told of', () => ofNone() !== undefined);
+  expect(ofNone()?.error).toMatch(/^Error: left in what is shared\n *at .*leaving\.ts:\d+/);
 
-    await record('shared', EVENT_TIME + 1);
-    const ofNone = () => linesOf(output(), LEFT).find((one) => one.event === undefined);
-    await eventually('the error of no event is told of', () => ofNone() !== undefined);
-    expect(ofNone()).not.toHaveProperty('event');
-    expect(ofNone()?.error).toMatch(/^Error: left in what is shared\n *at .*leaving-handlers\.ts:\d+/);
+  const next = await record('good', EVENT_TIME + 2);
+  await eventually('others are handled', async () => (await statusOf(next)) === 'handled');
+  await server.stop();
+});
 
-    const next = await record('good', EVENT_TIME + 2);
-    await eventually('others are handled', async () => (await statusOf(next)) === 'handled');
-    child.kill('SIGTERM');
-    expect(await exited).toBe(0);
-  });
+test('the server says so, exits with 1 and has used the attempt up, when a handler calls process.exit(0)', async () => {
+  const id = await record('exit');
+  const { exited, output } = await startProcess(env);
+  expect(await exited).toBe(1);
+  expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1 }]);
+  await isGivenUp(id);
+  expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
+});
 
-  test('says so, exits with 1 and has used the attempt up, when a handler calls process.exit(0)', async () => {
-    const id = await record('exit');
-    const { exited, output } = await serve();
-    expect(await exited).toBe(1);
-    expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1 }]);
-    await isGivenUp(id);
-    expect((await store.attempts(id)).map(({ outcome }) => outcome)).toEqual(['lost']);
-  });
-
-  test('exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
-    const id = await record('held');
-    const { child, exited, output } = await serve({
-      HANDLER_TIMEOUT_MS: '60000',
-      NODE_OPTIONS: `--import=data:text/javascript,${FAULT}`,
-    });
-    await eventually('it runs', async () => (await statusOf(id)) === 'running');
-    child.kill('SIGCONT');
-    expect(await exited).toBe(1);
-    expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
-    expect(linesOf(output(), 'stopping')).toEqual([]);
-    expect(linesOf(output(), EXITED)).toEqual([]);
-    await eventually('its lease is over', async () => {
-      await recover();
-      return (await statusOf(id)) !== 'running';
-    });
-    expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
-  });
+test('the server exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
+  const id = await record('held');
+  const faulty = { HANDLER_TIMEOUT_MS: '60000', NODE_OPTIONS: `--import=data:text/javascript,${FAULT}` };
+  const { child, exited, output } = await startProcess({ ...env, ...faulty });
+  await eventually('it runs', async () => (await statusOf(id)) === 'running');
+  child.kill('SIGCONT');
+  expect(await exited).toBe(1);
+  expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
+  expect(linesOf(output(), EXITED)).toEqual([]);
+  await isGivenUp(id);
+  expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
 });
 
 test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {

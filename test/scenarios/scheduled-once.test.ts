@@ -1,26 +1,16 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MockProvider } from '../../src/mock/index.ts';
 import { StatusesClient } from '../../src/provider/index.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
-import { type RunningService, runService } from '../support/running-service.ts';
+import { runService } from '../support/running-service.ts';
 
 const database = databaseForEachTest();
 
-let mock: MockProvider;
-let service: RunningService;
-afterEach(async () => {
-  await service.dispose();
-  await mock.close();
-});
-
-const isHandled = () =>
-  eventually('it is handled', async () => (await service.store.count({ status: 'handled' })) === 1);
-
 test('schedules a status from a handler, when it is retried and replayed, exactly once', async () => {
-  mock = await MockProvider.start({ port: 0 });
-  service = await runService(
+  const mock = await MockProvider.start({ port: 0 });
+  const service = await runService(
     {
       async media_available(event, ctx) {
         const tomorrow = new Date(mock.now() + 86_400_000);
@@ -35,25 +25,11 @@ test('schedules a status from a handler, when it is retried and replayed, exactl
     { ...database().env, STATUSES_BASE_URL: mock.url, STATUSES_TOKEN: 'alice-rw', RETRY_BASE_MS: '1' },
   );
   await deliver(service.url, bodyOf(1));
-  await isHandled();
+  const isHandled = async () => (await service.store.count({ status: 'handled' })) === 1;
+  await eventually('it is handled', isHandled);
   await service.store.replay({});
-  await isHandled();
+  await eventually('it is handled again', isHandled);
   const statuses = new StatusesClient({ baseUrl: mock.url, token: 'alice-rw' });
   expect((await statuses.page()).statuses.map(({ params }) => params.text)).toEqual(['media1 is out']);
-});
-
-test('gives handlers no statuses client, when none is configured', async () => {
-  mock = await MockProvider.start({ port: 0 });
-  let given: unknown = 'nothing yet';
-  service = await runService(
-    {
-      media_available(_event, ctx) {
-        given = ctx.statuses;
-      },
-    },
-    database().env,
-  );
-  await deliver(service.url, bodyOf(1));
-  await isHandled();
-  expect(given).toBeUndefined();
+  await mock.close();
 });

@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
@@ -8,10 +10,9 @@ import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
 const database = databaseForEachTest();
+const HANDLERS = join(import.meta.dirname, 'handlers/slow.ts');
 const start = () =>
-  startProcess({ ...database().env, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' }, slow);
-const slow = new URL('../support/slow-handlers.ts', import.meta.url);
-const ACKNOWLEDGED = size({ small: 100, full: 500 });
+  startProcess({ ...database().env, HANDLERS, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' });
 let sent = 0;
 
 /** Sends one after the other, until it is told that the service is going away. */
@@ -28,10 +29,11 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   const service = await start();
   const acknowledged: string[] = [];
   const clients = Array.from({ length: 16 }, () => sendUntilRefused(service.url, acknowledged));
-  await eventually('enough is acknowledged', () => acknowledged.length >= ACKNOWLEDGED);
-  service.child.kill('SIGTERM');
+  const enough = size({ small: 100, full: 500 });
+  await eventually('enough is acknowledged', () => acknowledged.length >= enough);
+  const stopped = service.stop();
   expect(await Promise.all(clients)).toEqual(Array(16).fill(503));
-  expect(await service.exited).toBe(0);
+  await stopped;
 
   const store = await database().open();
   const found = await Promise.all(acknowledged.map((id) => store.event(id)));
@@ -45,20 +47,17 @@ test('answers a request that is under way, when SIGTERM comes in the middle of i
   const service = await start();
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   const body = bodyOf(1_000_000);
-  const { signNotification, keyOf } = await import('../../src/notification/token.ts');
-  const token = signNotification(body, keyOf(SECRET));
   const half = Math.floor(body.length / 2);
   socket.write(
-    `POST /webhooks/media HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `POST /webhooks/media HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${signNotification(body, keyOf(SECRET))}\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body.slice(0, half)}`,
   );
   await fetch(`${service.url}/healthz`); // by then the first half was read
-  service.child.kill('SIGTERM');
-  const isReady = async () => (await fetch(`${service.url}/readyz`)).status === 200;
-  await eventually('it stops', async () => service.output().includes('stopping') || !(await isReady()));
+  const stopped = service.stop();
+  await eventually('it stops', () => service.output().includes('stopping'));
   socket.write(body.slice(half));
   const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
   expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
   socket.destroy();
-  expect(await service.exited).toBe(0);
+  await stopped;
 });

@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { Claim } from '../../src/store/event-store.ts';
-import { atFullSize } from '../support/sizes.ts';
 import {
   claimed,
   claimedOne,
@@ -274,14 +273,6 @@ onPostgres('two transactions', (stage) => {
     await a.store.record(notified());
     a.before = undefined;
     expect(settings).toEqual(['5s', '15s', '5s']);
-  });
-
-  atFullSize(test)('acks go on, when a process stands still within a transaction', async () => {
-    const go = await a.upTo(/COMMIT$/, (store) => store.record(notified()));
-    await b.store.record(notified());
-    await expect(go()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    a.errors.length = 0;
-    b.errors.length = 0;
   });
 
   async function store0Fails(): Promise<void> {

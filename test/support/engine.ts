@@ -29,9 +29,6 @@ export const testOfFiles: Test = ENGINE === 'sqlite' ? test : test.skip;
 /** `test` of what only a database on a server has. */
 export const testOfServers: Test = ENGINE === 'postgres' ? test : test.skip;
 
-/** Settings of a database that is not there, and whose file would lie in a directory. */
-export const absentIn = (directory: string) => ({ DATABASE_URL: `sqlite:${join(directory, 'absent.db')}` });
-
 /** An empty database. */
 export interface TestDatabase {
   /** settings that name it */
@@ -48,8 +45,8 @@ export interface TestDatabase {
 }
 
 /** @param directory of the test, which removes it with all that lies in it */
-export async function testDatabase(directory: string): Promise<TestDatabase> {
-  if (ENGINE === 'sqlite') {
+export async function testDatabase(directory: string, engine = ENGINE): Promise<TestDatabase> {
+  if (engine === 'sqlite') {
     const path = join(directory, 'receiver.db');
     const url = `sqlite:${path}`;
     return {

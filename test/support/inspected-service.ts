@@ -1,25 +1,20 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterEach } from '@jest/globals';
-import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
-import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import type { ReadyApp } from '../../src/dispatch/open-app.ts';
-import { createInspector } from '../../src/inspector/index.ts';
-import { type Service, startService } from '../../src/service.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
 import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
-import { type LogLines, logLines } from './log-lines.ts';
-import { OWN_THREADS } from './own-threads.ts';
+import type { LogLines } from './log-lines.ts';
+import { type RunningService, type RunOptions, runService } from './running-service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A service with its admin listener, in this process and on a database of its own. */
 export interface Inspected {
-  readonly service: Service;
+  readonly service: RunningService;
   /** of the admin listener */
   readonly url: string;
   /** settings that name its database */
@@ -49,64 +44,27 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-interface InspectOptions {
-  /** false: its store has none, as each takes long to start; commits are then not timed */
-  readonly threads?: boolean;
-  /** has handlers of its own, in place of those given first */
-  readonly app?: ReadyApp;
-  readonly clock?: MonotonicClock;
-  /** puts another store in front of its own, which then has no threads */
-  readonly wrap?: (store: EventStore) => EventStore;
-}
-
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
-  { threads = OWN_THREADS, app = { handlers }, clock = systemClock, wrap }: InspectOptions = {},
+  options: RunOptions = {},
 ): Promise<Inspected> {
   const directory = await temporaryDirectory();
   const database = env.DATABASE_URL === undefined ? await testDatabase(directory) : undefined;
-  const log = logLines();
-  const config = parseConfig({
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_PORT: '0',
-    ...database?.env,
-    DRAIN_MS: '0',
-    SHUTDOWN_GRACE_MS: '100',
-    RETRY_BASE_MS: '1',
-    RETRY_MAX_ATTEMPTS: '3',
-    ...env,
-  });
-  const admin = createInspector(clock);
-  const { DATABASE_URL: databaseUrl, SECRETS_KEY: secretsKey } = config;
-  const store =
-    threads && !wrap ? undefined : openStore({ url: databaseUrl, clock, secretsKey, threads: false });
-  const service = await startService({
-    config,
-    app,
-    store: wrap ? store?.then(wrap) : store,
-    clock,
-    log: log.log,
-    random: Math.random,
-    admin,
-  });
+  const retries = { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3', SHUTDOWN_GRACE_MS: '100' };
+  const settings = { WEBHOOK_SECRET: '', ...database?.env, ...retries, ...env };
+  const service = await runService(handlers, settings, { ...options, inspected: true });
   await service.store.addSecret(WEBHOOK, SECRET);
   const url = service.adminUrl ?? '';
-  let stopped: Promise<void> | undefined;
-  const stop = () => {
-    stopped ??= service.stop();
-    return stopped;
-  };
   return {
-    service: { ...service, stop },
+    service,
     url,
     env: database?.env ?? env,
-    log,
+    log: service.log,
     deliver(body, secret = SECRET) {
       const text = JSON.stringify(body);
       const headers = { authorization: `Bearer ${tokenOf(text, secret)}` };
-      return fetch(`http://127.0.0.1:${service.port}${PATH}`, { method: 'POST', headers, body: text });
+      return fetch(`${service.url}${PATH}`, { method: 'POST', headers, body: text });
     },
     async settled() {
       await eventually('every event has come to its end', async () => {
@@ -121,7 +79,7 @@ export async function inspect(
     },
     raw: (path, options = {}) => raw(`${url}${path}`, options),
     async dispose() {
-      await stop();
+      await service.dispose();
       await database?.remove();
       rmSync(directory, { recursive: true, force: true });
     },
@@ -142,17 +100,8 @@ export function inspectedForEachTest(): typeof inspect {
 }
 
 /** fetch() does not let anybody set Host, Origin or Cookie. */
-function raw(url: string, { method = 'GET', headers = {}, body }: RawOptions): Promise<RawAnswer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk;
-      });
-      answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text }),
-      );
-    });
-    sent.on('error', reject).end(body);
-  });
+async function raw(url: string, { method = 'GET', headers = {}, body }: RawOptions): Promise<RawAnswer> {
+  const sent = request(url, { method, headers, agent: false }).end(body);
+  const [answer] = await once(sent, 'response');
+  return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
 }

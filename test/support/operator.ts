@@ -7,7 +7,7 @@ import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
 import type { CliOptions, CliRun } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
-import { type Served, serve, type serveApart } from './served.ts';
+import { type ServiceProcess, startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -21,15 +21,9 @@ export interface Operator {
   /** Types a command. It must succeed, unless told otherwise. */
   type(command: string, expected?: { readonly code: number }): Promise<CliRun>;
   /** Types `npm start`, which goes on running. */
-  start(command: string, options?: StartOptions): Promise<Served>;
+  start(command: string, env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
   /** Writes lines into `.env`. */
   configure(lines: Readonly<Record<string, string>>): void;
-}
-
-interface StartOptions {
-  readonly handlersModule?: URL;
-  /** how it is served, if the process that does so matters */
-  readonly serving?: typeof serveApart;
 }
 
 /** Programs that the tests have no network for, or that take long: what they stand for is tested elsewhere. */
@@ -89,9 +83,9 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };
     },
-    async start(command, { handlersModule, serving = serve } = {}) {
+    async start(command, own = {}) {
       if (command !== 'npm start') throw new Error(`${command} does not start a server`);
-      return installation.keep(await serving({ env, cwd: directory, handlersModule }));
+      return installation.serve({}, () => startProcess({ ...env, ...own }, directory));
     },
     configure(lines) {
       const file = join(directory, '.env');

@@ -1,62 +1,88 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { afterAll } from '@jest/globals';
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { ReadyApp } from '../../src/dispatch/open-app.ts';
+import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
+import { type LogLines, logLines } from './log-lines.ts';
 import { SECRET } from './notifications.ts';
 
-/** A service in this process, on a database of its own. */
+/** A service in this process, on a database of its own unless DATABASE_URL names one. */
 export interface RunningService extends Service {
   readonly url: string;
-  /** the database file */
+  /** its own database file */
   readonly path: string;
-  /** Stops it, if it still runs, and removes the database. */
+  readonly log: LogLines;
+  /** Stops it, if it still runs, and removes its own database; the suite does so at its end. */
   dispose(): Promise<void>;
 }
 
 export interface RunOptions {
+  /** has handlers of its own, in place of those given first */
+  readonly app?: ReadyApp;
   readonly clock?: MonotonicClock;
-  /** false: its store has none, as each takes long to start; an ack then waits for queries, and commits are not timed */
+  /** whether its store has threads, as in production: they take long to start; without them an ack waits for queries */
   readonly threads?: boolean;
+  /** puts another store in front of its own */
+  readonly wrap?: (store: EventStore) => EventStore;
+  readonly inspected?: boolean;
 }
+
+const running: RunningService[] = [];
+afterAll(async () => {
+  for (const service of running) await service.dispose();
+});
 
 export async function runService(
   handlers: Handlers,
   env: Readonly<Record<string, string>> = {},
-  { clock = systemClock, threads = true }: RunOptions = {},
+  options: RunOptions = {},
 ): Promise<RunningService> {
+  const {
+    app = { handlers },
+    clock = systemClock,
+    threads = false,
+    wrap = (one) => one,
+    inspected,
+  } = options;
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
   const path = join(directory, 'receiver.db');
   const config = parseConfig({
     HOST: '127.0.0.1',
     PORT: '0',
+    ADMIN_PORT: '0',
     DATABASE_URL: `sqlite:${path}`,
     WEBHOOK_SECRET: SECRET,
     DRAIN_MS: '0',
     SHUTDOWN_GRACE_MS: '200',
     ...env,
   });
-  const log = pino({ level: 'silent' });
+  const log = logLines();
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
-  const store = threads ? undefined : openStore({ url, clock, secretsKey, threads });
-  const service = await startService({ config, app: { handlers }, store, clock, log, random: Math.random });
+  const service = await startService({
+    ...{ config, app, clock, log: log.log, random: Math.random },
+    store: openStore({ url, clock, secretsKey, threads }).then(wrap),
+    ...(inspected && { admin: createInspector(clock) }),
+  });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();
     return stopped;
   };
-  return {
+  const one: RunningService = {
     ...service,
-    stop,
-    url: `http://127.0.0.1:${service.port}`,
-    path,
+    ...{ stop, url: `http://127.0.0.1:${service.port}`, path, log },
     async dispose() {
       await stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
+  running.push(one);
+  return one;
 }

@@ -14,32 +14,28 @@ export interface ServiceProcess {
   readonly exited: Promise<number | null>;
   /** What it has printed so far, both streams. */
   output(): string;
+  /** Ends it in order. @throws if it does not exit with 0 */
+  stop(): Promise<void>;
+  /** Ends it at once. The suite does so at its end. */
+  kill(): Promise<unknown>;
 }
 
 const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
-const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/hookkit', import.meta.url));
-const childScript = fileURLToPath(new URL('./service-child.ts', import.meta.url));
 
-/** Starts `hookkit serve`, or a service with the handlers of a module, and waits until it listens. */
+/**
+ * Starts `hookkit serve` and waits until it listens. Its stop waits for no balancer.
+ * @param cwd where its .env is; that of whoever runs the tests is not to count
+ * @param cli bin/hookkit.js of another copy of the program
+ */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
-  handlersModule?: URL,
-  cwd: string = tmpdir(), // a .env of whoever runs the tests is not to count
+  cwd: string = tmpdir(),
   cli: string = ourCli,
 ): Promise<ServiceProcess> {
-  const args = handlersModule ? [childScript, handlersModule.href] : [cli, 'serve'];
-  const child = spawn(process.execPath, args, {
+  const base = cli === ourCli ? programEnv : { PATH: programEnv.PATH };
+  const child = spawn(process.execPath, [cli, 'serve'], {
     cwd,
-    env: {
-      ...(cli === ourCli ? programEnv : { PATH: programEnv.PATH }),
-      // As bin/hookkit.js does; without it the script and each of its threads compile everything again.
-      ...(handlersModule && { NODE_COMPILE_CACHE }),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ADMIN_PORT: '0',
-      LOG_LEVEL: 'info',
-      ...env,
-    },
+    env: { ...base, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DRAIN_MS: '0', ...env },
   });
   const forget = endAfterSuite(() => child.kill('SIGKILL'));
   // Not at its exit: then the last that it printed may not have been read.
@@ -59,5 +55,19 @@ export async function startProcess(
     });
     exited.then(() => reject(new Error(`the service ended before it listened:\n${output}`)));
   });
-  return { child, url: `http://127.0.0.1:${port}`, exited, output: () => output };
+  return {
+    child,
+    url: `http://127.0.0.1:${port}`,
+    exited,
+    output: () => output,
+    async stop() {
+      child.kill('SIGTERM');
+      const code = await exited;
+      if (code !== 0) throw new Error(`the service ended with ${code}:\n${output}`);
+    },
+    kill() {
+      child.kill('SIGKILL');
+      return exited;
+    },
+  };
 }

@@ -13,8 +13,7 @@ import { type Installation, install } from '../../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import { type Operator, settledOperator } from '../../support/operator.ts';
-import { OWN_THREADS } from '../../support/own-threads.ts';
-import { type RunningService, runService } from '../../support/running-service.ts';
+import { runService } from '../../support/running-service.ts';
 import { verifiedBody } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
@@ -23,15 +22,12 @@ jest.setTimeout(90_000); // shells on a busy machine
 let installation: Installation;
 let qa: Operator;
 const stores: EventStore[] = [];
-const services: RunningService[] = [];
 beforeEach(async () => {
   installation = await install();
   qa = await settledOperator(installation);
-  qa.configure({ DRAIN_MS: '0' });
 });
 afterEach(async () => {
   await Promise.all(stores.splice(0).map((store) => store.close()));
-  for (const service of services.splice(0)) await service.dispose();
   await installation.dispose();
 });
 
@@ -47,7 +43,7 @@ const databaseOf = ({ directory }: Operator) => join(directory, 'data', 'receive
 /** A server on the database of QA, in this process: of most sections, what is typed beside it is the point. */
 async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> {
   const own = { DATABASE_URL: `sqlite:${databaseOf(qa)}`, PORT: new URL(qa.url).port, WEBHOOK_SECRET: '' };
-  services.push(await runService(samples, { ...own, ...env }, { threads: OWN_THREADS }));
+  await runService(samples, { ...own, ...env });
 }
 
 async function database(operator = qa): Promise<EventStore> {

@@ -4,7 +4,6 @@ import type { EventStore } from '../../../src/store/event-store.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
-import { OWN_THREADS } from '../../support/own-threads.ts';
 import { type RunningService, runService } from '../../support/running-service.ts';
 
 const desk = deskForEachTest();
@@ -13,7 +12,7 @@ jest.setTimeout(90_000); // processes on a busy machine
 let receiver: RunningService;
 let recorded: EventStore;
 beforeAll(async () => {
-  receiver = await runService({}, { WEBHOOK_SECRET: SECRET }, { threads: OWN_THREADS });
+  receiver = await runService({}, { WEBHOOK_SECRET: SECRET });
   recorded = await openStore({ url: `sqlite:${receiver.path}`, clock: systemClock, threads: false });
 });
 afterAll(async () => {

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { eventually } from '../../support/eventually.ts';
-import { createCommand } from '../../support/installation.ts';
-import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
+import { createCommand, type Installation, install } from '../../support/installation.ts';
 
-let here: InstallationOnEngine;
+let here: Installation;
 beforeEach(async () => {
-  here = await installOnEngine();
+  here = await install();
 });
 afterEach(() => here.dispose());
 
@@ -21,7 +20,7 @@ const refuseSecrets = () =>
   });
 
 test('create deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
-  await here.makeDatabase();
+  await (await here.openStore()).close();
   await refuseSecrets();
   const { code, stdout, stderr } = await here.cli(CREATE);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

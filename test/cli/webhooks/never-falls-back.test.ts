@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
-import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
+import { type Installation, install } from '../../support/installation.ts';
 
 const URL = 'https://your.host/webhooks/media';
 const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
 const STORED = 'a-secret-that-is-stored-0123456789';
-let here: InstallationOnEngine;
+let here: Installation;
 beforeAll(async () => {
-  here = await installOnEngine();
-  await here.makeDatabase();
+  here = await install();
+  await (await here.openStore()).close();
 });
 afterAll(() => here.dispose());
 

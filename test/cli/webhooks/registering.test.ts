@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { SITE } from '../../support/installation.ts';
-import { type InstallationOnEngine, installOnEngine } from '../../support/installation-on-engine.ts';
+import { type Installation, install, SITE } from '../../support/installation.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: InstallationOnEngine;
+let here: Installation;
 beforeAll(async () => {
-  here = await installOnEngine();
+  here = await install();
 });
 afterAll(() => here.dispose());
 

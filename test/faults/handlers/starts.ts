@@ -1,8 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { defineHandlers } from '../../../src/index.ts';
 
-// Named in the URL that it is imported by, so that each test has its own.
-const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';
+const diary = process.env.DIARY ?? '';
 /** With 16 handlers at once, a backlog of 15,000 takes some ten seconds. */
 const WORK_MS = 10;
 

@@ -1,8 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { defineHandlers } from '../../../src/index.ts';
 
-// Named in the URL that it is imported by, so that each test has its own.
-const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';
+const diary = process.env.DIARY ?? '';
 
 /**
  * Writes down when each run begins and ends, each run of its steps, and that a step is complete: its result is stored. A kill

@@ -2,8 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineHandlers } from '../../../src/index.ts';
 
-// Named in the URL that it is imported by, so that each test has its own.
-const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';
+const diary = process.env.DIARY ?? '';
 const write = (line: string) => appendFileSync(diary, `${line}\n`);
 
 /** Writes down when it begins and ends, in one file for all processes: lines are in the order of what happened. */

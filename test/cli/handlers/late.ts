@@ -1,9 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandlers } from '../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
-// Named in the URL that it is imported by, so that each test has its own.
-const diary = new URL(import.meta.url).searchParams.get('diary') ?? '';
+const diary = process.env.DIARY ?? '';
 
 /** Writes down what ran, in which order, and whether it was told late; updates only keep the dispatcher awake. */
 export const handlers = defineHandlers({

@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** Counts its runs in the state of the media. The first attempt kills the process behind the change. */
 export const handlers = defineHandlers({

@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** What is thrown beside any handler, as by a connection that all of them share. */
 let shared: Error | undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandlers } from '../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 /** Takes a little; media0 takes until it is told to stop. */
 export const handlers = defineHandlers({

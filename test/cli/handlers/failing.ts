@@ -1,4 +1,4 @@
-import { defineHandlers, fail } from '../../src/index.ts';
+import { defineHandlers, fail } from '../../../src/index.ts';
 
 /** Handlers of which one gives its events up. */
 export const handlers = defineHandlers({

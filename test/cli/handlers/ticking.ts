@@ -1,4 +1,4 @@
-import { defineHandlers } from '../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 // A timer that nobody clears, as pools of connections and pollers have them.
 setInterval(() => {}, 1000);
