@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { kindNames } from '../../src/notification/kinds.ts';
-import { describeInBrowser, endTransitions, tabs } from '../support/browser.ts';
+import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { WEBHOOK } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
@@ -50,7 +50,6 @@ describeInBrowser('a page', () => {
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize(viewport);
-        await endTransitions(page); // colours fade into each other
         expect(await violations(page)).toEqual([]);
         expect(complaints).toEqual([]);
         await expectOwnWidth(page);

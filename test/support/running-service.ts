@@ -27,9 +27,9 @@ export interface RunOptions {
   /** has handlers of its own, in place of those given first */
   readonly app?: ReadyApp;
   readonly clock?: MonotonicClock;
-  /** whether its store has threads, as in production: they take long to start; without them an ack waits for queries */
+  /** whether its store has threads, as in production: they take long to start; without them an ack waits for queries, and none is timed */
   readonly threads?: boolean;
-  /** puts another store in front of its own */
+  /** puts another store in front of its own, which then has no threads */
   readonly wrap?: (store: EventStore) => EventStore;
   readonly inspected?: boolean;
 }
@@ -65,9 +65,10 @@ export async function runService(
   });
   const log = logLines();
   const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
+  const store = threads ? undefined : openStore({ url, clock, secretsKey, threads });
   const service = await startService({
     ...{ config, app, clock, log: log.log, random: Math.random },
-    store: openStore({ url, clock, secretsKey, threads }).then(wrap),
+    store: wrap ? store?.then(wrap) : store,
     ...(inspected && { admin: createInspector(clock) }),
   });
   let stopped: Promise<void> | undefined;
