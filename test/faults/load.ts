@@ -1,79 +1,7 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
-
-let next = 0;
-
-/** What genuine senders saw. */
-export interface Seen {
-  /** milliseconds from sending to the answer, in order of size */
-  readonly latencies: readonly number[];
-  readonly statuses: Readonly<Record<number, number>>;
-}
-
-export interface LoadOptions {
-  readonly url: string;
-  readonly requests: number;
-  /** connections, each with one request at a time */
-  readonly clients?: number;
-}
-
-function deliver(url: URL, agent: Agent, body: string): Promise<number> {
-  const headers = {
-    authorization: `Bearer ${tokenOf(body, SECRET)}`,
-    'content-length': Buffer.byteLength(body),
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent, headers }, (response: IncomingMessage) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0));
-    });
-    sent.on('error', reject).end(body);
-  });
-}
-
-/** Sends genuine notifications, each of them new, and measures how long each answer takes. */
-export async function genuineLoad({ url, requests, clients = 8 }: LoadOptions): Promise<Seen> {
-  const target = new URL('/webhooks/media', url);
-  const agent = new Agent({ keepAlive: true, maxSockets: clients });
-  const latencies: number[] = [];
-  const statuses: Record<number, number> = {};
-  let left = requests;
-  const client = async (): Promise<void> => {
-    while (left-- > 0) {
-      const began = performance.now();
-      const status = await deliver(target, agent, bodyOf(next++));
-      latencies.push(performance.now() - began);
-      statuses[status] = (statuses[status] ?? 0) + 1;
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  agent.destroy();
-  return { latencies: latencies.sort((one, other) => one - other), statuses };
-}
-
-/** A quantile of values in order of size, with one decimal. */
-export function quantile(sorted: readonly number[], share: number): string {
-  return (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1);
-}
-
-/** What several rounds saw, taken together. */
-export function together(rounds: readonly Seen[]): Seen {
-  const statuses: Record<number, number> = {};
-  for (const round of rounds) {
-    for (const [status, count] of Object.entries(round.statuses)) {
-      statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count;
-    }
-  }
-  const latencies = rounds.flatMap((round) => round.latencies).sort((one, other) => one - other);
-  return { latencies, statuses };
-}
-
-/** A line on what was seen. */
-export function line(what: string, { latencies, statuses }: Seen): string {
-  const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
-  return `${what}: ${JSON.stringify(statuses)}, p50 ${p50} ms, p99 ${p99} ms, slowest ${quantile(latencies, 1)} ms`;
-}
+import { postText } from '../support/raw-http.ts';
 
 /** An answer as it came over a connection. */
 interface Answer {
@@ -83,13 +11,49 @@ interface Answer {
   readonly body: string;
 }
 
+/** The text of a request with a notification, on a connection that stays open. */
+export function requestWith(body: string, secret = SECRET): string {
+  const headers = [`Authorization: Bearer ${tokenOf(body, secret)}`, `Content-Length: ${body.length}`];
+  return postText('/webhooks/media', headers, body, 'keep-alive');
+}
+
+let next = 0;
+
+/** Sends so many genuine notifications, each of them new, over eight connections, and prints how long answers took. */
+export async function genuineLoad(
+  url: string,
+  requests: number,
+  what: string,
+): Promise<Record<string, number>> {
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  function* each(count: number) {
+    for (let sent = 0; sent < count; sent++) yield requestWith(bodyOf(next++));
+  }
+  const client = () => {
+    let began = performance.now();
+    return sendInTurn(url, each(requests / 8), ({ status }) => {
+      latencies.push(performance.now() - began);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      began = performance.now();
+    });
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+  latencies.sort((one, other) => one - other);
+  const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => latencies[Math.floor(share * latencies.length)]);
+  process.stdout.write(
+    `${what}: ${JSON.stringify(statuses)}, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms\n`,
+  );
+  return statuses;
+}
+
 /** Sends requests over one connection, each once the one before is answered; resolves when the connection is closed after the last. */
 export function sendInTurn(
-  port: number,
+  url: string,
   requests: Iterator<string>,
   answered: (answer: Answer) => void,
 ): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1' }).setEncoding('latin1');
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' }).setEncoding('latin1');
   const sendNext = () => {
     const { value, done } = requests.next();
     if (done === true) socket.end();

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createDatabase, dropDatabase, leftByPrograms, SECRETS_KEY } from '../support/postgres-databases.ts';
-import { runCli } from '../support/run-cli.ts';
+import { type CliOptions, runCli } from '../support/run-cli.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -13,57 +13,46 @@ const EVENTS = size({ small: 20_000, full: 200_000 });
 const KILLS = size({ small: 3, full: 10 });
 
 describeWithPostgres('a database that is moved', (server) => {
-  let directory: string;
-  let name: string;
-  let env: Readonly<Record<string, string>>;
-  beforeEach(async () => {
-    directory = await temporaryDirectory();
-    name = await createDatabase(server);
-    const { password } = new URL(server.url(name));
-    env = { PGPASSWORD: password, SECRETS_KEY: SECRETS_KEY.toString('base64') };
-  });
-  afterEach(async () => {
-    rmSync(directory, { recursive: true });
-    await dropDatabase(server, name);
-  });
-
-  /** What `events export` writes of a database: every notification, in the order of receipt. */
-  async function exported(url: string, file: string): Promise<string> {
-    const out = join(directory, file);
-    const run = await runCli(['events', 'export', '--out', out], { env: { ...env, DATABASE_URL: url } });
-    expect(run).toMatchObject({ code: 0 });
-    return execFileSync('sha256sum', { input: readFileSync(out), encoding: 'utf8' });
-  }
-
   test(`has every event, when ${EVENTS} are moved to PostgreSQL and back, and each move is killed ${KILLS} times and begins again`, async () => {
-    const sqlite = (file: string) => `sqlite:${join(directory, file)}`;
+    const directory = await temporaryDirectory();
+    const name = await createDatabase(server);
     const url = new URL(server.url(name));
+    const env = { PGPASSWORD: url.password, SECRETS_KEY: SECRETS_KEY.toString('base64') };
     url.password = '';
-    const [first, postgres, last] = [sqlite('first.db'), url.href, sqlite('last.db')];
-    await makeManyEvents({
-      path: join(directory, 'first.db'),
-      events: EVENTS,
-      status: 'handled',
-      secretsKey: SECRETS_KEY,
-    });
-    const before = await exported(first, 'before.ndjson');
-    for (const [from, to] of [
-      [first, postgres],
-      [postgres, last],
-    ] as const) {
-      const move = (onSpawn?: (child: ChildProcess) => void) =>
-        runCli(['move', '--from', from, '--to', to], { env, ...(onSpawn && { onSpawn }) });
+    const path = join(directory, 'first.db');
+    const [first, last] = [`sqlite:${path}`, `sqlite:${join(directory, 'last.db')}`];
+
+    /** The hash of what `events export` writes of a database: every notification, in the order of receipt. */
+    const exported = async (from: string): Promise<string> => {
+      const out = join(directory, 'exported.ndjson');
+      const run = await runCli(['events', 'export', '--out', out], { env: { ...env, DATABASE_URL: from } });
+      expect(run).toMatchObject({ code: 0 });
+      const hash = createHash('sha256').update(readFileSync(out)).digest('hex');
+      rmSync(out);
+      return hash;
+    };
+    const moveKilled = async (from: string, to: string) => {
+      const move = (options: CliOptions = {}) =>
+        runCli(['move', '--from', from, '--to', to], { ...options, env });
       let killed = 0;
       for (let afterMs = 600; killed < KILLS; afterMs += 150) {
         await leftByPrograms(server, name);
-        const { code } = await move((child) => void setTimeout(() => child.kill('SIGKILL'), afterMs));
-        if (code === 0) break; // it was faster
+        const onSpawn: CliOptions['onSpawn'] = (child) =>
+          void setTimeout(() => child.kill('SIGKILL'), afterMs);
+        if ((await move({ onSpawn })).code === 0) break; // it was faster
         killed++;
       }
       expect(killed).toBeGreaterThan(0);
       await leftByPrograms(server, name);
       if (killed === KILLS) expect(await move()).toMatchObject({ code: 0 });
-    }
-    expect(await exported(last, 'after.ndjson')).toBe(before);
+    };
+
+    await makeManyEvents({ path, events: EVENTS, status: 'handled', secretsKey: SECRETS_KEY });
+    const before = await exported(first);
+    await moveKilled(first, url.href);
+    await moveKilled(url.href, last);
+    expect(await exported(last)).toBe(before);
+    rmSync(directory, { recursive: true });
+    await dropDatabase(server, name);
   });
 });

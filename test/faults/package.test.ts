@@ -1,9 +1,20 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { exchangeManifest } from '../../pack/clone-manifest.ts';
 import { eventually } from '../support/eventually.ts';
-import { canInstall, copyProject, mustRunIn, runIn, startIn } from '../support/packed-app.ts';
+import { endAfterSuite } from '../support/left-behind.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 jest.setTimeout(600_000);
@@ -15,7 +26,73 @@ const SECRET = 'the-secret-of-a-webhook-in-a-test';
 /** Any ports: other suites run beside this one. */
 const PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', MOCK_PORT: '0' };
 
-const isPossible = await canInstall();
+const root = join(import.meta.dirname, '../..');
+
+/** What npm tells its scripts, Node its tests and Jest its suites is none of an app's business; neither are our packages. */
+const kept = /^npm_config_(registry|cache|cafile)$/;
+const inherited = Object.entries(process.env).filter(
+  ([name]) => kept.test(name) || !/^(npm_|NODE_|TEST_SIZE|INIT_CWD|JEST)/.test(name),
+);
+const env: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(inherited),
+  PATH: process.env.PATH?.split(delimiter)
+    .filter((path) => !path.endsWith('node_modules/.bin'))
+    .join(delimiter),
+  npm_config_loglevel: 'error',
+  npm_config_prefer_offline: 'true',
+};
+
+/** Runs a command in a folder, as at a prompt there, with the Node of the system first. */
+function runIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
+  const options = { cwd, shell: true, env: { ...env, ...more }, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  return { code: status, stdout, stderr };
+}
+
+/** The same, where anything but success is an error. */
+function mustRunIn(cwd: string, command: string, more?: NodeJS.ProcessEnv): string {
+  const { code, stdout, stderr } = runIn(cwd, command, more);
+  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`);
+  return stdout + stderr;
+}
+
+/** Starts a command that goes on, in a group of its own, as a terminal gives it one. */
+function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
+  const child = spawn(command, { shell: true, cwd, env: { ...env, ...more }, detached: true });
+  const group = -(child.pid ?? 0);
+  const isThere = () => {
+    try {
+      return process.kill(group, 0);
+    } catch {
+      return false;
+    }
+  };
+  const forget = endAfterSuite(() => isThere() && process.kill(group, 'SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  return {
+    output: () => output,
+    /** Resolves with the first group of what the output, from a place on, matches. */
+    async printed(what: RegExp, from = 0): Promise<string> {
+      await eventually(`${command} prints ${what}`, () => what.test(output.slice(from)));
+      return what.exec(output.slice(from))?.[1] ?? '';
+    },
+    /** Interrupts all of the group, as Ctrl-C does, until nothing of it is left. */
+    async interrupt(): Promise<void> {
+      process.kill(group, 'SIGINT');
+      await eventually(`nothing of ${command} is left`, () => !isThere());
+      forget();
+    },
+  };
+}
+
+/** Whether npm gets packages from a registry or from what it has kept of one. */
+const view = 'npm view node@24.21.0 version --fetch-retries=0 --fetch-timeout=20000';
+const isPossible = runIn(tmpdir(), view).code === 0;
 if (!isPossible)
   process.stdout.write('skipped: npm reaches no registry from here, so no app can be installed\n');
 const withPackages = isPossible ? test : test.skip;
@@ -32,17 +109,20 @@ beforeAll(async () => {
   app = join(place, 'app');
   mkdirSync(app);
   if (!isPossible) return;
-  project = copyProject();
+  project = join(place, 'project');
+  const notOurs = ['node_modules', '.git', 'data', 'dist'].map((name) => join(root, name));
+  cpSync(root, project, { recursive: true, filter: (path) => !notOurs.includes(path) });
+  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));
   exchangeManifest(project); // as an npm pack leaves it that is killed: the next one has to put it right
   const [facts] = JSON.parse(
-    (await runIn(project, `npm pack --json --pack-destination ${place}`)).stdout.replace(/^[^[]*/, ''),
+    runIn(project, `npm pack --json --pack-destination ${place}`).stdout.replace(/^[^[]*/, ''),
   );
   process.stdout.write(
     `packed: ${facts.size} bytes, ${facts.unpackedSize} unpacked, ${facts.entryCount} files\n`,
   );
   packed = facts.files.map(({ path }: { path: string }) => path);
   tarball = join(place, facts.filename);
-  await mustRunIn(app, `npm install ${tarball}`);
+  mustRunIn(app, `npm install ${tarball}`);
 });
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
@@ -80,11 +160,11 @@ withPackages(
 
 withPackages(
   'package.json stays as it is, when the compiler fails, so that there is nothing to restore',
-  async () => {
+  () => {
     const manifest = () => readFileSync(join(project, 'package.json'), 'utf8');
     const before = manifest();
     writeFileSync(join(project, 'src/wrong.ts'), 'export const wrong: number = "text";\n');
-    const failed = await runIn(project, `npm pack --pack-destination ${place}`);
+    const failed = runIn(project, `npm pack --pack-destination ${place}`);
     rmSync(join(project, 'src/wrong.ts'));
     expect(failed.code).not.toBe(0);
     expect(failed.stdout + failed.stderr).toContain('src/wrong.ts');
@@ -96,12 +176,12 @@ withPackages(
   'init writes an app there, with whatever Node the system has, and its tests pass at once',
   async () => {
     const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
-    const said = await mustRunIn(app, 'npx hookkit init');
+    const said = mustRunIn(app, 'npx hookkit init');
     expect(said).toContain('npm install\n');
-    await mustRunIn(app, 'npm install');
-    expect(await mustRunIn(app, 'npx hookkit --version')).toContain(version);
-    expect(await mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
-    expect(await mustRunIn(app, 'npx tsc')).toBe('');
+    mustRunIn(app, 'npm install');
+    expect(mustRunIn(app, 'npx hookkit --version')).toContain(version);
+    expect(mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
+    expect(mustRunIn(app, 'npx tsc')).toBe('');
     expect(JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')).dependencies).toEqual({
       node: '24.21.0',
       'webhook-receiver-kit': `file:../${tarball.slice(place.length + 1)}`,
@@ -126,7 +206,7 @@ withPackages(
       'export const kit = testReceiver({ handlers: 1 });',
     ];
     writeFileSync(wrong, lines.join('\n'));
-    const { stdout } = await runIn(app, 'npx tsc --pretty false');
+    const { stdout } = runIn(app, 'npx tsc --pretty false');
     rmSync(wrong);
     const places = [...stdout.matchAll(/^src\/wrong\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
       Number(line),
@@ -138,7 +218,7 @@ withPackages(
 /** What a module of the app prints, run by the Node that the app has. */
 async function printedBy(code: string): Promise<string> {
   writeFileSync(join(app, 'script.mjs'), code);
-  return (await runIn(app, 'node_modules/.bin/node script.mjs')).stdout;
+  return runIn(app, 'node_modules/.bin/node script.mjs').stdout;
 }
 
 withPackages(
@@ -177,7 +257,7 @@ const upload = (mock: string) =>
 
 withPackages('npm run dev runs the handler, restarts when it is changed, and ends at Ctrl-C', async () => {
   const dev = startIn(app, 'npm run dev', PORTS);
-  const [, first = ''] = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/);
+  const first = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/);
   expect((await upload(first)).ok).toBe(true);
   await dev.printed(/media is announced/);
   expect(dev.output()).toContain(join(app, 'src/handlers.ts'));
@@ -185,7 +265,7 @@ withPackages('npm run dev runs the handler, restarts when it is changed, and end
   const from = dev.output().length;
   const handlers = join(app, 'src/handlers.ts');
   writeFileSync(handlers, readFileSync(handlers, 'utf8').replace('media is announced', 'media is changed'));
-  const [, second = ''] = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/, from);
+  const second = await dev.printed(/mock\s+(http:\/\/[\d.:]+)/, from);
   expect((await upload(second)).ok).toBe(true);
   await dev.printed(/media is changed/, from);
   await dev.interrupt();
@@ -201,18 +281,18 @@ withPackages(
       handlers,
       'export const handlers = {\n  media_available() {\n    throw new Error("no page");\n  },\n};\n',
     );
-    const tried = await runIn(app, 'npx hookkit handlers try --kind media_available --media UUhbHm6C');
+    const tried = runIn(app, 'npx hookkit handlers try --kind media_available --media UUhbHm6C');
     expect(tried.stdout).toMatch(/Error: no page\n +at .*app\/src\/handlers\.ts:3:11/);
     writeFileSync(handlers, `import '${NOWHERE}';\n`);
-    const wrong = await runIn(app, 'npx hookkit handlers');
+    const wrong = runIn(app, 'npx hookkit handlers');
     expect(wrong.stderr).toMatch(/^hookkit: src\/handlers\.ts does not load:\n.*nowhere\.ts/m);
     expect(wrong.stderr).not.toMatch(/load-handlers|node:internal/);
     rmSync(handlers);
-    const missing = await runIn(app, 'npx hookkit handlers');
+    const missing = runIn(app, 'npx hookkit handlers');
     expect(missing.stderr).toMatch(
       /there are no handlers in \S+app: it has neither .*npx hookkit init writes a receiver\n/,
     );
-    const other = await runIn(app, 'npx hookkit handlers', { HANDLERS: 'src/none.ts' });
+    const other = runIn(app, 'npx hookkit handlers', { HANDLERS: 'src/none.ts' });
     expect(other.stderr).toMatch(/there is no \S+\/app\/src\/none\.ts, which HANDLERS names\. /);
     writeFileSync(handlers, before);
   },
@@ -221,12 +301,12 @@ withPackages(
 withPackages(
   "the app serves without its developers' packages, and all commands of an operator work",
   async () => {
-    await mustRunIn(app, 'npm install --omit=dev');
+    mustRunIn(app, 'npm install --omit=dev');
     expect(existsSync(join(app, 'node_modules/typescript'))).toBe(false);
     const env = { ...PORTS, WEBHOOK_SECRET: SECRET };
     const server = startIn(app, 'npx hookkit serve', env);
-    const [, admin = ''] = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
-    const [, port = ''] = await server.printed(/"port":(\d+),"path"/);
+    const admin = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
+    const port = await server.printed(/"port":(\d+),"path"/);
 
     const page = await (await fetch(admin)).text();
     const assets = new Set([...page.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path]) => path));
@@ -235,19 +315,15 @@ withPackages(
     expect(page).toContain('events');
 
     const to = `--to http://127.0.0.1:${port}/webhooks/media`;
-    const sent = await mustRunIn(
-      app,
-      `npx hookkit events send --kind media_available --media UUhbHm6C ${to}`,
-      env,
-    );
+    const sent = mustRunIn(app, `npx hookkit events send --kind media_available --media UUhbHm6C ${to}`, env);
     expect(sent).toMatch(/^200 in \d+ ms: \{"status":"accepted"/);
     await eventually('the handler has run', () => server.output().includes('media is changed'));
-    expect(await mustRunIn(app, 'npx hookkit events list --json', env)).toContain('"handled"');
-    const doctor = await mustRunIn(app, 'npx hookkit doctor --offline', env);
+    expect(mustRunIn(app, 'npx hookkit events list --json', env)).toContain('"handled"');
+    const doctor = mustRunIn(app, 'npx hookkit doctor --offline', env);
     expect(doctor).toMatch(/ok +node +Node\.js 24/);
     expect(doctor).not.toMatch(/FAIL/);
     await server.interrupt();
-    expect(await mustRunIn(app, 'npx hookkit demo --once', { ADMIN_PORT: '0' })).toContain(
+    expect(mustRunIn(app, 'npx hookkit demo --once', { ADMIN_PORT: '0' })).toContain(
       'All 13 kinds were delivered',
     );
   },
@@ -270,8 +346,8 @@ withPackages(
     cpSync(fixture, old, { recursive: true });
     // So that npm does not fetch everything once more.
     cpSync(join(app, 'node_modules'), join(old, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-    await mustRunIn(old, `npm install ${tarball}`);
-    expect(await mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
+    mustRunIn(old, `npm install ${tarball}`);
+    expect(mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
     const server = startIn(old, 'npm start', { ...PORTS, WEBHOOK_SECRET: SECRET });
     await server.printed(/"msg":"receiving"/);
     await server.interrupt();

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
@@ -9,6 +10,11 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const HANDLERS = join(import.meta.dirname, 'handlers/quick.ts');
+
+/** What a service holds in memory, in MiB. */
+export function rssOf({ child }: ServiceProcess): number {
+  return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', `${child.pid}`])) / 1024);
+}
 
 /** A database for each test, and services on it in processes of their own. */
 export class FaultStage {
