@@ -15,7 +15,7 @@ const inRepository = isRepository ? test : test.skip;
 const PART = [
   'test/cli/demo',
   'test/cli/handlers',
-  'test/service.test',
+  'test/receiver/service',
   'test/cli/operating',
   'test/house',
   'test/demo',

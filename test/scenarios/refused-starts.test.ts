@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -116,6 +118,18 @@ test.each([
     expect(existsSync(`${path}.key`)).toBe(false);
   },
 );
+
+test('a start is refused in one line, when its port is taken, with 1', async () => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  const run = await runCli(['serve'], {
+    env: { HOST: '127.0.0.1', PORT: `${port}`, DATABASE_URL: `sqlite:${path}` },
+  });
+  holder.close();
+  expect(run.code).toBe(1);
+  expect(run.stderr).toMatch(/^hookkit: cannot listen on 127\.0\.0\.1:\d+: .*; set HOST and PORT\n$/);
+});
 
 test('a start goes well, when the directory is missing, and makes it', async () => {
   path = join(directory, 'a', 'b', 'receiver.db');

@@ -16,9 +16,6 @@ export const SKIPPED: Settlement = {
   counts: true,
 };
 
-/** What a stop makes of a run that it cut short. */
-export const RELEASED: Settlement = { ...run, status: 'pending', outcome: 'interrupted', counts: false };
-
 /** A settlement that waits for the next attempt so many milliseconds; without them, not at all. */
 export function waiting(afterMs?: number): Settlement {
   return { ...run, status: 'pending', outcome: 'error', error: 'not yet', afterMs, counts: true };

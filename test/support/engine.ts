@@ -35,8 +35,6 @@ export interface TestDatabase {
   readonly env: Readonly<Record<string, string>>;
   /** Runs a statement on it, by the engine. */
   execute(sql: Readonly<Record<typeof ENGINE, string>>): Promise<void>;
-  /** Asks it for one value, by the engine. */
-  valueOf(sql: Readonly<Record<typeof ENGINE, string>>): Promise<unknown>;
   /** Keeps everybody from writing to it, not from reading. @returns how to end that */
   stall(): Promise<() => Promise<void>>;
   /** Opens a store on it, as another process has, with the key that `env` gives or another one. */
@@ -56,12 +54,6 @@ export async function testDatabase(directory: string, engine = ENGINE): Promise<
         db.exec(sqlite);
         db.close();
       },
-      async valueOf({ sqlite }) {
-        const db = new Database(path, { readonly: true });
-        const value = db.prepare(sqlite).pluck().get();
-        db.close();
-        return value;
-      },
       async stall() {
         const db = new Database(path);
         db.exec('BEGIN IMMEDIATE');
@@ -78,11 +70,6 @@ export async function testDatabase(directory: string, engine = ENGINE): Promise<
     env: { DATABASE_URL: url, SECRETS_KEY: SECRETS_KEY.toString('base64') },
     execute: ({ postgres }) =>
       connected(server.adminUrl(name), async (client) => void (await client.query(postgres))),
-    valueOf: ({ postgres }) =>
-      connected(server.adminUrl(name), async (client) => {
-        const { rows } = await client.query({ text: postgres, rowMode: 'array' });
-        return rows[0]?.[0];
-      }),
     async stall() {
       const client = new pg.Client(server.adminUrl(name));
       await client.connect();

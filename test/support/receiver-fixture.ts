@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { createReceiver, type Phase, type ReceiverParts } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
@@ -12,7 +13,6 @@ import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventsIn } from './events-in.ts';
 import { SECRET, WEBHOOK } from './genuine.ts';
-import { JumpingClock } from './jumping-clock.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { present } from './only.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -44,6 +44,15 @@ export interface ReceiverFixture {
   events(): Promise<readonly StoredEvent[]>;
   /** One more store on the same database, as another process has. */
   openAnother(): Promise<EventStore>;
+}
+
+/** A clock that jumps ahead as soon as anything waits for it, so that nothing waits in real time. Not for what polls. */
+class JumpingClock extends VirtualClock {
+  override after(ms: number, fn: () => unknown): () => void {
+    const cancel = super.after(ms, fn);
+    setImmediate(() => this.advance(ms));
+    return cancel;
+  }
 }
 
 type CleanUps = (() => Promise<void>)[];
