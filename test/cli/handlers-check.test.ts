@@ -46,12 +46,6 @@ test('a kind without a handler is named with what to write, and the other checks
   expect(of('kinds').detail).toContain("media_available: () => skip('not needed here')");
 });
 
-test('handlers that do not load are told of, and nothing else is', async () => {
-  const { of } = await checked(write({ 'handlers.ts': 'export const handler = 1;' }), 1);
-  expect(of('handlers').result).toBe('FAIL');
-  expect(of('everything else').result).toBe('skipped');
-});
-
 test('types that do not fit are told by file and line, with the project that they are of', async () => {
   const file = write({
     'src/handlers.ts': `import type { Handlers } from '${DOOR}';\nexport const handlers: Handlers = {\n  media_created: () => true,\n};\n`,

@@ -35,6 +35,8 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['nonsense', /unknown command 'nonsense'/],
   ['events replay --q EMPTY', /the value of q is empty/],
   ['events show nonsense', /It must be an id as/],
+  ['events list --limit 0', /whole number from 1/],
+  ['events prune --older-than 30d --status dead', /dead events are not pruned/],
   ['events replay', /this would replay everything/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
   ['state show UUhbHm6C', /It must be media:ID or channel:ID/],
