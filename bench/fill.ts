@@ -49,7 +49,7 @@ function eventsSql(part: Contents & { readonly from: number; readonly to: number
       CASE status WHEN 'pending' THEN NULL ELSE 0 END, CASE status WHEN 'dead' THEN 'Error: the page is not there' END,
       CASE WHEN status IN ('handled', 'skipped') THEN at + 900 END, CASE status WHEN 'pending' THEN NULL ELSE at + 900 END
     FROM (
-      WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to - 1})
+      WITH RECURSIVE numbers (n) AS (SELECT CAST(${from} AS bigint) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to - 1})
       SELECT n, ${at} AS at, ${status} AS status, 1000000 + (n * 104729 % ${media}) AS media, 'site' || (n % 50) AS site,
         CASE n % 3 WHEN 0 THEN 'media_created' WHEN 1 THEN 'media_available' ELSE 'media_updated' END AS kind
       FROM numbers) AS given
