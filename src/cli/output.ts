@@ -16,7 +16,7 @@ export function beginning(text: string, longest: number): string {
   return shown.length <= longest ? shown : shown.slice(0, longest - CUT.length) + CUT;
 }
 
-/** Thrown by a write to a closed stdout, as after `| head`: the command has nothing left to do, and nothing is wrong. */
+/** Thrown where nobody reads a stream of data any more, as after `| head`: there is nothing left to do, and nothing is wrong. */
 export class NobodyReads extends Error {}
 
 /** Ignores errors of stdout and stderr, so that a closed log never ends a command. A write of data throws its own errors. */
@@ -25,11 +25,11 @@ export function outliveReaders(): void {
 }
 
 /**
- * Writes data to stdout. Resolves once there is room for more. Control characters are made visible, so that no data controls
- * a terminal.
+ * Writes data to stdout that goes on for long. Resolves once there is room for more. Control characters are made visible, so that no data
+ * controls a terminal.
  * @throws NobodyReads if stdout is closed; main.ts then ends the command with 0
  */
-export function write(text: string): Promise<void> {
+export function writeOn(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(visible(text), (error) => {
       if (!error) resolve();
@@ -37,6 +37,13 @@ export function write(text: string): Promise<void> {
       else
         reject(new KitError('OUTPUT_FAILED', `cannot write to stdout: ${error.message}`, { cause: error }));
     });
+  });
+}
+
+/** The same for what a command says in the end: it does its work and fails as ever, whether anybody reads that or not. */
+export async function write(text: string): Promise<void> {
+  await writeOn(text).catch((error) => {
+    if (!(error instanceof NobodyReads)) throw error;
   });
 }
 

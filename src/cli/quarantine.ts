@@ -4,7 +4,7 @@ import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Unproven } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
-import { print, printJson, table, write } from './output.ts';
+import { print, printJson, table, write, writeOn } from './output.ts';
 
 interface Flags {
   readonly webhook?: string;
@@ -43,7 +43,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
     const rows: string[][] = [];
     for await (const entry of entriesOf(store, webhook)) {
       const { received_at, webhook_id, kind, resource, event_time, source } = unprovenJson(entry);
-      rows.push([received_at, webhook_id, kind, resource, event_time, source]);
+      rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
     }
     if (rows.length === 0) return print('nothing is in quarantine');
     await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
@@ -65,7 +65,7 @@ async function listJson(store: EventStore, webhook: string | undefined): Promise
   for await (const entry of entriesOf(store, webhook)) {
     const json = JSON.stringify(unprovenJson(entry), null, 2);
     // By line feeds: a pattern's ^ takes U+2028, which strangers may send, for the end of a line too.
-    await write(`${before}\n  ${json.replaceAll('\n', '\n  ')}`);
+    await writeOn(`${before}\n  ${json.replaceAll('\n', '\n  ')}`);
     before = ',';
   }
   await print(before === '[' ? '[]' : '\n]');

@@ -28,15 +28,15 @@ export interface Exported {
 
 /** Writes events as a recording, in the order in which they were received, in constant memory. */
 export async function exportRecording(
-  store: Pick<EventStore, 'received' | 'count'>,
+  store: Pick<EventStore, 'received' | 'lastSeq'>,
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
 ): Promise<Exported> {
   const redact = redactKey ? redactor(redactKey) : (recorded: Recorded) => recorded;
   const stage = listener.begin('exported');
-  const total = await store.count(filter);
+  const upTo = await store.lastSeq();
   let exported = 0;
   let pruned = 0;
-  for await (const page of store.received(filter)) {
+  for await (const page of store.received(filter, 0, upTo)) {
     if (signal.aborted) break;
     let lines = '';
     for (const { body, receivedAt, webhookId } of page) {
@@ -48,7 +48,7 @@ export async function exportRecording(
       exported++;
     }
     if (lines !== '') await write(lines);
-    stage.show(exported, (exported + pruned) / total);
+    stage.show(exported, (page.at(-1)?.seq ?? 0) / upTo);
   }
   stage.end();
   return { exported, pruned };

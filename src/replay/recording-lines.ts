@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
-import { type JsonObject, parseBody } from '../notification/json.ts';
+import type { JsonObject } from '../notification/json.ts';
+import { readBody } from './compose.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
@@ -44,12 +45,10 @@ export function parseLine(text: string): ReadLine {
   const { data, error } = lineSchema.safeParse(line);
   if (!data) return { problem: error.issues[0]?.message ?? 'not a recorded notification' };
   const { received_at, webhook_id: webhookId } = data;
-  try {
-    const { text: body, value } = parseBody(Buffer.from(data.body));
-    return { recorded: { body, receivedAt: Date.parse(received_at), webhookId }, value };
-  } catch (cause) {
-    return { problem: `its body is ${cause instanceof SyntaxError ? cause.message : 'unreadable'}` };
-  }
+  const read = readBody(Buffer.from(data.body));
+  if (read.problem !== undefined) return { problem: `its body is ${read.problem}` };
+  const recorded = { body: read.text, receivedAt: Date.parse(received_at), webhookId };
+  return { recorded, value: read.value };
 }
 
 /** A line of a file. */

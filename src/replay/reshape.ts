@@ -15,15 +15,6 @@ export interface Reshaping {
   readonly asNew?: boolean | undefined;
 }
 
-/** The options of a reshaping. */
-export const RESHAPING = [
-  'speed',
-  'shuffle',
-  'duplicate',
-  'seed',
-  'asNew',
-] as const satisfies readonly (keyof Reshaping)[];
-
 interface Reading {
   readonly leftOut?: LeftOut;
   readonly clock: MonotonicClock;

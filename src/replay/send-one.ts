@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { signNotification } from '../notification/token.ts';
+import { signNotification, unsignedToken } from '../notification/token.ts';
 import { readBody } from './compose.ts';
 import { type Answer, type NotificationRequest, ReceiverClient } from './receiver-client.ts';
 
@@ -51,10 +51,8 @@ function requestOf(
       return { body, token };
     case 'forged':
       return { body, token: signNotification(body, createSecretKey(randomBytes(32))) };
-    case 'alg-none': {
-      const header = Buffer.from('{"alg":"none","typ":"JWT"}');
-      return { body, token: `${header.toString('base64url')}.${body.toString('base64url')}.` };
-    }
+    case 'alg-none':
+      return { body, token: unsignedToken(body) };
     case 'tampered':
       return { body: withMember(body, 'site_id', 'tampered'), token };
     case 'iat': {

@@ -53,33 +53,20 @@ export class LeftOut {
 
 const untold = () => new LeftOut(() => {});
 
-export interface DatabaseOptions {
-  readonly filter: EventFilter;
-  /** leaves out events received later, which may be what this replay sent; milliseconds since the epoch */
-  readonly receivedBy: number;
-  /** whether events tell how much of the source was read, which takes a count */
-  readonly withShare?: boolean;
-}
-
 /** The events of a database that a filter takes, in the order in which they were received. The store belongs to the caller. */
-export function databaseSource(
-  store: Pick<EventStore, 'received' | 'count'>,
-  { filter, receivedBy, withShare = false }: DatabaseOptions,
-): Source {
+export function databaseSource(store: Pick<EventStore, 'received' | 'lastSeq'>, filter: EventFilter): Source {
+  let upTo: number | undefined;
   return {
     async *read(leftOut = untold()) {
-      const total = withShare ? await store.count(filter) : undefined;
-      let read = 0;
-      for await (const page of store.received(filter)) {
-        for (const { body, receivedAt, webhookId } of page) {
-          if (receivedAt > receivedBy) return;
-          read++;
+      upTo ??= await store.lastSeq(); // the same each time: what is received later may be what this replay sent
+      for await (const page of store.received(filter, 0, upTo)) {
+        for (const { body, receivedAt, webhookId, seq } of page) {
           if (body === undefined) {
             leftOut.pruned++;
             continue;
           }
           const { value } = parseBody(Buffer.from(body));
-          yield recordedEvent({ body, receivedAt, webhookId }, value, total && read / total);
+          yield recordedEvent({ body, receivedAt, webhookId }, value, seq / upTo);
         }
       }
     },
@@ -112,7 +99,7 @@ export async function recordingSource(
   };
   const found = typeof from === 'string' ? await stat(from).catch(cannotRead) : undefined;
   const original = () => (typeof from === 'string' ? createReadStream(from) : from);
-  const copy = times > 1 && !found?.isFile() ? await copyOf(original(), signal) : undefined;
+  const copy = times > 1 && !found?.isFile() ? await copyOf(original(), signal, cannotRead) : undefined;
   const { size = 0 } = (await copy?.stat()) ?? found ?? {};
   return {
     async *read(leftOut = untold()) {
@@ -151,15 +138,26 @@ function matches(event: RecordedEvent, filter: EventFilter): boolean {
 }
 
 /** Copies a stream into a file without a name: nothing is left of it, however the process ends. */
-async function copyOf(stream: Readable, signal: AbortSignal): Promise<FileHandle> {
+async function copyOf(
+  stream: Readable,
+  signal: AbortSignal,
+  cannotRead: (cause: unknown) => never,
+): Promise<FileHandle> {
+  let unread: unknown;
+  stream.once('error', (error) => {
+    unread = error;
+  });
+  let file: FileHandle | undefined;
   try {
     const path = join(tmpdir(), `hookkit-${randomUUID()}`);
-    const file = await open(path, 'wx+', 0o600);
+    file = await open(path, 'wx+', 0o600);
     await unlink(path);
     await file.writeFile(addAbortSignal(signal, stream));
     return file;
   } catch (cause) {
+    await file?.close();
     signal.throwIfAborted();
+    if (cause === unread) cannotRead(cause);
     const message = `cannot keep the recording in the temporary directory (TMPDIR): ${messageOf(cause)}`;
     throw new KitError('OUTPUT_FAILED', message, { cause });
   }

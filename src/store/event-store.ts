@@ -174,9 +174,10 @@ export class EventStore {
   /**
    * What was received after a place, in the order of receipt, a page at a time: nothing that is there now is left out, whatever commits
    * late. Memory does not grow with the number of events.
+   * @param last the last place, from `lastSeq`; without it, that of now
    */
-  async *received(filter: EventFilter, after = 0) {
-    const upTo = await this.lastSeq();
+  async *received(filter: EventFilter, after = 0, last?: number) {
+    const upTo = last ?? (await this.lastSeq());
     const page = (from: number) => this.#engine.read('received', { filter, after: from, limit: WAVE, upTo });
     for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
   }

@@ -33,3 +33,13 @@ test.each([
   expect(stderr).not.toContain('EPIPE');
   if (args.includes('--report')) expect(desk().lines('report.ndjson')).toHaveLength(500);
 });
+
+test.each([
+  [['replay', '--all', '--run', '--expect', 'dead'], 'did not end as dead'],
+  [['send', '--to', 'http://127.0.0.1:1/', '--kind', 'media_created', '--media', 'm'], 'no answer'],
+])('%j fails all the same, when nobody reads what it prints', async (args, why) => {
+  await desk().fill(3);
+  const { stderr } = await pipeTo('true', args);
+  expect(stderr).toContain(why);
+  expect(stderr).toMatch(/\ncode 1\n$/);
+});

@@ -7,7 +7,7 @@ import { withDatabase } from '../../store/open.ts';
 import { readInput } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
 import { type FilterFlags, filterOf, withFilter } from '../options.ts';
-import { listenerOnStderr, say, write } from '../output.ts';
+import { listenerOnStderr, say, writeOn } from '../output.ts';
 
 interface Flags extends FilterFlags {
   readonly out?: string;
@@ -49,7 +49,7 @@ async function exportEvents({ out, redact, redactKeyFile, ...flags }: Flags): Pr
         const kept = toFile ? `${out} was not written` : `${written.exported} events were written`;
         throw new KitError('INTERRUPTED', `interrupted after ${written.exported} events: ${kept}`);
       };
-      return toFile ? writeWholeFile(out, exporting) : exporting(write);
+      return toFile ? writeWholeFile(out, exporting) : exporting(writeOn);
     }),
   );
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);

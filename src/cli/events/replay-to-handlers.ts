@@ -27,13 +27,14 @@ interface Replay {
 
 /** Has handlers handle events again: those of a server, or with --run those of this process. */
 export async function replayToOurHandlers(config: Config, replay: Replay): Promise<void> {
-  await withDatabase(config, (store) => {
-    if (replay.flags.dryRun) return showReset(store, replay);
-    if (!replay.flags.run) return reset(config, store, replay);
-    say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
-    // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
-    return withHandlers(config, (here) => reset(config, store, { ...replay, here }));
-  });
+  const { dryRun, run } = replay.flags;
+  if (dryRun) return withDatabase(config, (store) => showReset(store, replay));
+  if (!run) return withDatabase(config, (store) => reset(config, store, replay));
+  say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
+  // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
+  await withHandlers(config, (here) =>
+    withDatabase(config, (store) => reset(config, store, { ...replay, here })),
+  );
 }
 
 async function showReset(store: EventStore, { flags, filter }: Replay): Promise<void> {

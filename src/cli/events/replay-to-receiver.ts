@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import type { Config } from '../../config.ts';
 import { type Answers, replayOverHttp } from '../../replay/replay-over-http.ts';
@@ -34,10 +33,7 @@ export async function replayToReceiver(config: Config, replay: Replay): Promise<
   const advice = 'run it again; the receiver answers `duplicate` to notifications that it already has';
   await interruptible(advice, async (signal) => {
     if (from === undefined)
-      return withDatabase(config, (store) => {
-        const { isWatched: withShare } = listenerOnStderr();
-        return send(databaseSource(store, { filter, receivedBy: systemClock.now(), withShare }), signal);
-      });
+      return withDatabase(config, (store) => send(databaseSource(store, filter), signal));
     const times = asNew && !dryRun ? 2 : 1;
     const recording = from === '-' ? process.stdin : from;
     const source = await recordingSource(recording, { name: from, filter, times, signal });

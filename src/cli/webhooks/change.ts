@@ -8,6 +8,7 @@ import { createWebhook as create, deleteWebhook, retireSecrets } from '../../rot
 import { keepingMark, rotate } from '../../rotation/rotate.ts';
 import { readStandings, viewOf } from '../../rotation/webhook-view.ts';
 import type { EventStore } from '../../store/event-store.ts';
+import { isoOrNull } from '../../store/lists/event-json.ts';
 import { withDatabase, withStore } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible, uninterrupted } from '../interruptible.ts';
@@ -144,10 +145,6 @@ async function withBoth(work: (both: Both) => Promise<void>): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
   await withDatabase(config, (store) => work({ client, store, config }));
-}
-
-function isoOrNull(time: number | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString();
 }
 
 interface Ending extends Omit<Both, 'client'> {

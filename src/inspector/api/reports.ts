@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
-import { eventTimeOf, iso, isoOrNull } from '../../store/lists/event-json.ts';
+import { iso, isoOrNull, unprovenJson } from '../../store/lists/event-json.ts';
 import { adviceFor, results } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -111,17 +111,10 @@ export async function quarantine({ store }: Inspected): Promise<z.input<typeof q
       first_at: iso(firstAt),
       last_at: iso(lastAt),
     })),
-    newest: newest.map((entry) => ({
-      webhook_id: entry.webhookId,
-      kind: entry.kind,
-      site_id: entry.siteId,
-      resource: entry.resource,
-      event_time: eventTimeOf(entry),
-      received_at: iso(entry.receivedAt),
-      deliveries: entry.deliveries,
-      source: entry.source,
-      body: cut(entry.body, LONGEST_BODY),
-    })),
+    newest: newest.map((entry) => {
+      const { id: _, ...json } = unprovenJson(entry);
+      return { ...json, body: cut(entry.body, LONGEST_BODY) };
+    }),
   };
 }
 

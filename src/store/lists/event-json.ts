@@ -41,18 +41,18 @@ export function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */
-export function unprovenJson({ eventTime, receivedAt, ...rest }: Unproven) {
+export function unprovenJson(entry: Omit<Unproven, 'seq'>) {
   return {
-    id: rest.id,
-    kind: rest.kind,
-    webhook_id: rest.webhookId,
-    site_id: rest.siteId,
-    resource: rest.resource,
-    event_time: iso(eventTime),
-    received_at: iso(receivedAt),
-    source: rest.source,
-    deliveries: rest.deliveries,
-    body: rest.body,
+    id: entry.id,
+    kind: entry.kind,
+    webhook_id: entry.webhookId,
+    site_id: entry.siteId,
+    resource: entry.resource,
+    event_time: eventTimeOf(entry),
+    received_at: iso(entry.receivedAt),
+    source: entry.source,
+    deliveries: entry.deliveries,
+    body: entry.body,
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { HANDLED, settleAll } from '../../support/claiming.ts';
+import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { present } from '../../support/only.ts';
@@ -54,4 +54,38 @@ test('writes the report, when all are to end as handled and one ends as dead, an
   expect(run.code).toBe(1);
   expect(run.stderr).toContain('1 events did not end as handled');
   expect(desk().lines('r.ndjson')).toMatchObject([{ outcome: 'dead' }]);
+});
+
+test('nothing to replay is an error, unless that is allowed, run dry or not', async () => {
+  await desk().fill(1);
+  for (const more of [[], ['--dry-run']]) {
+    const args = ['replay', '--status', 'dead', ...more];
+    expect(await desk().events(args)).toMatchObject({ code: 1 });
+    expect(await desk().events([...args, '--allow-empty'])).toMatchObject({ code: 0 });
+  }
+});
+
+test('forgets what ctx.once has done, when told to reset steps, and keeps it otherwise', async () => {
+  await desk().fill(1);
+  const store = await desk().store();
+  const [{ id = '' } = {}] = await eventsIn(store, {}, 1);
+  await store.replay({});
+  await doSteps(store, id, { announce: '1' }, HANDLED);
+  await desk().events(['replay', '--all']);
+  expect(await store.steps(id)).toHaveLength(1);
+  await settleAll(store, HANDLED);
+  await desk().events(['replay', '--all', '--reset-steps']);
+  expect(await store.steps(id)).toEqual([]);
+});
+
+test('compare tells other reasons, broken lines and empty reports, with 1', async () => {
+  const line = (reason: string) =>
+    `${JSON.stringify({ v: 1, id: 'a', kind: 'k', resource: 'r', outcome: 'dead', reason })}\n`;
+  const [a, b] = [desk().write('a', line('no\n at /x')), desk().write('b', line('yes\n at /y'))];
+  const code = async (...args: string[]) => (await desk().events(['compare', ...args])).code;
+  expect([await code(a, b), await code(a, b, '--reasons')]).toEqual([0, 1]);
+  const [none, broken] = [desk().write('none', ''), desk().write('broken', `${line('no')}garbage\n`)];
+  expect([await code(none, none), await code(none, none, '--allow-empty'), await code(a, broken)]).toEqual([
+    1, 0, 1,
+  ]);
 });

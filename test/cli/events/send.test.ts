@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
@@ -35,3 +38,27 @@ test('sends exactly the file under the secret of its webhook, and asks for one w
   expect(code).toBe(2);
   expect(stderr).toMatch(/no live secret for webhook webhook1: give --secret-file/);
 });
+
+test.each([200, 404, 500])(
+  'ends with 1, when a broken notification is answered %i, which is no refusal',
+  async (status) => {
+    const server = createServer((_req, res) => void res.writeHead(status).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const args = [
+      'send',
+      '--kind',
+      'media_available',
+      '--media',
+      'm',
+      '--webhook',
+      'w',
+      '--fault',
+      'forged',
+      '--to',
+      to,
+    ];
+    expect(await desk().events(args, { env: { WEBHOOK_SECRET: SECRET } })).toMatchObject({ code: 1 });
+    server.close();
+  },
+);
