@@ -222,6 +222,8 @@ function isWanted({ events, site_ids }: Metadata, { event, site_id }: JsonObject
 }
 
 /** At the position that the provider uses: some receivers compare the order of members too. */
-function withWebhookId({ site_id, event_time, ...payload }: JsonObject, webhook_id: string): JsonObject {
-  return { ...payload, webhook_id, site_id, event_time };
+function withWebhookId(payload: JsonObject, webhookId: string): JsonObject {
+  const members = Object.entries(payload);
+  const at = members.findIndex(([name]) => name === 'site_id' || name === 'event_time');
+  return Object.fromEntries(members.toSpliced(at < 0 ? members.length : at, 0, ['webhook_id', webhookId]));
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../notification/json.ts';
-import { keyOf, signNotification } from '../notification/token.ts';
+import { keyOf, signNotification, unsignedToken } from '../notification/token.ts';
 import type { Random } from './random.ts';
 import { parse } from './requests.ts';
 
@@ -123,18 +123,13 @@ export function signedText({ notification, faults }: Delivery, secret: string, r
     return { ...genuine, body: JSON.stringify(withOtherIds(notification, random)) };
   if (faults.includes('forge'))
     return signed(JSON.stringify(withOtherIds(notification, random)), random.id(48));
-  if (faults.includes('alg_none'))
-    return { body, token: `${base64url('{"alg":"none","typ":"JWT"}')}.${base64url(body)}.` };
+  if (faults.includes('alg_none')) return { body, token: unsignedToken(body) };
   if (faults.includes('wrong_secret')) return signed(body, random.id(48));
   return genuine;
 }
 
 function signed(body: string, secret: string): SignedText {
   return { body, token: signNotification(body, keyOf(secret)) };
-}
-
-function base64url(text: string): string {
-  return Buffer.from(text).toString('base64url');
 }
 
 /** The members that route a notification to its secret, or that it would be refused for at once. */

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
+import { isLoopback } from '../base/request-origin.ts';
 import { SEEDED_MARK } from '../base/seeded-random.ts';
 import { kindNames } from '../notification/kinds.ts';
 import type { Random } from './random.ts';
 import { MockError, parse } from './requests.ts';
 
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 /** HTTPS, as the service demands, or plain HTTP to this machine, as a mock is used. */
 function isReceiverUrl(text: string): boolean {
   if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return false; // URL passes over line breaks
   const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
 }
 
 /** `metadata` of a webhook. Bounds are not in the specification, so none are set; members it does not know are dropped. */

@@ -21,12 +21,6 @@ export const KINDS = {
 /** The name of a known kind, such as `media_created`. */
 export type Kind = keyof typeof KINDS;
 
-/** A group of kinds that one file in `src/handlers/` takes care of. */
-export type Group = (typeof KINDS)[Kind]['group'];
-
-/** The kinds of one group. */
-export type KindOf<G extends Group> = { [K in Kind]: (typeof KINDS)[K]['group'] extends G ? K : never }[Kind];
-
 /** The members that name what a notification of kind K is about, such as `media_id`. */
 export type IdOf<K extends Kind> = (typeof KINDS)[K]['ids'][number];
 

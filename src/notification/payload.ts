@@ -74,7 +74,7 @@ export function resourceOf(body: { readonly [member: string]: unknown }): string
 }
 
 /** Whether the schema of an id takes it. */
-export function isId(member: unknown): member is string {
+function isId(member: unknown): member is string {
   return typeof member === 'string' && member !== '' && member.length <= LONGEST_ID && STORABLE.test(member);
 }
 

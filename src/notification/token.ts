@@ -39,6 +39,12 @@ export function signNotification(body: string | Buffer, key: KeyObject): string 
   return `${input}.${signatureOf(input, key)}`;
 }
 
+/** A token over a notification that nobody signed (`"alg":"none"`), which a receiver must refuse. */
+export function unsignedToken(body: string | Buffer): string {
+  const parts = ['{"alg":"none","typ":"JWT"}', body, ''];
+  return parts.map((part) => Buffer.from(part).toString('base64url')).join('.');
+}
+
 /**
  * Checks a token against a body under each of a webhook's live keys. A token that is signed with none of them costs an HMAC a key.
  * @param bytes the body as it came

@@ -109,12 +109,6 @@ export interface StatusPage {
   readonly prev?: string;
 }
 
-/** Which scheduled statuses to list, and from which end. */
-export interface StatusListing extends StatusQuery {
-  /** `older`: from the newest id down, to `since_id`. `newer`: from the oldest id, or `min_id`, up. */
-  readonly direction?: 'older' | 'newer';
-}
-
 /** The options of a call that makes a status. */
 export interface CreationOptions extends CallOptions {
   /** Makes a repeat within the hour harmless: the event's id, say. One for this call alone if not given. */
@@ -201,20 +195,20 @@ export class StatusesClient {
   }
 
   /**
-   * All scheduled statuses, page by page as they are asked for: `older` from the newest id down (the default), `newer`
-   * from the oldest id up. Ids are in order of creation, not of time.
+   * All scheduled statuses, page by page as they are asked for, from the newest id down. Ids are in order of creation, not of time.
    * @throws ProviderError
    */
-  async *list(listing: StatusListing = {}, options: CallOptions = {}): AsyncGenerator<ScheduledStatus, void> {
-    const { direction = 'older', ...bounds } = listing;
-    const isOlder = direction === 'older';
-    let query: StatusQuery = { limit: LONGEST_PAGE, ...(!isOlder && { min_id: '0' }), ...bounds };
+  async *list(
+    bounds: Omit<StatusQuery, 'min_id'> = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<ScheduledStatus, void> {
+    let query: StatusQuery = { limit: LONGEST_PAGE, ...bounds };
     for (;;) {
-      const { statuses, next, prev } = await this.page(query, options);
-      yield* isOlder ? statuses : statuses.toReversed();
-      const cursor = isOlder ? next : prev;
-      if (cursor === undefined) return;
-      query = isOlder ? { ...query, max_id: cursor } : { ...query, min_id: cursor };
+      const { statuses, next } = await this.page(query, options);
+      yield* statuses;
+      // A provider that knows no max_id would give the same page for ever.
+      if (next === undefined || next === query.max_id) return;
+      query = { ...query, max_id: next };
     }
   }
 }

@@ -162,7 +162,7 @@ export function findWebhook(client: WebhooksClient, id: string): Promise<Webhook
 }
 
 /** Whether the provider says that there is no such webhook. */
-export function isNotFound(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return error instanceof ProviderError && error.code === 'not_found';
 }
 

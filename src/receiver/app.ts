@@ -125,8 +125,11 @@ function webhookRoute(
     const keysFor = (webhookId: string) => keyring.keysFor(webhookId);
     const verdict = verdictOnBody(token, bytes, keysFor);
     if (!isUnexplained(verdict)) return verdict;
+    const { webhookId } = verdict.unverified;
+    const tried = keysFor(webhookId);
     await keyring.refresh(); // another process may have stored the secret a moment ago
-    return verdictOnBody(token, bytes, keysFor);
+    const hasMore = keysFor(webhookId).some((key) => !tried.includes(key));
+    return hasMore ? verdictOnBody(token, bytes, keysFor) : verdict;
   };
 
   const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
@@ -142,7 +145,7 @@ function webhookRoute(
     observe(res, { source: address, recorded: undefined, error, refusal, kind, webhookId });
     if (status >= 500) requestLog.failed(req, res, told, cause);
     else requestLog.refused(res, source, { status, error, ...refusal, webhookId, kind });
-    if (unverified && isUnexplained(verdict)) quarantine.add(unverified, address);
+    if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);
   };
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {

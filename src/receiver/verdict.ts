@@ -101,7 +101,9 @@ export function verdictOnBody(
 }
 
 /** Whether a secret that is not known yet may explain why a notification was refused. */
-export function isUnexplained(verdict: Accepted | Refused): boolean {
+export function isUnexplained(
+  verdict: Accepted | Refused,
+): verdict is Refused & { readonly unverified: Unverified } {
   const reason = verdict.type === 'refused' ? verdict.unverified?.refusal.reason : undefined;
   return reason === 'bad signature' || reason === 'no secret';
 }

@@ -16,7 +16,7 @@ export interface AnnounceOptions {
 const LEAD_MS = 6 * 60_000;
 
 /** Longer than a handler may ask for is no help: the event would fail instead. */
-const LONGEST_AFTER_MS = 86_400_000;
+const LONGEST_AFTER_MS = 30 * 86_400_000;
 
 /**
  * Handlers that bring the scheduled statuses about a media forward when the media becomes available, and cancel them when the media

@@ -24,7 +24,7 @@ export interface ForwardOptions {
 }
 
 const PREFIX = 'whsec_';
-const LONGEST_AFTER_MS = 86_400_000;
+const LONGEST_AFTER_MS = 30 * 86_400_000;
 
 /**
  * Handlers that post each notification to a URL. 2xx is an end; 408, 429 and 5xx are tried again, after what Retry-After says;

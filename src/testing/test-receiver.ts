@@ -286,11 +286,10 @@ export class TestReceiver {
    * @throws Error if a crash or a failure was to come, and none came: the test has not tried what it means to
    */
   async stop(): Promise<void> {
-    this.provider.reset();
+    await this.provider.close();
     await this.#endLife();
     for (const life of this.#lives) await life.end();
     await (await this.#store).close();
-    this.provider.close();
     if (this.#plan) return;
     const missed = this.#armed.splice(0).map(({ what, place }) => `"${what}" (${place.split(' ')[0]})`);
     if (missed.length > 0) throw new Error(`crashAt: no handler came to the step ${missed.join(', ')}`);

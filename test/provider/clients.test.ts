@@ -87,14 +87,13 @@ test('a status is scheduled, read, moved, cancelled and published, when all is w
   expect(await client.publish({ status: 'now' })).toMatchObject({ content: '<p>now</p>' });
 });
 
-test('statuses are listed page by page, when there are 45, from either end and within bounds', async () => {
+test('statuses are listed page by page, when there are 45, from the newest down and within bounds', async () => {
   const { client, at } = await startStatuses();
   const ids: string[] = [];
   for (let n = 0; n < 45; n++)
     ids.unshift((await client.schedule({ status: `${n}` }, at(DAY * (1 + Math.floor(n / 20))))).id);
   const listed = (listing = {}) => Array.fromAsync(client.list(listing), ({ id }) => id);
   expect(await listed()).toEqual(ids);
-  expect(await listed({ direction: 'newer', limit: 7 })).toEqual(ids.toReversed());
   const within = { since_id: ids[25], max_id: ids[5], limit: 3 };
   expect(await listed(within)).toEqual(ids.slice(6, 25));
   const { statuses, ...cursors } = await client.page({ limit: 2, max_id: `${ids[9]}` });

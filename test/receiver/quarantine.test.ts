@@ -165,3 +165,10 @@ describe('a notification in quarantine', () => {
     expect((await store.waitingWebhooks()).map(({ webhookId }) => webhookId)).toEqual(['retired']);
   });
 });
+
+test('nothing is kept, when QUARANTINE_MAX_BYTES is 0, nor counted as lost', async () => {
+  const receiver = await start({ env: { QUARANTINE_MAX_BYTES: '0' } });
+  await deliver(receiver.app, body, LATE);
+  expect(await keptIn(receiver)).toEqual([]);
+  expect(await receiver.store.overview()).toMatchObject({ quarantined: 0, quarantineLost: 0 });
+});

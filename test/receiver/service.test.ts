@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
+import { rawConnection } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 
 const database = databaseForEachTest();
@@ -81,4 +82,19 @@ describe('starting', () => {
     const service = await start({ PORT: String(port), WEBHOOK_SECRET: 'fallback' });
     expect((await post(service, notification(), 'fallback')).status).toBe(200);
   });
+});
+
+test('a service listens at WEBHOOK_PATH alone, closes connections over MAX_CONNECTIONS, and names attempts by INSTANCE_NAME', async () => {
+  const env = { WEBHOOK_PATH: '/in', MAX_CONNECTIONS: '3', INSTANCE_NAME: 'one', WEBHOOK_SECRET: 's' };
+  const service = await start(env, { media_available() {} });
+  expect((await post(service, notification(), 's')).status).toBe(404);
+  const text = JSON.stringify(notification());
+  const headers = { authorization: `Bearer ${tokenOf(text, 's')}`, connection: 'close' };
+  expect((await fetch(`${service.url}/in`, { method: 'POST', headers, body: text })).status).toBe(200);
+  const { id } = only(await eventsIn(service.store, {}, 2));
+  await eventually('it is handled', async () => (await service.store.attempts(id)).length === 1);
+  expect(await service.store.attempts(id)).toMatchObject([{ instance: 'one' }]);
+  const all = await Promise.all(Array.from({ length: 4 }, () => rawConnection(service.port)));
+  expect(await Promise.race(all.map(({ closed }) => closed))).toBe('');
+  for (const one of all) one.destroy();
 });

@@ -15,7 +15,7 @@ export interface InspectedMock extends Inspected {
 }
 
 /** Handlers of which some fail, skip or do a step. */
-export const mixedHandlers = defineHandlers({
+const mixedHandlers = defineHandlers({
   async media_available(event, ctx) {
     await ctx.once('publish', () => ({ page: `https://example.com/${event.media_id}` }));
   },

@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never lost: a notification that no known secret explains is kept in quarantine',
     file: 'src/receiver/app.ts',
-    original: 'if (unverified && isUnexplained(verdict)) quarantine.add(unverified, address);',
+    original: 'if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);',
     mutant: '',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'is kept, when no known secret explains its signature',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { expect, test } from '@jest/globals';
-import { defineHandlers, type Handlers } from '../../src/index.ts';
+import { defineHandlers, fail, type Handlers } from '../../src/index.ts';
 import { everyCrash, type Scenario } from '../../src/testing/index.ts';
 
 /** Charges accounts; with a key it charges once for it, as payment services do. */
@@ -93,4 +93,26 @@ test('what is wrong with a scenario is said', async () => {
   await expect(everyCrash(idle, () => {})).rejects.toThrow('brings about no event: deliver something');
   const atNoon = everyCrash(oneMedia(withKey), chargedOnce, { only: 'noon' });
   await expect(atNoon).rejects.toThrow('the scenario has no point "noon"');
+});
+
+test('a call of ctx.statuses is a point of its own, and an event that dies breaks the check, unless it may', async () => {
+  const scenario: Scenario<unknown> = async (start) => {
+    const kit = await start({
+      handlers: {
+        media_created: async (_event, ctx) => {
+          await ctx.statuses?.page();
+          return fail('never');
+        },
+      },
+    });
+    await kit.deliver('media_created');
+  };
+  await expect(everyCrash(scenario, () => {})).rejects.toThrow('{ mayDie: true } lets them');
+  const points = await everyCrash(scenario, () => {}, { mayDie: true });
+  expect(points).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^before call GET/),
+      expect.stringMatching(/^after call GET/),
+    ]),
+  );
 });
