@@ -6,7 +6,6 @@ import { textOf } from './base/thrown.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
 import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
-import type { EventId } from './store/stored.ts';
 
 /** How one request on the webhook path was answered. It contains no part of a token. */
 export interface Answered {
@@ -28,7 +27,6 @@ export interface Answered {
 
 /** How one run of a handler ended. */
 export interface HandlerRun {
-  readonly id: EventId;
   readonly kind: string;
   readonly outcome: AttemptOutcome;
   /** the event's, from now on */

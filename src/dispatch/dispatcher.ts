@@ -207,7 +207,7 @@ export class Dispatcher {
     report(log, claim, ending);
     const isStored = await this.#store(claim, { ...ending, startedAt, ms });
     const { status, outcome } = ending;
-    if (isStored && !isCutShort) observer?.ran({ id: claim.id, kind: claim.kind, outcome, status, ms });
+    if (isStored && !isCutShort) observer?.ran({ kind: claim.kind, outcome, status, ms });
   }
 
   /** Keeps a result until the store takes it, or a stop is over. @returns whether the store has it */

@@ -68,7 +68,7 @@ CREATE TABLE quarantine (
   seq ${d.serial}, digest text NOT NULL UNIQUE, id text NOT NULL, kind text NOT NULL, webhook_id text ${d.bytes} NOT NULL,
   site_id text NOT NULL, resource text NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text NOT NULL,
   token text NOT NULL, source text NOT NULL, network text NOT NULL, bytes int NOT NULL, deliveries int NOT NULL DEFAULT 1);
-CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq);
+CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq, received_at);
 CREATE TABLE stats (
   minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, kind text NOT NULL, result text NOT NULL, count bigint NOT NULL,
   ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));

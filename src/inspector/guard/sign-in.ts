@@ -66,7 +66,7 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
 const HERE = 'http://here.invalid';
 
 /** The page to go on to: a path of this listener, whatever a link to the sign-in page says; the overview without one. */
-export function ownPath(to: unknown): string {
+function ownPath(to: unknown): string {
   if (typeof to !== 'string' || !URL.canParse(to, HERE)) return '/';
   const { origin, pathname, search } = new URL(to, HERE);
   // A browser takes what begins with two slashes for another host.

@@ -25,8 +25,8 @@ export function rootOf({ originalUrl }: Pick<Request, 'originalUrl'>): string {
   return '../'.repeat(path.split('/').length - 2) || './';
 }
 
-/** A part of a page asks for itself again when something has changed. */
-const REFRESHING = 'hx-trigger="changes from:body throttle:1s, every 15s"';
+/** A part of a page asks for itself again when something has changed, at most once in so many seconds. */
+const refreshing = (seconds: number) => `hx-trigger="changes from:body throttle:${seconds}s, every 15s"`;
 const VIEWS = join(import.meta.dirname, '../views');
 
 /** Sends a page, made from a view and its values. */
@@ -40,8 +40,8 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
   const given = { ...shared, ...words, exact, nav: undefined };
   return (res, view, data) => {
     const url = res.req.originalUrl.slice(1);
-    const live = (id: string) =>
-      `id="${id}" data-live hx-get="${exact(url || './')}" hx-select="#${id}" hx-swap="outerMorph" ${REFRESHING}`;
+    const live = (id: string, seconds = 1) =>
+      `id="${id}" data-live hx-get="${exact(url || './')}" hx-select="#${id}" hx-swap="outerMorph" ${refreshing(seconds)}`;
     const place = { root: rootOf(res.req), url, live };
     res.type('html').send(eta.render(view, { ...given, ...place, ...data }));
   };

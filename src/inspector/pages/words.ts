@@ -13,12 +13,12 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const first = UNITS.findIndex(([, size]) => ms >= size);
   let rest = ms;
-  const inspected = UNITS.slice(first, first + 2).map(([unit, size]) => {
+  const parts = UNITS.slice(first, first + 2).map(([unit, size]) => {
     const whole = Math.floor(rest / size);
     rest -= whole * size;
     return whole === 0 ? '' : `${whole} ${unit}`;
   });
-  return inspected.filter((part) => part !== '').join(' ');
+  return parts.filter((part) => part !== '').join(' ');
 }
 
 /** A measured time of milliseconds, or a dash. */

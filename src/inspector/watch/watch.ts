@@ -151,6 +151,7 @@ export class Watch implements Observer {
     const now = this.#clock.now();
     this.changes++;
     this.metrics.ran(run);
+    if (run.outcome === 'retry') return; // it asked to come back, and has neither ended nor failed
     const isDone = run.status === 'handled' || run.status === 'skipped';
     this.stats.count(isDone ? 'handled' : 'failed', run.ms, now, run.kind);
   }

@@ -89,21 +89,17 @@ function purposeOf({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed
 }
 
 /** A webhook's secret, sealed for its row. @param key 32 bytes */
-export function sealRow(
-  key: Uint8Array,
-  secret: string,
-  row: Omit<SealedRow, 'sealed' | 'fingerprint'>,
-): SealedRow {
+function sealRow(key: Uint8Array, secret: string, row: Omit<SealedRow, 'sealed' | 'fingerprint'>): SealedRow {
   // The same for equal secrets, and only for them; it does not reveal a secret.
   const fingerprint = createHmac('sha256', key).update(secret).digest('hex');
   return { ...row, fingerprint, sealed: seal(key, secret, purposeOf({ ...row, fingerprint })) };
 }
 
 /** The secret of a row; undefined if another key sealed it, or any part of the row was changed since. */
-export const openRow = (key: Uint8Array, row: SealedRow) => unseal(key, row.sealed, purposeOf(row));
+const openRow = (key: Uint8Array, row: SealedRow) => unseal(key, row.sealed, purposeOf(row));
 
 /** A text by which a key is recognised. */
-export const keyCheckOf = (key: Uint8Array) => seal(key, KEY_CHECK_TEXT, KEY_CHECK_TEXT);
+const keyCheckOf = (key: Uint8Array) => seal(key, KEY_CHECK_TEXT, KEY_CHECK_TEXT);
 
 /** Whether a key sealed a key check. */
 export const isKeyOf = (key: Uint8Array, keyCheck = '') =>
