@@ -165,7 +165,11 @@ describe('the rules of the house', () => {
   });
 
   test('let only config.ts read the environment', () => {
-    const readers = sources.filter((file) => /\bprocess\s*[.?[]+['"]?(env|loadEnvFile)\b/.test(codeOf(file)));
+    const reads =
+      /\bprocess\s*[.?[]+['"]?(env|loadEnvFile)\b|\{[^}]*\b(env|loadEnvFile)\b[^}]*\}\s*(=\s*process\b|from\s*'node:process')/;
+    for (const way of ['process.env', "import { env } from 'node:process'", 'const { env } = process;'])
+      expect(reads.test(way)).toBe(true);
+    const readers = sources.filter((file) => reads.test(codeOf(file)));
     expect(pathsOf(readers)).toEqual(['src/config.ts']);
   });
 

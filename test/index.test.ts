@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import * as door from '../src/index.ts';
 
@@ -24,4 +24,17 @@ test('the door for handlers has what handlers are made of', () => {
     ...['KitError', 'ProviderError', 'combineHandlers', 'defineApp', 'defineHandlers', 'fail', 'kindNames'],
     ...['retry', 'skip'],
   ]);
+});
+
+/** Says which packages and rooms a command has loaded, at its end. */
+const HOOK = `data:text/javascript,${encodeURIComponent(`import { registerHooks } from 'node:module';
+  registerHooks({ load: (url, context, next) => (process.stderr.write(url + '\\n'), next(url, context)) });`)}`;
+
+test('a command loads its own module alone: no Express, mock or inspector, to look at a table', () => {
+  const args = ['--import', HOOK, 'bin/hookkit.js', 'events', 'list', '--help'];
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect(stderr).toContain('/src/cli/events/list-and-show.ts');
+  expect(stderr).not.toMatch(
+    /node_modules\/(express|jsonwebtoken|prom-client)\/|src\/(mock|inspector|receiver|service|cli\/(serve|mock|dev))/,
+  );
 });

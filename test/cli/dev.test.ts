@@ -4,7 +4,6 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { again } from '../support/again.ts';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
@@ -75,6 +74,18 @@ function writeHandlers(version: string, waitFor?: string, file = 'tracks.ts'): v
     '});',
   ];
   writeFileSync(join(copy, 'src/handlers', file), `${lines.join('\n')}\n`);
+}
+
+/** How soon something is done again of which nothing came. */
+const AGAIN_MS = 5000;
+
+/** Does something until a check holds: again after a while, or at once where it says that it could not. */
+async function again(act: () => boolean | Promise<boolean>, check: () => boolean): Promise<void> {
+  while (!check()) {
+    const end = performance.now() + ((await act()) ? AGAIN_MS : 0);
+    do await pause();
+    while (!check() && performance.now() < end);
+  }
 }
 
 test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {

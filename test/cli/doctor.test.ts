@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
@@ -58,4 +58,45 @@ test('fails, when the registered URL leads elsewhere, but skips webhooks without
   const { of } = await findings(1);
   expect(of('url')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('answers 404') });
   expect(of('webhook')).toMatchObject({ result: 'warn', detail: expect.stringContaining(stranger.id) });
+});
+
+const named = (file: string, text: string) => {
+  writeFileSync(join(here.directory, file), text);
+  return { HANDLERS: join(here.directory, file) };
+};
+const NEW = () => here.database.execute({ sqlite: 'PRAGMA user_version = 99', postgres: '' });
+const NEEDS = `export const app = { handlers: {}, settings: { shape: { A: 1 }, safeParse: () => ({ success: false, error: { issues: [{ path: ['A'] }] } }) } };`;
+test.each<[string, () => unknown, RegExp]>([
+  ['configuration', () => ({ PORT: 'x' }), /PORT/],
+  ['handlers', () => named('bad.mjs', 'throw 1'), /does not load/],
+  ['settings', () => named('app.mjs', NEEDS), /A: is not set/],
+  ['disk', () => ({ DATABASE_URL: 'sqlite:/proc/none/receiver.db' }), /make room|may not write to/],
+  ['database', () => chmodSync(here.path, 0o644), /everybody may read it/],
+  ['database', NEW, /schema version 99/],
+  ['key', () => chmodSync(`${here.path}.key`, 0o644), /others may read it/],
+  ['secrets', () => ({ SECRETS_KEY: Buffer.alloc(32, 5).toString('base64') }), /do not open with this key/],
+  [
+    'secrets',
+    () =>
+      here.cli(['webhooks', 'import', '--id', 'a'], { stdin: 'mock-1' }).then(() => ({ HOST: '0.0.0.0' })),
+    /begins with mock-/,
+  ],
+  [
+    'secrets',
+    () => here.database.execute({ sqlite: 'DELETE FROM secrets', postgres: '' }),
+    /refuses everything/,
+  ],
+])('fails in %s, when it is not as it must be', async (check, spoil, told) => {
+  await register('https://your.host/webhooks/media');
+  const { all } = await findings(1, ['--offline'], ((await spoil()) ?? {}) as Record<string, string>);
+  const failed = all.filter(({ result }) => result === 'FAIL');
+  expect(failed).toContainEqual(expect.objectContaining({ check, detail: expect.stringMatching(told) }));
+});
+
+test('fails, when the provider refuses the API secret, and looks at a URL that it is given', async () => {
+  const { of } = await findings(1, ['--url', 'http://127.0.0.1:9/x'], {
+    PROVIDER_API_SECRET: 'refused-api-secret',
+  });
+  expect([of('provider').result, of('url')]).toEqual(['FAIL', expect.objectContaining({ result: 'FAIL' })]);
+  expect(of('provider').detail).not.toContain('refused-api-secret');
 });

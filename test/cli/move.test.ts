@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore } from '../../src/store/open.ts';
+import { claimOne, HANDLED } from '../support/claiming.ts';
 import { commandsOf } from '../support/manual.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -72,4 +73,32 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   });
+});
+
+test('moves every table, and refuses while a program uses the database', async () => {
+  const store = await openStore({ url: from, clock: systemClock, threads: false });
+  await store.quarantine({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
+  const claim = await claimOne(store);
+  await store.saveStep(claim, { name: 'step', result: '1' });
+  await store.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
+  await store.record(verified({ event: 'channel_active', channel_id: 'c', media_id: undefined }));
+  const move = () => runCli(['move', '--from', from, '--to', 'sqlite:to.db'], { cwd: directory });
+  expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
+  await store.close();
+  expect((await move()).code).toBe(0);
+  const to = await openStore({
+    url: `sqlite:${join(directory, 'to.db')}`,
+    clock: systemClock,
+    threads: false,
+  });
+  const { id } = claim;
+  const there = [
+    await to.attempts(id),
+    await to.steps(id),
+    await to.state(claim.resource),
+    await to.secrets(),
+    await to.quarantined(),
+  ];
+  expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
+  await to.close();
 });

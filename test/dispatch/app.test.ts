@@ -246,3 +246,11 @@ describe('commands that run handlers', () => {
     expect(replayed.stderr).toContain('the CRM is closed');
   });
 });
+
+test('a close that fails is logged, and does not keep the rest from ending', async () => {
+  const close = () => Promise.reject(new Error('still in use'));
+  const { service, log } = await serve(defineApp({ start: () => ({ app: 1, close }), handlers: {} }));
+  await service.stop();
+  const error = expect.stringMatching(/^Error: still in use\n.*app\.test\.ts/);
+  expect(log.withMessage('the close of the app failed')).toMatchObject([{ error }]);
+});

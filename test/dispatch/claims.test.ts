@@ -112,3 +112,16 @@ test.each([
   await start({});
   expect(await event(id)).toMatchObject({ status, attempts: 1, lastError: expect.stringContaining(reason) });
 });
+
+test('a process polls every two seconds while nothing comes, and twice a second again once something has come', async () => {
+  const { start, pass } = stage();
+  const { dispatcher, intercept } = await start({});
+  await pass(10_000);
+  let polls = 0;
+  intercept('wake', () => void polls++);
+  await pass(20_000);
+  expect(polls).toBe(10);
+  dispatcher.came('media:none');
+  await pass(500);
+  expect(polls).toBe(11);
+});

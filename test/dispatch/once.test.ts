@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { fail, type HandlerContext } from '../../src/dispatch/handler.ts';
+import { onceOf } from '../../src/dispatch/once.ts';
 import { away, eachWithStage } from './stage.ts';
 
 const stage = eachWithStage();
@@ -195,3 +197,21 @@ test('ctx tells id, attempt, replay, late and time of receipt, and its log names
     attempt: 1,
   });
 });
+
+test.each([true, false])(
+  'a step does not begin, and throws, after the end of its handler or its lease: %s',
+  async (holds) => {
+    let ran = 0;
+    const store = { step: async () => undefined, holds: async () => holds, saveStep: async () => undefined };
+    const { signal } = new AbortController();
+    const { once, end } = onceOf({ lease: 'l', resource: 'media:m', seq: 1 }, signal, {
+      store,
+      clock: new VirtualClock(),
+    });
+    if (holds) await end();
+    await expect(once('late', () => ++ran)).rejects.toThrow(
+      /step "late" of ctx.once has ended .*: it does not run/,
+    );
+    expect(ran).toBe(0);
+  },
+);

@@ -69,3 +69,13 @@ test('the page says where a new command, kind, metric, store and page go, by pat
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((path) => !known.some((one) => one === path || one.startsWith(path)))).toEqual([]);
 });
+
+test('other rooms import the files of store that the page names, and no other', () => {
+  const [, list = ''] =
+    /import these files of `store`, and nothing else of it:([\s\S]*?)\.\n\n/.exec(page) ?? [];
+  const named = [...list.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file]) => `src/store/${file}`);
+  const used = ours
+    .filter(({ path }) => nameOf(path) !== 'store')
+    .flatMap((file) => importsOf(file).map(({ target = '' }) => target));
+  expect(new Set(used.filter((target) => target.startsWith('src/store/')))).toEqual(new Set(named));
+});

@@ -1,61 +1,52 @@
 import { join } from 'node:path';
-import { beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest, ENGINE } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { only } from '../support/only.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { startProcess } from '../support/service-process.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const MAX_ATTEMPTS = 5;
 /** What was lost twice runs one after the other, two in a second. */
 const NEIGHBOURS = 20;
 const LEASE_MS = ENGINE === 'postgres' ? 2000 : 600;
-const HANDLERS = join(import.meta.dirname, 'handlers/poison.ts');
-
 const database = databaseForEachTest();
-let store: EventStore;
-let env: Readonly<Record<string, string>>;
 
-beforeEach(async () => {
-  store = await database().open();
-  env = {
+/** Restarts the service whenever it ends, as a supervisor does, until no event of the store is left. @returns how often */
+async function supervise(store: EventStore): Promise<number> {
+  const env = {
     ...database().env,
-    HANDLERS,
+    HANDLERS: join(import.meta.dirname, 'handlers/poison.ts'),
     LEASE_MS: String(LEASE_MS),
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
     RETRY_BASE_MS: '10',
   };
-});
-
-const unfinished = async () =>
-  (await store.count({ status: 'pending' })) + (await store.count({ status: 'running' }));
-
-/** Restarts the service whenever it ends, as a supervisor does, until no event is left. @returns how often */
-async function supervise(): Promise<number> {
-  let service: ServiceProcess = await startProcess(env);
+  const isDone = async () => {
+    const { pending, running } = await store.overview();
+    return pending + running === 0;
+  };
   for (let crashes = 0; ; crashes++) {
-    const done = eventually('all is done', async () => (await unfinished()) === 0).then(
-      () => 'done' as const,
-    );
-    const first = await Promise.race([done, service.exited]);
-    if (first === 'done') {
+    const service = await startProcess(env);
+    const done = eventually('all is done', isDone);
+    const code = await Promise.race([done, service.exited]);
+    if (code === undefined) {
       await service.stop();
       return crashes;
     }
-    expect(first).toBe(7);
+    expect(code).toBe(7);
     if (crashes > 3 * MAX_ATTEMPTS) throw new Error('it goes on crashing');
-    service = await startProcess(env);
   }
 }
 
 test('an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along', async () => {
+  const store = await database().open();
   const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
   for (let number = 0; number < NEIGHBOURS; number++) {
     await store.record(verified({ media_id: `media-${number}` }));
   }
-  const crashes = await supervise();
+  const crashes = await supervise(store);
   expect(crashes).toBe(MAX_ATTEMPTS);
   expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
   const dead = only(await eventsIn(store, { status: 'dead' }, 2));

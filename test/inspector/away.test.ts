@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { KitError } from '../../src/base/errors.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { Breakable } from '../support/breakable-store.ts';
 import { notification } from '../support/genuine.ts';
@@ -8,6 +9,7 @@ import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { startPostgres } from '../support/own-postgres.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
+import { storeWith } from '../support/receiver-fixture.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 
 const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';
@@ -124,4 +126,12 @@ describe('once the secrets were sealed under another key than the process has', 
     expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
     expect((await inspected.deliver(notification())).status).toBe(200);
   });
+});
+
+test('a scrape does without the store, when that does not answer within five seconds', async () => {
+  const clock = { ...systemClock, after: (ms: number, fn: () => unknown) => systemClock.after(ms / 50, fn) };
+  const hanging = (store: EventStore) => storeWith(store, { overview: () => new Promise(() => {}) });
+  const inspected = await inspect({}, {}, { wrap: hanging, clock });
+  expect((await inspected.raw('/metrics')).body).toContain('webhook_store_up 0');
+  await inspected.dispose();
 });

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
+import { Watch } from '../../src/inspector/watch/watch.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -92,4 +94,13 @@ test('the alert of nothing that gets in goes by what the overview goes by, when 
   );
   expect(refused?.toSorted()).toEqual(results.filter(isRejection).toSorted());
   expect(taken).toEqual(['accepted', 'duplicate']);
+});
+
+test('the last 200 refusals are kept, the newest first', () => {
+  const watch = new Watch(systemClock);
+  for (let ms = 0; ms < 250; ms++)
+    watch.answered({ status: 401, refusal: { reason: 'bad signature' }, ms } as never);
+  expect(watch.rejections.map(({ answer }) => answer.ms)).toEqual(
+    Array.from({ length: 200 }, (_, n) => 249 - n),
+  );
 });
