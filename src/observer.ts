@@ -94,10 +94,15 @@ export interface AdminNeeds {
   wake(): void;
 }
 
+export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock'> {
+  /** how many handlers run */
+  running(): number;
+}
+
 /** Watches the service, and opens a listener of its own once that runs. */
 export interface Admin {
   readonly observer: Observer;
-  /** Stores what it counts. @returns a function that stores the rest, and ends it */
-  keepStats(needs: Pick<AdminNeeds, 'store' | 'config' | 'clock'>): () => Promise<void>;
+  /** Stores what it counts, and that this process lives. @returns a function that stores the rest, and ends it */
+  keepReporting(needs: ReportNeeds): () => Promise<void>;
   start(needs: AdminNeeds): Promise<{ readonly url: string; stop(): Promise<void> }>;
 }

@@ -55,7 +55,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const store = await (options.store ?? openConfigured(config, { clock, onCommit: observer.committed }));
     ends.defer(() => store.close());
-    if (admin) ends.defer(admin.keepStats({ store, config, clock }));
 
     const keyring = new Keyring({ store, clock, log, config });
     ends.defer(() => keyring.stop());
@@ -67,6 +66,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, { opened, store, log });
     const dispatcher = new Dispatcher({ config, app: opened, store, clock, log, random, observer });
+    const running = () => dispatcher.running;
+    if (admin) ends.defer(admin.keepReporting({ store, config, clock, running })); // also what ends at a stop
 
     let phase: Phase = 'open';
     const parts = { store, keyring, quarantine, clock, log, observer, phase: () => phase };

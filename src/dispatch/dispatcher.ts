@@ -75,6 +75,11 @@ export class Dispatcher {
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
 
+  /** How many handlers run. */
+  get running(): number {
+    return this.#atWork.size;
+  }
+
   start(): void {
     const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;

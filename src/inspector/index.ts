@@ -2,10 +2,9 @@ import type { RequestListener } from 'node:http';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { boundedServer, Listener } from '../base/http-server.ts';
-import { instanceNameOf } from '../config.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkReplays } from './api/replays.ts';
-import { keepStats, Watch } from './watch/watch.ts';
+import { keepReporting, Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
 const BOUNDS = {
@@ -25,8 +24,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
-    keepStats: ({ store, config, clock }) =>
-      keepStats(watch.stats, { store, clock, instance: instanceNameOf(config) }),
+    keepReporting: (needs) => keepReporting(watch, needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       let replays: BulkReplays | undefined;

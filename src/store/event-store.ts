@@ -6,16 +6,19 @@ import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
-import type { Stat } from './operations/index.ts';
-import type { Entry } from './operations/quarantine.ts';
+import type { Report } from './operations/index.ts';
+import type { Dropping, Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
 import { HOLD_MS, type Reset } from './operations/wake.ts';
 import type {
   Claim,
   ClaimRequest,
+  Dismissed,
+  DismissOptions,
   DoneStep,
   EventId,
+  Pause,
   Replayed,
   ReplayOptions,
   Settlement,
@@ -27,7 +30,7 @@ import type { Vault } from './vault.ts';
 
 export type { Sum } from './lists/index.ts';
 export type * from './lists/types.ts';
-export type { Stat } from './operations/index.ts';
+export type { Instance, Refusals, Report, Stat } from './operations/index.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
 export type * from './stored.ts';
 
@@ -222,6 +225,38 @@ export class EventStore {
     return { replayed: held.length, running };
   }
 
+  /**
+   * Ends pending and dead events for good, as a person says; a replay takes them up again.
+   * @returns how many, and how many were left out since a handler ran them
+   */
+  async dismiss(filter: EventFilter, { reason, onStep, signal }: DismissOptions): Promise<Dismissed> {
+    const upTo = await this.lastSeq();
+    const sum = { dismissed: 0, running: 0 };
+    for (const status of filter.status ? [filter.status] : (['dead', 'pending', 'running'] as const)) {
+      const page = (after: string | undefined) => {
+        const search = { filter: { ...filter, status }, stretch: { after, limit: WAVE }, upTo };
+        return this.#engine.read('search', { ...search, order: 'oldest' });
+      };
+      for await (const { events } of stepsFrom(undefined, page)) {
+        if (signal?.aborted) return sum;
+        const seqs = events.map(({ seq }) => seq);
+        const step = await this.#engine.write('dismiss', { seqs, status, reason });
+        sum.dismissed += step.dismissed;
+        sum.running += step.running;
+        await onStep?.(sum.dismissed);
+      }
+    }
+    return sum;
+  }
+
+  /** From then on no process starts a handler; those that run end. Receiving goes on. */
+  async pause({ reason, by }: Omit<Pause, 'since'>): Promise<void> {
+    await this.#engine.write('pause', { value: JSON.stringify({ reason, by, since: this.#clock.now() }) });
+  }
+
+  /** Handlers start again. @returns whether handling was paused */
+  readonly resume = () => this.#engine.write('resume', {});
+
   /** Empties at most `limit` events that were handled, skipped or dismissed before a time; their identities stay. @returns how many */
   readonly prune = (before: number, limit: number, among?: readonly number[]) =>
     this.#engine.write('prune', { before, limit, among });
@@ -288,6 +323,16 @@ export class EventStore {
   /** Counts notifications that were lost before they came to the quarantine. */
   readonly countLost = (notifications: number) => this.#engine.write('countLost', { n: notifications });
 
+  /** Removes entries for good. @returns how many */
+  async dropQuarantined(which: Dropping): Promise<number> {
+    let dropped = 0;
+    for (;;) {
+      const step = await this.#engine.write('drop', { ...which, limit: WAVE });
+      dropped += step;
+      if (step < WAVE) return dropped;
+    }
+  }
+
   /** Entries in the order of arrival, with their tokens; none after the last. */
   readonly quarantined = (page: QuarantinePage = {}) => this.#engine.read('quarantined', page);
 
@@ -309,8 +354,20 @@ export class EventStore {
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
 
-  /** Adds to the statistics, and removes what is older than eight days. */
-  readonly addStats = (list: readonly Stat[]) => this.#engine.write('addStats', { list });
+  /** Stores what a process counted since its last report, and that it lives. What is too old goes. */
+  readonly report = (report: Report) => this.#engine.write('report', report);
+
+  /** A process stops in order: nobody misses it. */
+  readonly leave = (name: string) => this.#engine.write('leave', { name });
+
+  /** The processes that were seen within an hour and did not stop in order, by name. */
+  readonly instances = () => this.#engine.read('instances', {});
+
+  /** Refused requests by reason, webhook and network, the last ones first; a thousand groups at most. */
+  readonly refusals = () => this.#engine.read('refusals', {});
+
+  /** Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. It looks at the newest 10,000. */
+  readonly problems = () => this.#engine.read('problems', {});
 
   /** What all processes have counted since a time, by minutes or kinds. */
   readonly stats = (since: number, by: 'minute' | 'kind') => this.#engine.read('stats', { since, by });
@@ -341,7 +398,7 @@ const digestOf = (token: string) => hash('sha256', token);
 const ENTRY_BYTES = 200;
 
 /** The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const source = sourceOf(address);
   return isIPv4(source) ? source.replace(/\d+$/, '0/24') : source;
 }

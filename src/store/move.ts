@@ -40,11 +40,12 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   channels: ['resource'],
   quarantine: ['seq'],
   stats: ['minute', 'instance', 'kind', 'result'],
+  refusals: ['reason', 'webhook_id', 'network'],
   meta: ['name'],
 };
 
-/** Beside the lost notifications, what meta says is of one database alone. */
-const whereOf = (table: string) => (table === 'meta' ? "name = 'quarantine_lost'" : 'true');
+/** Beside the lost notifications and a pause, what meta says is of one database alone. */
+const whereOf = (table: string) => (table === 'meta' ? "name IN ('paused', 'quarantine_lost')" : 'true');
 
 const PAGE = 500;
 

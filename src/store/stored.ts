@@ -163,6 +163,30 @@ export interface Replayed {
   readonly running: number;
 }
 
+export interface DismissOptions {
+  /** it becomes the error of the events, as lists show it */
+  readonly reason: string;
+  /** called after each commit with the number so far; the next commit waits for the returned promise */
+  readonly onStep?: ((dismissed: number) => void | Promise<void>) | undefined;
+  /** after an abort nothing further is dismissed */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Dismissed {
+  readonly dismissed: number;
+  /** how many matched and were left out, since a handler ran them */
+  readonly running: number;
+}
+
+/** Why no handler starts. */
+export interface Pause {
+  readonly reason: string;
+  /** who paused, for people */
+  readonly by: string;
+  /** milliseconds since the epoch */
+  readonly since: number;
+}
+
 /** A secret of a webhook. It is stored sealed. */
 export interface WebhookSecret {
   readonly webhookId: string;

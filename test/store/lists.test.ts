@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type {
   EventFilter,
   EventStore,
+  Report,
   Stat,
   Status,
   VerifiedNotification,
@@ -176,24 +177,27 @@ onEachEngine('overview', (stage) => {
 });
 
 const DAY_MS = 86_400_000;
-const one = { minute: NOON, instance: 'a', kind: 'media_created', result: 'accepted' };
-const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = {}): Stat => ({
+const one = { minute: NOON, kind: 'media_created', result: 'accepted' };
+const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = {}) => ({
   ...one,
   count,
   ms,
   slowest,
   ...more,
 });
+const reportOf = (name: string, ...stats: Report['stats']): Report => {
+  return { instance: { name, version: '1.0.0', startedAt: NOON, running: 0 }, stats, refusals: [] };
+};
 
 onEachEngine('statistics', (stage) => {
   test('of several processes and times add up, when they are read by minute and by kind', async () => {
     const { store } = stage;
     const other = await stage.another();
-    await store.addStats([stat(2, 3.5, 2.5), stat(1, 9, 9, { result: 'handled' })]);
+    await store.report(reportOf('a', stat(2, 3.5, 2.5), stat(1, 9, 9, { result: 'handled' })));
     await Promise.all([
-      store.addStats([stat(1, 0.5, 0.5)]),
-      other.addStats([stat(4, 10, 7, { instance: 'b' })]),
-      other.addStats([stat(8, 1, 1, { instance: 'b', minute: NOON + 60_000, kind: 'media_updated' })]),
+      store.report(reportOf('a', stat(1, 0.5, 0.5))),
+      other.report(reportOf('b', stat(4, 10, 7))),
+      other.report(reportOf('b', stat(8, 1, 1, { minute: NOON + 60_000, kind: 'media_updated' }))),
     ]);
     const sums = await store.stats(NOON, 'minute');
     expect(sums.toSorted((x, y) => x.count - y.count)).toEqual([
@@ -209,7 +213,9 @@ onEachEngine('statistics', (stage) => {
   test('are kept for eight days, when more are added', async () => {
     const { store, clock } = stage;
     const ago = (days: number) => clock.now() - days * DAY_MS;
-    await store.addStats([stat(1, 1, 1, { minute: ago(8) - 1 }), stat(1, 1, 1, { minute: ago(7) })]);
+    await store.report(
+      reportOf('a', stat(1, 1, 1, { minute: ago(8) - 1 }), stat(1, 1, 1, { minute: ago(7) })),
+    );
     expect(await store.stats(0, 'minute')).toMatchObject([{ name: ago(7) }]);
   });
 });

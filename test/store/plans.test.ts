@@ -22,7 +22,7 @@ async function through(store: EventStore, events: number): Promise<void> {
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource FROM lanes WHERE resource = ANY/, 'lanes_pkey'],
   [/^SELECT resource FROM lanes WHERE lease IS NULL/, 'lanes_free'],
-  [/^UPDATE lanes SET lease = r/, 'events_ready lanes_pkey'],
+  [/^UPDATE lanes SET lease = r/, 'events_ready lanes_pkey meta_pkey'],
   [/^SELECT events.seq AS seq, id, kind/, 'events_handled events_pkey'],
   [/^SELECT state.resource/, 'state_pkey'],
   [/^SELECT resource, lease, owner, .* WHERE resource = ANY/s, 'lanes_pkey'],

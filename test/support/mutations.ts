@@ -334,10 +334,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'never two at once: a leased lane is given to nobody else',
     file: 'src/store/operations/claim.ts',
-    original: `WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
-`,
-    mutant: `WHERE lanes.resource = r.resource
-`,
+    original: "r.resource AND coalesce(lanes.lease, '') = ''",
+    mutant: 'r.resource',
     suite: 'test/store/claim.test.ts',
     tests: 'never gives two events of one resource at once',
   },
@@ -491,10 +489,26 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)',
     file: 'src/store/operations/wake.ts',
-    original: "reset(' AND status = $status')",
-    mutant: "reset('')",
+    original: "'events.status = coalesce($status, events.status)'",
+    mutant: "'true'",
     suite: 'test/store/interleavings.test.ts',
     tests: 'replay leaves out what began to run',
+  },
+  {
+    rule: 'bulk verbs: what was handled is not dismissed',
+    file: 'src/store/operations/wake.ts',
+    original: "AND events.status IN ('pending', 'dead')",
+    mutant: '',
+    suite: 'test/store/operators.test.ts',
+    tests: 'takes only what the filter means',
+  },
+  {
+    rule: 'a pause: no process starts anything',
+    file: 'src/store/operations/claim.ts',
+    original: `"(SELECT name FROM meta WHERE name = 'paused') IS NULL"`,
+    mutant: "'true'",
+    suite: 'test/store/operators.test.ts',
+    tests: 'keeps every process from starting anything',
   },
   // 4. An ack never waits for a handler, nor one resource or process for another.
   {

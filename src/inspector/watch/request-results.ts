@@ -1,3 +1,4 @@
+import type { Refusal } from '../../notification/token.ts';
 import type { Answered } from '../../observer.ts';
 
 /** The result of a request on the webhook path, by its reason if it was refused: the label of the metric. */
@@ -30,10 +31,15 @@ const BY_STATUS: Readonly<Record<number, Result>> = {
   503: 'unavailable',
 };
 
+/** Why a request could not be verified, as a result. */
+export function reasonOf({ reason }: Refusal): Result {
+  return reason.toLowerCase().replaceAll(' ', '_') as Result;
+}
+
 /** A throttled request counts as throttled even if it has other faults: it was not examined further. */
 export function resultOf({ status, recorded, refusal }: Answered): Result {
   if (recorded) return recorded.status;
-  if (status === 401 && refusal) return refusal.reason.toLowerCase().replaceAll(' ', '_') as Result;
+  if (status === 401 && refusal) return reasonOf(refusal);
   return BY_STATUS[status] ?? 'failed';
 }
 

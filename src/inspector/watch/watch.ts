@@ -1,9 +1,18 @@
 import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
+import { kitVersion } from '../../base/program.ts';
+import { instanceNameOf } from '../../config.ts';
 import { isKind } from '../../notification/kinds.ts';
-import type { Answered, HandlerRun, Observer } from '../../observer.ts';
-import type { EventStore, Stat, Sum } from '../../store/event-store.ts';
+import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
+import {
+  type EventStore,
+  networkOf,
+  type Refusals,
+  type Report,
+  type Stat,
+  type Sum,
+} from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
-import { isRejection, type Result, resultOf } from './request-results.ts';
+import { isRejection, type Result, reasonOf, resultOf } from './request-results.ts';
 
 /** What statistics count: requests, runs of handlers, and commits. */
 export type Counter =
@@ -22,9 +31,13 @@ const EVERY_MS = 10_000;
 /** A store that stands still must not hold up a stop. */
 const LAST_MS = 1000;
 
+/** Strangers can name any webhook: more groups than these are not counted until the next report. */
+const MOST_GROUPS = 1000;
+
 /** What this process has counted and not stored yet, by minute, kind and result. */
 class Stats {
   readonly #counted = new Map<string, Counted>();
+  readonly #refused = new Map<string, Refusals>();
   #beingStored: readonly Counted[] = [];
 
   count(result: Counter, ms: number, now: number, kind?: string): void {
@@ -40,18 +53,33 @@ class Stats {
     this.#counted.set(key, known ? added(known, more) : more);
   }
 
-  /** Stores it. What the store does not take is stored with the next. */
-  async store(store: Pick<EventStore, 'addStats'>, instance: string): Promise<void> {
-    const list = [...this.#counted.values()];
-    if (list.length === 0) return;
+  /** Counts a refused request. @param reason why it could not be verified, whatever it was told */
+  refused(reason: string, { webhookId, source }: Answered, now: number): void {
+    const network = networkOf(source);
+    this.#addRefusals({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
+  }
+
+  #addRefusals(more: Refusals): void {
+    const key = JSON.stringify([more.reason, more.webhookId, more.network]);
+    const known = this.#refused.get(key);
+    if (known) this.#refused.set(key, { ...known, lastAt: more.lastAt, count: known.count + more.count });
+    else if (this.#refused.size < MOST_GROUPS) this.#refused.set(key, more);
+  }
+
+  /** Reports it to the store. What the store does not take is reported with the next. */
+  async report(store: Pick<EventStore, 'report'>, instance: Report['instance']): Promise<void> {
+    const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     this.#counted.clear();
-    this.#beingStored = list;
-    const isStored = await store.addStats(list.map((one) => ({ ...one, instance }))).then(
+    this.#refused.clear();
+    this.#beingStored = stats;
+    const isStored = await store.report({ instance, stats, refusals }).then(
       () => true,
       () => false, // whatever keeps it from that keeps acks from it too, and they say why
     );
     this.#beingStored = [];
-    if (!isStored) for (const one of list) this.#add(one);
+    if (isStored) return;
+    for (const one of stats) this.#add(one);
+    for (const one of refusals) this.#addRefusals(one);
   }
 
   /** What all processes have counted since a time, by minutes or kinds. */
@@ -82,26 +110,27 @@ export function sumOf(sums: readonly Amount[]): Amount {
   return sums.reduce<Amount>(added, { count: 0, ms: 0, slowest: 0 });
 }
 
-interface Keeping {
-  readonly store: Pick<EventStore, 'addStats'>;
-  readonly clock: Clock;
-  readonly instance: string;
-}
-
-/** Stores statistics every ten seconds. @returns a function that does it once more, and ends it */
-export function keepStats(stats: Stats, { store, clock, instance }: Keeping): () => Promise<void> {
+/** Reports every ten seconds. @returns a function that does it once more, and says that this process stops in order */
+export function keepReporting(
+  { stats, startedAt }: Watch,
+  { store, config, clock, running }: ReportNeeds,
+): () => Promise<void> {
+  const name = instanceNameOf(config);
   let last = Promise.resolve();
-  const save = () => {
-    last = last.then(() => stats.store(store, instance));
+  const report = () => {
+    last = last.then(() =>
+      stats.report(store, { name, version: kitVersion(), startedAt, running: running() }),
+    );
     return last;
   };
-  const stop = repeat(clock, EVERY_MS, async () => {
-    await save();
+  const stop = repeat(clock, 0, async () => {
+    await report();
     return EVERY_MS;
   });
   return async () => {
     stop();
-    await within(clock, LAST_MS, save());
+    const left = report().then(() => store.leave(name).catch(() => {})); // others see that it is away
+    await within(clock, LAST_MS, left);
   };
 }
 
@@ -141,6 +170,7 @@ export class Watch implements Observer {
       this.stats.count(answer.recorded.status, answer.ms, now, answer.kind);
     } else if (isRejection(result)) {
       this.stats.count('rejected', answer.ms, now);
+      this.stats.refused(answer.refusal ? reasonOf(answer.refusal) : result, answer, now);
       this.rejections = [{ at: now, result, answer }, ...this.rejections].slice(0, KEPT_REJECTIONS);
     } else {
       this.stats.count('not_recorded', answer.ms, now);

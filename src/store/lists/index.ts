@@ -1,9 +1,11 @@
 import { type Db, type Dialect, one } from '../dialect.ts';
+import type { Instance, Refusals } from '../operations/index.ts';
 import type { Lane } from '../operations/record.ts';
 import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
 import type { DoneStep, Quarantined, StateValue, StoredEvent } from '../stored.ts';
+import { problems } from './problems.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import type {
   Attempt,
@@ -91,6 +93,16 @@ const START: StatePlace = { resource: '', name: '' };
 const AFTER_CHANNEL =
   '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
+function earliest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+interface OverviewRow extends Omit<Overview, 'pending' | 'oldestPendingAt' | 'paused'> {
+  readonly ready: number;
+  readonly oldestWaitingAt: number | undefined;
+  readonly paused: string | undefined;
+}
+
 interface Id {
   readonly id: string;
 }
@@ -119,11 +131,13 @@ export function readsOf(d: Dialect) {
   const oldestReady = `${lanes('IS NULL', `ORDER BY ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes('IS NOT NULL', '')}`;
   const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events
     WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
+  const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
   const overview = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
     ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
     ${count('quarantine')} AS quarantined,
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
-    (SELECT min(received_at) FROM (${oldestReady} UNION ALL ${oldestWaiting}) o WHERE replays = 0) AS oldest_pending_at`;
+    ${oldest(oldestReady)} AS oldest_ready_at, ${oldest(oldestWaiting)} AS oldest_waiting_at,
+    (SELECT value FROM meta WHERE name = 'paused') AS paused`;
   const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
 
@@ -155,9 +169,25 @@ export function readsOf(d: Dialect) {
     },
 
     async overview(db: Db): Promise<Overview> {
-      const { ready, ...row } = await one<Overview & { readonly ready: number }>(db, overview);
-      return { ...row, pending: Math.max(0, ready - row.running) + row.waiting };
+      const { ready, oldestWaitingAt, paused, ...row } = await one<OverviewRow>(db, overview);
+      return {
+        ...row,
+        pending: Math.max(0, ready - row.running) + row.waiting,
+        oldestPendingAt: earliest(row.oldestReadyAt, oldestWaitingAt),
+        paused: paused === undefined ? undefined : JSON.parse(paused),
+      };
     },
+
+    instances: (db: Db, _: object) =>
+      db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
+
+    refusals: async (db: Db, _: object): Promise<Refusals[]> => {
+      const columns = 'reason, webhook_id, network, first_at, last_at, count';
+      const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC LIMIT 1000`);
+      return rows.map((row) => ({ ...row, count: Number(row.count) }));
+    },
+
+    problems,
 
     async channels(db: Db, { state, after, limit }: ChannelPage): Promise<Channels> {
       const sums = await db.all<{ state: string; n: number }>(channelSums);

@@ -172,7 +172,8 @@ export interface ReceivedQuery {
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
   const given = { ...filter, kind: filter.kind === undefined ? undefined : [filter.kind].flat() };
-  Object.assign(params, given);
+  const error = filter.error && likeOf(filter.error);
+  Object.assign(params, given, { error, errorLine: `${error}\n%` });
   // An event without a time did not happen at any.
   const conditions: Readonly<Record<keyof EventFilter, string>> = {
     ids: d.among('e.id', 'ids'),
@@ -183,8 +184,12 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     since: 'e.event_time >= $since AND e.event_time <> 0',
     until: 'e.event_time < $until AND e.event_time <> 0',
     q: d.contains('e.body', 'q'),
+    error: "(e.last_error LIKE $error ESCAPE '!' OR e.last_error LIKE $error_line ESCAPE '!')",
     status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',
   };
   const asked = Object.entries(conditions).filter(([name]) => Reflect.get(given, name) !== undefined);
   return ['true', ...asked.map(([, condition]) => condition)];
 }
+
+/** A pattern in which `*` stands for anything, as LIKE has it. */
+const likeOf = (pattern: string) => pattern.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%');

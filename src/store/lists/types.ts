@@ -1,4 +1,4 @@
-import type { AttemptOutcome, EventId, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
+import type { AttemptOutcome, EventId, Pause, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -15,6 +15,8 @@ export interface EventFilter {
   readonly until?: number | undefined;
   /** a part of the body */
   readonly q?: string | undefined;
+  /** the first line of its last error, in which `*` stands for anything */
+  readonly error?: string | undefined;
 }
 
 /** The extent of one search. Its cost depends on its reach, not on the number of events. */
@@ -68,9 +70,28 @@ export interface Overview {
   readonly dead: number;
   /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
   readonly oldestPendingAt: number | undefined;
+  /** the same of those that do not wait for a time: a handler should have taken them up by now */
+  readonly oldestReadyAt: number | undefined;
+  /** undefined unless handling is paused */
+  readonly paused: Pause | undefined;
   readonly quarantined: number;
   /** notifications that the quarantine had no room for, since the database was made */
   readonly quarantineLost: number;
+}
+
+/** Events of one kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
+export interface Problem {
+  /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
+  readonly error: string;
+  readonly kind: string;
+  readonly siteId: string;
+  readonly status: 'dead' | 'pending';
+  readonly count: number;
+  /** when the first and the last of them were received */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** of those that wait: when the next one is tried again */
+  readonly nextAt: number | undefined;
 }
 
 export type ChannelState = 'active' | 'idle';

@@ -8,6 +8,8 @@ import { type End, ending, firstReady, freeing, LEASED, type LeasedLane, type Le
 const MOST_CRASHES = 5;
 const LOST = 'its process crashed, or did not renew its lease in time';
 
+const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
+
 /** How many newer events of a resource are looked at for one that makes a replayed event late. */
 const NEWER = 100;
 
@@ -23,7 +25,7 @@ export function claimOperations(d: Dialect) {
   const leaseLane =
     d.over(`UPDATE lanes SET lease = r.lease, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
     event = ${firstReady('seq')}
-    FROM r(resource text, lease text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = ''
+    FROM r(resource text, lease text) WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = '' AND ${NOT_PAUSED}
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`);
   // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
@@ -50,7 +52,7 @@ export function claimOperations(d: Dialect) {
     WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = r.lease RETURNING lanes.lease`);
 
   return {
-    /** Leases lanes, and of each its oldest ready event. */
+    /** Leases lanes, and of each its oldest ready event; none while handling is paused. */
     async claim(
       db: Db,
       { names, oldest, newest, ...lease }: ClaimRequest & { now: number },

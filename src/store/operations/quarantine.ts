@@ -11,6 +11,14 @@ export interface Entry extends ToQuarantine {
   readonly receivedAt: number;
 }
 
+/** Selects entries to be removed. */
+export interface Dropping {
+  /** undefined: of every webhook */
+  readonly webhook?: string | undefined;
+  /** only what came before this time, milliseconds since the epoch */
+  readonly before: number;
+}
+
 /** Of what holds most when the quarantine is full, such a part goes. */
 const GIVES_WAY = 20;
 
@@ -33,6 +41,9 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
   const takeOut = d.over(`DELETE FROM quarantine USING r(digest text) WHERE quarantine.digest = r.digest
     RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`);
+
+  const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
+    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT $limit) RETURNING seq`;
 
   /** Makes room by the newest entries of the network or webhook that holds most. @returns how many went */
   const makeRoom = async (db: Db, maxBytes: number): Promise<number> => {
@@ -58,6 +69,11 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     /** Counts notifications that were lost before they came to the quarantine. */
     async countLost(db: Db, { n }: { n: number }): Promise<void> {
       await db.all(addLost, { n: String(n) });
+    },
+
+    /** Removes the oldest entries of a webhook, or of all, that came before a time. @returns how many */
+    async drop(db: Db, entries: Dropping & { readonly limit: number }): Promise<number> {
+      return (await db.all(drop, entries)).length;
     },
 
     /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */

@@ -3,6 +3,13 @@ import { READY } from '../schema.ts';
 import type { EventId, Status } from '../stored.ts';
 import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
+/** A verb for many events: it takes them in steps. */
+interface Chosen {
+  readonly seqs: readonly number[];
+  /** of the filter: the events may have another status since they were looked up */
+  readonly status: Status | undefined;
+}
+
 /** An event that becomes ready. */
 export interface Due extends Lane {
   readonly seq: number;
@@ -15,13 +22,14 @@ export interface Reset extends Due {
   readonly eventTime: number;
 }
 
-export interface Resetting {
-  readonly seqs: readonly number[];
-  /** of the filter: the events may have another status since they were looked up */
-  readonly status: Status | undefined;
+export interface Resetting extends Chosen {
   readonly resetSteps: boolean;
   /** when wake makes the events ready if the replay does not, milliseconds since the epoch: also the replay's mark on its events */
   readonly until: number;
+}
+
+export interface Dismissing extends Chosen {
+  readonly reason: string;
 }
 
 /** How events become ready again: when their time has come, by a replay, or since their lane is missing. */
@@ -51,14 +59,16 @@ export function wakeOperations(d: Dialect) {
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
   const found = d.over('SELECT events.seq, resource FROM r(seq bigint), events WHERE events.seq = r.seq');
   // What another replay holds counts as replayed once.
-  const reset = (and: string) =>
+  const isStill = 'events.status = coalesce($status, events.status)';
+  const reset =
     d.over(`UPDATE events SET status = 'pending', next_at = $until, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
       late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN next_at IS NULL OR starts > 0 THEN 1 ELSE 0 END
-      FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY})${and}
+      FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
       RETURNING events.seq, events.id, events.resource, events.event_time, events.received_at`);
-  const resetAny = reset('');
-  const resetOf = reset(' AND status = $status');
+  const dismiss =
+    d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, last_error = $reason, ended_at = $now
+    FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.seq`);
   const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
 
   /** Lanes are opened before their events are ready, so that nothing ready is without a lane. */
@@ -67,6 +77,20 @@ export function wakeOperations(d: Dialect) {
     const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
     if (lockEvents) await db.each(lockEvents, seqs);
     return (await db.each<Lane>(sql, seqs, params)).map(({ resource }) => resource);
+  };
+
+  /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
+  const lockIdle = async (db: Db, seqs: readonly number[]) => {
+    const events = await db.each<{ seq: number } & Lane>(
+      found,
+      seqs.map((seq) => ({ seq })),
+    );
+    const lanes = named(events.map(({ resource }) => resource));
+    const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
+    const running = new Set(locked.map(({ event }) => event));
+    const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
+    if (lockEvents) await db.each(lockEvents, idle);
+    return { idle, running: events.length - idle.length };
   };
 
   return {
@@ -100,17 +124,18 @@ export function wakeOperations(d: Dialect) {
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
     async reset(db: Db, { seqs, status, resetSteps, until }: Resetting) {
-      const rows = seqs.map((seq) => ({ seq }));
-      const events = await db.each<{ seq: number } & Lane>(found, rows);
-      const lanes = named(events.map(({ resource }) => resource));
-      const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
-      const running = new Set(locked.map(({ event }) => event));
-      const others = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
-      if (lockEvents) await db.each(lockEvents, others);
-      const changed = await db.each<Reset>(status ? resetOf : resetAny, others, { until, status });
+      const { idle, running } = await lockIdle(db, seqs);
+      const changed = await db.each<Reset>(reset, idle, { until, status });
       const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
       await db.each(forgetSteps, forgotten);
-      return { events: changed, running: events.length - others.length };
+      return { events: changed, running };
+    },
+
+    /** Ends pending and dead events for good. What a lane runs is left out; a lane with nothing ready is closed by the next claim. */
+    async dismiss(db: Db, { seqs, status, reason, now }: Dismissing & { now: number }) {
+      const { idle, running } = await lockIdle(db, seqs);
+      const dismissed = await db.each(dismiss, idle, { status, reason, now });
+      return { dismissed: dismissed.length, running };
     },
 
     /** Makes events ready that a replay holds. Events that run already or changed to another replay are left. */

@@ -1,0 +1,49 @@
+import type { Db } from '../dialect.ts';
+import type { Problem } from './types.ts';
+
+/** So many of the newest dead events, and of those that wait, are looked at. */
+const LOOKED_AT = 10_000;
+/** In characters, of an error's first line. */
+const LONGEST = 200;
+
+// The name of its media or channel is in most errors, and would make each error one of its own.
+const NAME = "substr(resource, CASE WHEN resource LIKE 'channel:%' THEN 9 ELSE 7 END)";
+const groups = (
+  events: string,
+) => `SELECT status, kind, site_id, error, count(*) AS count, min(received_at) AS first_at,
+    max(received_at) AS last_at, min(next_at) AS next_at
+  FROM (SELECT status, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error, received_at, next_at
+    FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
+  GROUP BY status, kind, site_id, error`;
+const DEAD = groups("status = 'dead' ORDER BY seq DESC");
+const WAITING = groups('next_at IS NOT NULL AND last_error IS NOT NULL ORDER BY next_at DESC');
+
+/** Dead events, and those that wait after a failure, in groups: the largest first. */
+export async function problems(db: Db, _: object): Promise<Problem[]> {
+  const rows = [...(await db.all<Problem>(DEAD)), ...(await db.all<Problem>(WAITING))];
+  const found = new Map<string, Problem>();
+  for (const row of rows) {
+    const error = alike(row.error ?? '');
+    const key = JSON.stringify([row.status, row.kind, row.siteId, error]);
+    const count = Number(row.count);
+    const one = found.get(key) ?? { ...row, error, count: 0 };
+    found.set(key, {
+      ...one,
+      count: one.count + count,
+      firstAt: Math.min(one.firstAt, row.firstAt),
+      lastAt: Math.max(one.lastAt, row.lastAt),
+      nextAt: row.nextAt === undefined ? undefined : Math.min(one.nextAt ?? row.nextAt, row.nextAt),
+    });
+  }
+  return [...found.values()].toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+}
+
+/** The status of an answer, such as 503, tells errors apart. */
+const isStatus = (word: string) => /^[45]\d\d\W*$/.test(word);
+
+/** The first line of an error with `*` for ids, numbers and times. */
+function alike(error: string): string {
+  const [line = ''] = error.split('\n');
+  const same = line.replaceAll(/[\w:.+-]*\d[\w:.+-]*/g, (word) => (isStatus(word) ? word : '*'));
+  return same.length > LONGEST || line.length >= 400 ? `${same.slice(0, LONGEST)}*` : same;
+}

@@ -1,0 +1,170 @@
+import { expect, test } from '@jest/globals';
+import type { Refusals, Settlement } from '../../src/store/event-store.ts';
+import { claimed, claimedOne, FAILED, HANDLED, NOON, notified, polled, recorded, statusOf } from './desk.ts';
+import { onEachEngine } from './stages.ts';
+
+const HOUR_MS = 3_600_000;
+const ROOM = 1_000_000;
+const dead = (error: string): Settlement => ({ ...HANDLED, status: 'dead', outcome: 'failed', error });
+
+onEachEngine('dismissing', (stage) => {
+  test('ends what is pending or dead, leaves the rest and what runs alone, and closes the lanes', async () => {
+    const { store } = stage;
+    const [ready, waits, died, done, runs] = await recorded(
+      store,
+      ...['ready', 'waits', 'died', 'done', 'runs'].map((name) => notified(`media:${name}`)),
+    );
+    await store.settle(await claimedOne(store, 'media:waits'), FAILED);
+    await store.settle(await claimedOne(store, 'media:died'), dead('no'));
+    await store.settle(await claimedOne(store, 'media:done'), HANDLED);
+    const claim = await claimedOne(store, 'media:runs');
+    const counts: number[] = [];
+    const onStep = (dismissed: number) => void counts.push(dismissed);
+    expect(await store.dismiss({}, { reason: 'not needed', onStep })).toEqual({ dismissed: 3, running: 1 });
+    expect(counts.at(-1)).toBe(3);
+    for (const one of [ready, waits, died])
+      expect(await store.event(one?.id ?? '')).toMatchObject({
+        status: 'dismissed',
+        lastError: 'not needed',
+        nextAttemptAt: undefined,
+      });
+    expect(await statusOf(store, done?.id ?? '')).toBe('handled');
+    expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
+    expect(await statusOf(store, runs?.id ?? '')).toBe('handled');
+    expect(await polled(store)).toEqual([]);
+    expect(await stage.sql('SELECT resource FROM lanes')).toEqual([]);
+    expect(await store.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
+  });
+
+  test('takes only what the filter means, and a replay takes it up again, and retention empties it', async () => {
+    const { store, clock } = stage;
+    const [one, other] = await recorded(store, notified('media:one'), notified('media:other'));
+    await store.settle(await claimedOne(store, 'media:one'), dead('no'));
+    await store.settle(await claimedOne(store, 'media:other'), dead('no'));
+    await recorded(store, notified('media:done'));
+    const done = await claimedOne(store, 'media:done');
+    await store.settle(done, HANDLED);
+    expect(await store.dismiss({ status: 'handled' }, { reason: 'r' })).toEqual({ dismissed: 0, running: 0 });
+    expect(await statusOf(store, done.id)).toBe('handled');
+    expect(await store.dismiss({ ids: [one?.id ?? ''] }, { reason: 'r' })).toMatchObject({ dismissed: 1 });
+    expect(await statusOf(store, other?.id ?? '')).toBe('dead');
+    await store.replay({ resource: 'media:one' });
+    await store.settle(await claimedOne(store, 'media:one'), dead('again'));
+    await store.dismiss({}, { reason: 'r' });
+    expect(await store.prune(clock.now() + HOUR_MS, 10)).toBe(3);
+  });
+});
+
+onEachEngine('a pause', (stage) => {
+  test('keeps every process from starting anything, whether by name or by a poll, until handling is resumed', async () => {
+    const { store, clock } = stage;
+    const other = await stage.another();
+    await recorded(store, notified('media:one'), notified('media:two'));
+    const running = await claimedOne(store, 'media:two');
+    await store.pause({ reason: 'the archive is down', by: 'Ada' });
+    expect(await claimed(store, 'media:one')).toEqual([]);
+    expect(await polled(other)).toEqual([]);
+    const paused = { reason: 'the archive is down', by: 'Ada', since: clock.now() };
+    expect(await other.overview()).toMatchObject({ pending: 1, running: 1, paused });
+    expect(await store.settle(running, HANDLED)).toMatchObject({ isHeld: true });
+    await recorded(store, notified('media:three'));
+    expect(await other.resume()).toBe(true);
+    expect(await polled(store)).toHaveLength(2);
+    expect(await store.resume()).toBe(false);
+    expect((await store.overview()).paused).toBeUndefined();
+  });
+});
+
+onEachEngine('the quarantine', (stage) => {
+  test('loses what is dropped, of one webhook or up to a time, and nothing else', async () => {
+    const { store, clock } = stage;
+    const keep = async (token: string, webhookId: string) =>
+      store.quarantine({ ...notified(`media:${token}`), webhookId, token, source: '203.0.113.7' }, ROOM);
+    await keep('one', 'webhook1');
+    await keep('two', 'webhook2');
+    await clock.advance(1000);
+    const before = clock.now();
+    await keep('three', 'webhook1');
+    expect(await store.dropQuarantined({ webhook: 'webhook2', before: before + 1 })).toBe(1);
+    expect(await store.dropQuarantined({ before })).toBe(1);
+    expect(await store.quarantined()).toMatchObject([{ token: 'three' }]);
+  });
+});
+
+onEachEngine('reports', (stage) => {
+  const instance = (name: string, running = 0) => ({ name, version: '1.0.0', startedAt: NOON, running });
+
+  test('tell which processes live, until they stop in order or were not seen for an hour', async () => {
+    const { store, clock } = stage;
+    for (const name of ['b', 'a', 'gone'])
+      await store.report({ instance: instance(name), stats: [], refusals: [] });
+    const seenAt = clock.now();
+    await store.leave('gone');
+    await clock.advance(HOUR_MS);
+    await store.report({ instance: instance('a', 2), stats: [], refusals: [] });
+    expect(await store.instances()).toEqual([
+      { ...instance('a', 2), seenAt: clock.now() },
+      { ...instance('b'), seenAt },
+    ]);
+    await clock.advance(1);
+    await store.report({ instance: instance('a'), stats: [], refusals: [] });
+    expect(await store.instances()).toMatchObject([{ name: 'a' }]);
+  });
+
+  test('add up refusals by reason, webhook and network, and keep the thousand that were last', async () => {
+    const { store } = stage;
+    const group = (n: number, more: Partial<Refusals> = {}): Refusals => {
+      const times = { firstAt: NOON + n, lastAt: NOON + n, count: 1 };
+      return {
+        reason: 'bad_signature',
+        webhookId: `webhook${n}`,
+        network: '203.0.113.0/24',
+        ...times,
+        ...more,
+      };
+    };
+    const refusals = Array.from({ length: 1000 }, (_, n) => group(n));
+    await store.report({ instance: instance('a'), stats: [], refusals });
+    const later = { firstAt: NOON + 5000, lastAt: NOON + 5000, count: 4 };
+    const more = [group(7, later), group(1001)];
+    await store.report({ instance: instance('b'), stats: [], refusals: more });
+    const found = await store.refusals();
+    expect(found).toHaveLength(1000);
+    expect(found.slice(0, 2)).toEqual([group(7, { lastAt: NOON + 5000, count: 5 }), group(1001)]);
+    expect(found.map(({ webhookId }) => webhookId)).not.toContain('webhook0');
+  });
+});
+
+onEachEngine('problems', (stage) => {
+  test('are groups of like errors of a kind and site, which a filter finds again', async () => {
+    const { store, clock } = stage;
+    const events = [
+      ['media:UUhbHm6C', dead('Error: archive answered 503 for UUhbHm6C after 1200 ms\n    at file.ts:1:2')],
+      ['media:abcdefgh', dead('Error: archive answered 503 for abcdefgh after 7 ms')],
+      ['media:zyxwvuts', dead('Error: archive answered 404 for zyxwvuts after 7 ms')],
+      ['channel:Ny05CE', { ...FAILED, error: '100 %_! done' }],
+    ] as const;
+    for (const [resource, end] of events) {
+      await recorded(store, notified(resource));
+      await store.settle(await claimedOne(store, resource), end);
+      await clock.advance(1000);
+    }
+    const [first, ...others] = await store.problems();
+    expect(first).toMatchObject({
+      error: 'Error: archive answered 503 for * after * ms',
+      kind: 'media_available',
+      siteId: 'site1',
+      status: 'dead',
+      count: 2,
+    });
+    expect(Number(first?.lastAt) - Number(first?.firstAt)).toBe(1000);
+    expect(others).toMatchObject([
+      { error: '* %_! done', status: 'pending', count: 1, nextAt: expect.any(Number) },
+      { error: 'Error: archive answered 404 for * after * ms', count: 1, nextAt: undefined },
+    ]);
+    for (const { error, count } of [first, ...others].filter((one) => one !== undefined))
+      expect(await store.count({ error })).toBe(count);
+    expect(await store.count({ error: '* ms' })).toBe(3);
+    expect(await store.count({ error: 'at file*' })).toBe(0);
+  });
+});
