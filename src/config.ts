@@ -45,6 +45,10 @@ const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /we
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
+const machine = hostname().replaceAll(/[^\w.-]/g, '-');
+/** Drawn once, so that a process has one name in all places. */
+const DRAWN_NAME = `${machine.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -73,7 +77,7 @@ const variables = {
   RETENTION_DAYS: whole(1, 36_500, 'days').optional(),
 
   HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').optional(),
-  INSTANCE_NAME: instance.optional(),
+  INSTANCE_NAME: instance.default(DRAWN_NAME),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(64),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(40),
@@ -123,16 +127,6 @@ const environment = z
 
 /** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
 export type Config = z.output<typeof environment>;
-
-/** Drawn once, so that a process has one name in all places. */
-const DRAWN_NAME = `${hostname()
-  .replaceAll(/[^\w.-]/g, '-')
-  .slice(0, 80)}-${randomBytes(4).toString('hex')}`;
-
-/** The name of this process among all that run handlers. */
-export function instanceNameOf({ INSTANCE_NAME = DRAWN_NAME }: Pick<Config, 'INSTANCE_NAME'>): string {
-  return INSTANCE_NAME;
-}
 
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames = Object.keys(variables) as Variable[];

@@ -1,8 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Clock, MonotonicClock } from './base/clock.ts';
-import { repeatedLine } from './base/log.ts';
-import { textOf } from './base/thrown.ts';
+import type { Clock } from './base/clock.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
 import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
@@ -43,35 +41,6 @@ export interface Observer {
   ran(run: HandlerRun): void;
   /** Writes that shared a commit were answered so many milliseconds after they were handed over. */
   committed(ms: number): void;
-}
-
-/**
- * Tells an observer, and lets no error of it go further: what only counts must not end a receiver, nor change what becomes of a
- * request. It may throw where a handler, or a package of one, has changed what all JavaScript shares.
- * @param observer asked at each call; undefined while there is none
- */
-export function harmless(
-  observer: () => Observer | undefined,
-  log: Pick<Logger, 'error'>,
-  clock: MonotonicClock,
-): Observer {
-  const failed = repeatedLine(clock, (fields) =>
-    log.error(fields, 'cannot count; metrics and figures are incomplete'),
-  );
-  const guarded =
-    <A extends readonly unknown[]>(tell: (...args: A) => void) =>
-    (...args: A): void => {
-      try {
-        tell(...args);
-      } catch (error) {
-        failed({ error: textOf(error) });
-      }
-    };
-  return {
-    answered: guarded((answer) => observer()?.answered(answer)),
-    ran: guarded((run) => observer()?.ran(run)),
-    committed: guarded((ms) => observer()?.committed(ms)),
-  };
 }
 
 /** Pages of the user's own. */

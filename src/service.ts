@@ -4,7 +4,7 @@ import { boundedServer, Listener } from './base/http-server.ts';
 import type { Config } from './config.ts';
 import { Dispatcher, notStored } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
-import { type Admin, harmless } from './observer.ts';
+import type { Admin } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
@@ -50,10 +50,11 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, app, clock, log, random, admin } = options;
-  const observer = harmless(() => admin?.observer, log, clock);
+  const observer = admin?.observer;
+  const onCommit = (ms: number) => observer?.committed(ms);
   const ends = new AsyncDisposableStack();
   try {
-    const store = await (options.store ?? openConfigured(config, { clock, onCommit: observer.committed }));
+    const store = await (options.store ?? openConfigured(config, { clock, onCommit }));
     ends.defer(() => store.close());
 
     const keyring = new Keyring({ store, clock, log, config });

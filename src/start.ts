@@ -1,5 +1,5 @@
 import { systemClock } from './base/clock.ts';
-import { type Admin, harmless } from './observer.ts';
+import type { Admin } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
 import { openConfigured } from './store/open.ts';
 
@@ -13,8 +13,8 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
 /** Starts the service as the commands run it: on the machine's clock, with the inspector. At a terminal, it stops without draining. */
 export async function start({ config, app, log, droppedLogLines, threads }: Options): Promise<Service> {
   let admin: Admin | undefined;
-  const { committed } = harmless(() => admin?.observer, log, systemClock);
-  const store = openConfigured(config, { clock: systemClock, threads, onCommit: committed });
+  const onCommit = (ms: number) => admin?.observer.committed(ms);
+  const store = openConfigured(config, { clock: systemClock, threads, onCommit });
   store.catch(() => {}); // startService reports it
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');

@@ -16,22 +16,20 @@ export interface CloseOptions {
   readonly delay: number;
   /** ends all that runs; the process then ends with 0, or with 1 if it throws */
   close(signal: string): Promise<void>;
-  /** told of a `close` that took longer, just before the process ends with 1 */
-  readonly onTimeout?: () => void;
-  /** told of a signal by which the user asks once more, just before the process ends with 1 */
-  readonly onSecondSignal?: (signal: string) => void;
+  /** told why `close` is not waited for any longer, just before the process ends with 1 */
+  readonly onCutShort?: (why: string) => void;
 }
 
 /**
  * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. Another signal ends it at once, unless it
  * comes within a second, as one that npm passes on does.
  */
-export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: CloseOptions): void {
+export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void {
   let firstAt: number | undefined;
   const closeFirst = async (signal: string): Promise<void> => {
     const closed = close(signal).then(() => true);
     const isClosed = await within(systemClock, delay, closed).catch(() => false);
-    if (isClosed === undefined) onTimeout?.();
+    if (isClosed === undefined) onCutShort?.(`stopping took longer than ${delay} ms`);
     process.exit(isClosed ? 0 : 1);
   };
   const take = (signal: string) => {
@@ -40,7 +38,7 @@ export function closeAtSignal({ delay, close, onTimeout, onSecondSignal }: Close
       firstAt = now;
       closeFirst(signal);
     } else if (now - firstAt >= SAME_SIGNAL_MS) {
-      onSecondSignal?.(signal);
+      onCutShort?.(`a second signal came: ${signal}`);
       process.exit(1);
     }
   };
@@ -69,8 +67,7 @@ export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
   };
   closeAtSignal({
     delay,
-    onTimeout: () => cutShort(`stopping took longer than ${delay} ms`),
-    onSecondSignal: (signal) => cutShort(`a second signal came: ${signal}`),
+    onCutShort: cutShort,
     async close(signal) {
       log.info({ signal }, 'stopping');
       try {

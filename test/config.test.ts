@@ -101,7 +101,9 @@ function mistakesOf(env: Record<string, string>): string {
 
 describe('an environment', () => {
   test('has the defaults of the design, when nothing is set', () => {
-    expect(parseConfig({})).toEqual({
+    const { INSTANCE_NAME: drawn, ...fixed } = parseConfig({});
+    expect(drawn).toMatch(/^[\w.-]+-[0-9a-f]{8}$/);
+    expect(fixed).toEqual({
       HOST: '0.0.0.0',
       PORT: 3000,
       WEBHOOK_PATH: '/webhooks/media',

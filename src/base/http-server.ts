@@ -43,27 +43,23 @@ export function boundedServer(app: RequestListener, options: BoundedServerOption
   return server;
 }
 
-/** Requests behind one that is not answered, on one connection, beyond which it is closed at once: each of them takes memory. */
-const MOST_BEHIND = 16;
-
 /**
  * Answers one request of a connection at a time. If a client sends the next one before that answer, the answer is the last on this
  * connection. Proxies and the provider wait for it.
  */
 function oneAtATime(app: RequestListener): RequestListener {
-  const underWay = new WeakMap<Socket, { readonly res: ServerResponse; behind: number }>();
+  const underWay = new WeakMap<Socket, ServerResponse | 'the last'>();
   return (req, res) => {
     const { socket } = req;
     const first = underWay.get(socket);
     if (!first) {
-      underWay.set(socket, { res, behind: 0 });
+      underWay.set(socket, res);
       res.once('close', () => underWay.delete(socket));
       app(req, res);
-    } else if (++first.behind === 1) {
-      if (!first.res.headersSent) first.res.setHeader('Connection', 'close');
-      first.res.once('finish', () => socket.destroySoon());
-    } else if (first.behind > MOST_BEHIND) {
-      socket.destroy();
+    } else if (first !== 'the last') {
+      underWay.set(socket, 'the last');
+      if (!first.headersSent) first.setHeader('Connection', 'close');
+      first.once('finish', () => socket.destroySoon());
     }
   };
 }

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { cutOut } from './text.ts';
+import { cut } from './text.ts';
 
 /** The longest text of an error that is stored, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;
@@ -19,7 +19,7 @@ export function textOf(thrown: unknown): string {
   try {
     const told = withCauses(thrown, '', []);
     const share = Math.floor(LONGEST_TEXT / told.length) - 1;
-    return told.map(([label, error]) => cutOut(label + textOfOne(error), share)).join('\n');
+    return told.map(([label, error]) => cut(label + textOfOne(error), share)).join('\n');
   } catch {
     return shown(thrown);
   }
@@ -36,7 +36,7 @@ export function shown(value: unknown, longest = 200): string {
   const options = { customInspect: false, showProxy: true, maxStringLength: longest, breakLength: Infinity };
   try {
     const text = isError(value) ? `[${headerOf(value)}]` : inspect(value, options);
-    return cutOut(text, longest).replace(/\s*\n\s*/g, ' ');
+    return cut(text, longest).replace(/\s*\n\s*/g, ' ');
   } catch {
     return `a value that cannot be shown (${typeof value})`; // even a name can be a getter that throws
   }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { repeatedLine } from '../base/log.ts';
-import { type Config, instanceNameOf } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Observer } from '../observer.ts';
 import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
@@ -68,7 +68,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     const { clock, config } = options;
-    const log = options.log.child({ instance: instanceNameOf(config) });
+    const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#wanted = new Wanted(config.DISPATCH_CONCURRENCY);
     const noAnswer = 'the store does not answer; trying again';
@@ -176,8 +176,8 @@ export class Dispatcher {
     if (!asked) return;
     const leasedAt = clock.monotonic();
     try {
-      const owner = instanceNameOf(config);
-      const claims = await store.claim({ ...asked, owner, leaseMs: config.LEASE_MS });
+      const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
+      const claims = await store.claim({ ...asked, owner, leaseMs });
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
       const isPoll = asked.names.length === 0;
       if (isPoll && claims.length > 0) this.wake(); // there may be more

@@ -1,4 +1,4 @@
-import { cutOut } from '../base/text.ts';
+import { cut } from '../base/text.ts';
 import { LONGEST_TEXT, shown, textOf } from '../base/thrown.ts';
 
 /** The return values of a handler; undefined means that the event is handled. */
@@ -69,7 +69,7 @@ type Members = { readonly [member in 'type' | 'reason' | 'after']?: unknown };
 function made({ type, reason, after }: Members & Pick<Outcome, 'type'>): Outcome {
   if (typeof reason !== 'string')
     throw new TypeError(`the reason of ${type}() must be a string, and this handler gave ${shown(reason)}`);
-  const text = cutOut(reason, LONGEST_TEXT);
+  const text = cut(reason, LONGEST_TEXT);
   if (type !== 'retry') return { type, reason: text };
   const isNumber = typeof after === 'number' && after >= SHORTEST_AFTER_MS && after <= LONGEST_AFTER_MS;
   if (isNumber || after === undefined) return { type, reason: text, after };

@@ -25,8 +25,6 @@ export type Payload =
 const LONGEST_ID = 200;
 // Control characters and halves of surrogate pairs cannot be stored as text alike in every database.
 const STORABLE = /^[^\p{Cc}\p{Cs}]*$/u;
-/** An ISO 8601 date and time with an offset. */
-const INSTANT = z.regexes.datetime({ offset: true });
 
 const id = z.string().min(1).max(LONGEST_ID).regex(STORABLE, 'must not contain control characters');
 
@@ -58,8 +56,6 @@ export function parsePayload(body: { readonly [member: string]: unknown }): Payl
   return { type: 'invalid', kind, problem };
 }
 
-// The two below are asked at each ack, where a schema of one member took as long as the digest of the whole body.
-
 /**
  * The subject of a notification, `media:ID` or `channel:ID`; events of one resource are handled one at a time. A known kind
  * says which of the two it is about, whatever else the body has; of an unknown kind, `media_id` goes before `channel_id`.
@@ -68,20 +64,14 @@ export function parsePayload(body: { readonly [member: string]: unknown }): Payl
 export function resourceOf(body: { readonly [member: string]: unknown }): string | undefined {
   const { event, media_id, channel_id } = body;
   const group = isKind(event) ? KINDS[event].group : undefined;
-  if (group !== 'channels' && isId(media_id)) return `media:${media_id}`;
+  if (group !== 'channels' && id.safeParse(media_id).success) return `media:${media_id}`;
   const isOfChannel = group === 'channels' || group === undefined;
-  return isOfChannel && isId(channel_id) ? `channel:${channel_id}` : undefined;
-}
-
-/** Whether the schema of an id takes it. */
-function isId(member: unknown): member is string {
-  return typeof member === 'string' && member !== '' && member.length <= LONGEST_ID && STORABLE.test(member);
+  return isOfChannel && id.safeParse(channel_id).success ? `channel:${channel_id}` : undefined;
 }
 
 /** The event time in milliseconds since the epoch; undefined if the body has none. */
 export function eventTimeOf(body: { readonly [member: string]: unknown }): number | undefined {
-  const { event_time } = body;
-  if (typeof event_time !== 'string' || !INSTANT.test(event_time)) return undefined;
-  const time = Date.parse(event_time);
+  const { success, data } = eventTime.safeParse(body.event_time);
+  const time = success ? Date.parse(data) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }

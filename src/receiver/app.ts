@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Request, type RequestHandler, t
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
-import { cutOut } from '../base/text.ts';
+import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
@@ -95,7 +95,7 @@ function webhookRoute(
   const checkHead: RequestHandler = (req, res, next) => {
     const isOverloaded = waitingAcks >= mostWaiting;
     const verdict = verdictOnHead(req, { bodyLimit, isClosed: phase() === 'closed', isOverloaded });
-    const address = cutOut(req.ip ?? '', LONGEST_ADDRESS);
+    const address = cut(req.ip ?? '', LONGEST_ADDRESS);
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
     if (typeof verdict === 'string') return next();

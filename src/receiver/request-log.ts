@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { cutOut } from '../base/text.ts';
+import { cut } from '../base/text.ts';
 import { requestIdOf } from './answer.ts';
 import type { Refused } from './verdict.ts';
 
@@ -32,7 +32,7 @@ export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: Monoton
     failed(req: Request, res: Response, { status, error }: Refused, cause?: unknown): void {
       const why = cause === undefined ? error : messageOf(cause);
       const message = cause === undefined ? 'request not served' : 'request failed';
-      const path = cutOut(req.path, LONGEST_PATH);
+      const path = cut(req.path, LONGEST_PATH);
       write('error', why, { reqId: requestIdOf(res), status, path, error: why }, message);
     },
   };

@@ -623,8 +623,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'bounded: what strangers sent is cut before it is logged, kept or shown',
     file: 'src/base/text.ts',
-    original: 'if (text.length <= longest) return text;',
-    mutant: 'if (text.length <= 100 * longest) return text;',
+    original: 'text.slice(0, longest)',
+    mutant: 'text.slice(0, 100 * longest)',
     suite: 'test/receiver/logging.test.ts',
     tests: 'at most 200 characters of what a stranger sent',
   },

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { isUnavailable } from '../../base/errors.ts';
-import { instanceNameOf } from '../../config.ts';
 import { canCommit } from '../../receiver/readiness.ts';
 import type { EventStore, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
@@ -84,7 +83,7 @@ export async function stats({ store, watch, clock, config }: Inspected): Promise
   const { pending, running, dead, oldestPendingAt, quarantined } = overview;
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
-    instance: instanceNameOf(config),
+    instance: config.INSTANCE_NAME,
     started_at: iso(watch.startedAt),
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(oldestPendingAt),

@@ -1,6 +1,5 @@
 import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
 import { kitVersion } from '../../base/program.ts';
-import { instanceNameOf } from '../../config.ts';
 import { isKind } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
 import {
@@ -115,7 +114,7 @@ export function keepReporting(
   { stats, startedAt }: Watch,
   { store, config, clock, running }: ReportNeeds,
 ): () => Promise<void> {
-  const name = instanceNameOf(config);
+  const name = config.INSTANCE_NAME;
   let last = Promise.resolve();
   const report = () => {
     last = last.then(() =>
