@@ -63,7 +63,7 @@ export interface AdminNeeds {
   wake(): void;
 }
 
-export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock'> {
+export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock' | 'log'> {
   /** how many handlers run */
   running(): number;
 }

@@ -68,7 +68,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const pages = await appPages(app, { opened, store, log });
     const dispatcher = new Dispatcher({ config, app: opened, store, clock, log, random, observer });
     const running = () => dispatcher.running;
-    if (admin) ends.defer(admin.keepReporting({ store, config, clock, running })); // also what ends at a stop
+    if (admin) ends.defer(admin.keepReporting({ store, config, clock, log, running })); // also what ends at a stop
 
     let phase: Phase = 'open';
     const parts = { store, keyring, quarantine, clock, log, observer, phase: () => phase };

@@ -124,7 +124,7 @@ describeInBrowser('a reader', () => {
         );
         expect(await inspected.service.store.count({ status: 'dead' })).toBe(before.size);
         await page.click(`button:text("Replay ${before.size} events")`);
-        expect(await page.textContent('main')).toContain(`${before.size} events were reset to pending`);
+        await page.waitForSelector(`text=${before.size} events were reset to pending`);
         await inspected.settled();
         expect(await replaysBy('status=dead')).toEqual(oneMoreEach(before));
       },

@@ -59,6 +59,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     await page.fill('#token', TOKEN);
     await page.click('button:text("Sign in")');
     expect(page.url()).toBe(`${url}/events?status=dead`);
+    expect(await page.context().cookies()).toMatchObject([{ name: 'hookkit_session', path: '/hooks' }]);
     await page.click('[data-row] a');
     expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
     await page.waitForSelector('#live[data-state=on]');
@@ -77,7 +78,9 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     await page.click('text=Events');
     await page.click('text=Replay all…');
     await page.click('button:text("Replay 1 event")');
-    expect(page.url()).toMatch(/\/hooks\/events\?replayed=/);
+    await page.waitForSelector('text=1 event was reset to pending');
+    await page.click('text=Back to the events');
+    expect(page.url()).toBe(`${url}/events`);
     for (const name of ['Channels', 'Rejections', 'Quarantine', 'Webhooks', 'Overview']) {
       await page.click(`nav[aria-label=Pages] >> text=${name}`);
       expect(await page.title()).toContain(name);

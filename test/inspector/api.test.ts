@@ -53,7 +53,8 @@ afterAll(() => inspected.dispose());
 
 /** The schema that the description gives for an answer. */
 function schemaOf(method: string, path: string, status: number): z.ZodType {
-  const answer = present(description.paths[path]?.[method]?.responses[status]);
+  const { responses } = present(description.paths[path]?.[method]);
+  const answer = responses[status] ?? responses.default;
   return z.fromJSONSchema(answer.content['application/json'].schema);
 }
 

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Sessions } from '../../src/inspector/guard/sign-in.ts';
@@ -117,9 +117,9 @@ describe('a session', () => {
     const answer = await signIn(TOKEN);
     expect(answer).toMatchObject({ status: 303, headers: { location: './' } });
     const cookie = String(answer.headers['set-cookie']);
-    for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/', 'Max-Age=43200'])
-      expect(cookie).toContain(part);
-    expect(cookie).not.toContain('Secure');
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Max-Age=43200']) expect(cookie).toContain(part);
+    // Without a path, a browser sends it below the path of the page alone.
+    for (const part of ['Secure', 'Path']) expect(cookie).not.toContain(part);
     const origin = inspected.url.replace('http:', 'https:');
     const overTls = await signIn(TOKEN, { origin });
     expect(String(overTls.headers['set-cookie'])).toContain('Secure');
@@ -151,7 +151,7 @@ describe('a session', () => {
   test('is refused, when its cookie was changed, made up or is of another start, with 401', async () => {
     const cookie = await session();
     const [name = '', value = ''] = cookie.split('=');
-    const foreign = new Sessions(new VirtualClock(Date.now())).begin({ secure: false })[1];
+    const foreign = new Sessions(new VirtualClock(Date.now())).begin();
     for (const forged of [
       `${value.slice(0, -2)}AA`,
       `${value}A`,
@@ -166,14 +166,16 @@ describe('a session', () => {
     }
   });
 
-  test('is over, when twelve hours have passed, whatever the browser still sends', async () => {
+  test('is over with its live tail, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
     const sessions = new Sessions(clock);
-    const [name, value] = sessions.begin({ secure: false });
+    const cookie = `hookkit_session=${sessions.begin()}`;
+    const tail = Object.assign(new EventEmitter(), { headersSent: true, end: jest.fn() });
     await clock.advance(12 * 3_600_000 - 1);
-    expect(sessions.find(`${name}=${value}`)).toBeDefined();
+    expect([sessions.admit(cookie, tail as never), tail.end.mock.calls]).toEqual([true, []]);
     await clock.advance(1);
-    expect(sessions.find(`${name}=${value}`)).toBeUndefined();
+    expect(tail.end).toHaveBeenCalledTimes(1);
+    expect(sessions.admit(cookie, tail as never)).toBe(false);
   });
 });
 

@@ -62,38 +62,35 @@ const STREAM = {
   },
 };
 
-const ANY_ROUTE = {
-  400: 'the request has mistakes',
-  503: 'the store cannot be reached now; the error says why, and Retry-After when to ask again',
+/** Every refusal has one form, and its error says what to do. */
+const REFUSED = {
+  description:
+    '400: the request has mistakes; 404: there is no such event; 409: not now; 503: the store cannot be reached now',
+  content: json(schemaOf(z.object({ error: z.string() }), 'output')),
 };
 
-function operation({ method, path, summary, input, answer, errors }: Endpoint): Json {
+function operation({ method, path, summary, input, answer }: Endpoint): Json {
   const { properties = {}, required = [] } = schemaOf(input, 'input');
-  const isInPath = (name: string) => path.split('/').includes(`:${name}`);
-  const parameters = Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: isInPath(name) ? 'path' : 'query',
-    required: required.includes(name),
-    schema,
-  }));
-  const inBody = Object.entries(properties).filter(([name]) => !isInPath(name));
+  const isInBody = (name: string) => method === 'post' && !path.includes(`:${name}`);
+  const [inBody = [], inUrl = []] = [true, false].map((is) =>
+    Object.entries(properties).filter(([name]) => isInBody(name) === is),
+  );
   const body = { type: 'object', properties: Object.fromEntries(inBody), additionalProperties: false };
-  const refusals = Object.entries({ ...ANY_ROUTE, ...errors }).map(([status, description]) => [
-    status,
-    { description, content: json(schemaOf(errorAnswer, 'output')) },
-  ]);
   return {
     summary,
-    parameters: parameters.filter((one) => method === 'get' || one.in === 'path'),
+    parameters: inUrl.map(([name, schema]) => ({
+      name,
+      in: path.includes(`:${name}`) ? 'path' : 'query',
+      required: required.includes(name),
+      schema,
+    })),
     ...(method === 'post' && { requestBody: { required: false, content: json(body) } }),
     responses: {
       200: { description: 'done', content: json(schemaOf(answer, 'output')) },
-      ...Object.fromEntries(refusals),
+      default: REFUSED,
     },
   };
 }
-
-const errorAnswer = z.object({ error: z.string() });
 
 function json(schema: Json): Json {
   return { 'application/json': { schema } };

@@ -18,8 +18,6 @@ export interface Endpoint {
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
   readonly answer: z.ZodType;
-  /** its refusals by status, other than of a wrong input */
-  readonly errors?: Readonly<Record<number, string>>;
   readonly run: (input: never) => Promise<unknown>;
 }
 

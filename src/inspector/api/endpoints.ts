@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { within } from '../../base/clock.ts';
 import { Refused } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, type Inspected } from './endpoint.ts';
 import {
@@ -15,9 +16,6 @@ import { countReplay, replayOne } from './replays.ts';
 import * as reports from './reports.ts';
 import { stats, statsAnswer } from './stats.ts';
 
-const limit = (byDefault: number, most: number) =>
-  z.coerce.number().int().min(1).max(most).default(byDefault);
-
 /** A switch as JSON and as query strings and forms have it. */
 const flag = z
   .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])
@@ -25,7 +23,6 @@ const flag = z
 
 const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
-const unknownEvent = { 404: 'there is no such event' };
 
 /** How long a request waits for the end of a bulk replay. */
 const LONGEST_ANSWER_MS = 10_000;
@@ -47,7 +44,11 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'get',
       path: '/events',
       summary: 'Events, newest first: by event time if a resource is given, else as received.',
-      input: z.object({ ...filterShape, before: eventIdText.optional(), limit: limit(50, 500) }),
+      input: z.object({
+        ...filterShape,
+        before: eventIdText.optional(),
+        limit: z.coerce.number().int().min(1).max(500).default(50),
+      }),
       answer: eventsAnswer,
       run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),
     }),
@@ -55,7 +56,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/events/replay',
       summary:
-        'Replays all matching events: resets them to pending, and their handlers run again. With very many, the answer comes before the end, with `replay`.',
+        'Replays all matching events: resets them to pending, and their handlers run again. With very many, the answer comes before the ' +
+        'end, with `replay`. One replay at a time: 409 while another is under way. 503 if it was cut short; the error says where to go on.',
       input: z.object({
         ...filterShape,
         before: eventIdText.optional().describe('goes on at the `next` of an answer'),
@@ -71,22 +73,19 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
           ),
       }),
       answer: bulkReplayAnswer,
-      errors: {
-        409: 'another replay is under way',
-        503: 'the replay was cut short, and the error says where to go on; or the store cannot be reached now',
-      },
-      run: async ({ before, dry_run, reset_steps, all, replay: id, ...filters }) => {
+      run: async ({ before, dry_run, reset_steps, all, replay, ...filters }) => {
         const filter = filterOf(filters);
-        if (dry_run) return { dry_run, ...(await countReplay(inspected, { filter, before })) };
+        if (dry_run) return { dry_run, ...(await countReplay(inspected, filter, before)) };
         if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
-        const replay = { filter, before, resetSteps: reset_steps };
-        const { end, ...ran } = await inspected.replays.run(replay, LONGEST_ANSWER_MS, id);
-        if (end?.problem === undefined)
-          return { dry_run, events: ran.events, next: null, ...(!end && { replay: ran.id }) };
-        const goOn = end.next === null ? 'the same request' : `the same request with "before": "${end.next}"`;
+        const { replays, clock } = inspected;
+        const progress = replays.start({ filter, before, resetSteps: reset_steps }, replay);
+        if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, replays.idle);
+        const { id, events, last, problem, isOver } = progress;
+        if (problem === undefined) return { dry_run, events, next: null, ...(!isOver && { replay: id }) };
+        const goOn = last === undefined ? 'the same request' : `the same request with "before": "${last}"`;
         throw new Refused(
           503,
-          `the replay was cut short after ${ran.events} events (${end.problem}): ${goOn} goes on`,
+          `the replay was cut short after ${events} events (${problem}): ${goOn} goes on`,
         );
       },
     }),
@@ -97,7 +96,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
       input: oneEvent,
       answer: eventDetailAnswer,
-      errors: unknownEvent,
       run: ({ id }) => event(inspected, id),
     }),
     endpoint({
@@ -106,20 +104,15 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
       answer: z.object({ replayed: z.int().min(0), id: z.string() }),
-      errors: { ...unknownEvent, 409: 'the event runs without a replay, or cannot run any more' },
       run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
     }),
     endpoint({
       method: 'get',
       path: '/channels',
       summary: 'Live channels with their state by their newest event, the latest change first.',
-      input: z.object({
-        state: z.enum(['active', 'idle']).optional(),
-        after: z.string().max(200).optional().describe('a channel_id'),
-        limit: limit(200, 1000),
-      }),
+      input: reports.channelsQuery,
       answer: reports.channelsAnswer,
-      run: ({ state, after, limit }) => reports.channels(inspected, { state, after, limit }),
+      run: (query) => reports.channels(inspected, query),
     }),
     endpoint({
       method: 'get',

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { isReplayable } from '../../replay/sources.ts';
@@ -24,21 +23,16 @@ export async function replayOne(
 
 /** How many events one query of a count finds, and how many queries a count makes: so its request ends. */
 const PAGE = 1000;
-const PAGES = 50;
+const PAGES = 10;
 
-export interface Counted {
-  readonly events: number;
-  /** count on from this event; null if all were counted */
-  readonly next: string | null;
-}
-
-/** How many events a bulk replay would reset. */
+/** How many events a bulk replay would reset; `next` is the event from which to count on, null if all were counted. */
 export async function countReplay(
   { store }: Pick<AdminNeeds, 'store'>,
-  { filter, before }: Pick<BulkReplay, 'filter' | 'before'>,
-): Promise<Counted> {
+  filter: EventFilter,
+  before?: string,
+): Promise<{ readonly events: number; readonly next: string | null }> {
   let events = 0;
-  let next: string | undefined = before;
+  let next = before;
   for (let page = 0; page < PAGES; page++) {
     const found = await store.searchOldest(filter, { after: next, limit: PAGE });
     events += found.events.filter(isReplayable).length;
@@ -48,11 +42,10 @@ export async function countReplay(
   return { events, next: next ?? null };
 }
 
-/** The input of a bulk replay. */
 export interface BulkReplay {
   readonly filter: EventFilter;
   /** goes on where an earlier replay was cut short */
-  readonly before: string | undefined;
+  readonly before?: string | undefined;
   readonly resetSteps: boolean;
 }
 
@@ -61,8 +54,11 @@ export interface Progress {
   readonly id: string;
   /** how many events it has reset so far */
   events: number;
-  /** once it is over: where to go on, if it was cut short, and why it was */
-  end?: { readonly next: string | null; readonly problem: string | undefined };
+  /** the last of them */
+  last: string | undefined;
+  /** why it was cut short */
+  problem: string | undefined;
+  isOver: boolean;
 }
 
 /** How many replays are remembered: a client may ask again for one that has ended. */
@@ -73,67 +69,64 @@ const REMEMBERED = 100;
  * with the same id gets the progress and starts no replay.
  */
 export class BulkReplays {
-  readonly #parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>;
-  readonly #known = new Map<string, { readonly progress: Progress; readonly ended: Promise<void> }>();
+  readonly #parts: Pick<AdminNeeds, 'store' | 'wake' | 'log'>;
+  readonly #known = new Map<string, Progress>();
   readonly #stop = new AbortController();
+  /** resolves once no replay is under way */
+  idle = Promise.resolve();
 
-  constructor(parts: Pick<AdminNeeds, 'store' | 'clock' | 'wake' | 'log'>) {
+  constructor(parts: Pick<AdminNeeds, 'store' | 'wake' | 'log'>) {
     this.#parts = parts;
   }
 
   /** How far a replay is; undefined if this process does not know it. */
   find(id: string): Progress | undefined {
-    return this.#known.get(id)?.progress;
+    return this.#known.get(id);
   }
 
   /**
-   * Starts a replay, unless one with this id is known, and waits for its end, at most `waitMs`.
+   * Starts a replay, unless one with this id is known.
    * @throws Refused 409 while another one is under way, 503 at a shutdown
    */
-  async run(replay: BulkReplay, waitMs: number, id: string = randomUUID()): Promise<Progress> {
-    const { progress, ended } = this.#known.get(id) ?? this.#start(id, replay);
-    await within(this.#parts.clock, waitMs, ended);
+  start(replay: BulkReplay, id: string = randomUUID()): Progress {
+    const known = this.#known.get(id);
+    if (known) return known;
+    if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
+    const other = [...this.#known.values()].find(({ isOver }) => !isOver);
+    if (other) {
+      const soFar = `it has reset ${other.events} events so far`;
+      throw new Refused(409, `another replay is under way, and ${soFar}: ask again once it has ended`);
+    }
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    const progress = { id, events: 0, last: replay.before, problem: undefined, isOver: false };
+    this.#known.set(id, progress);
+    this.idle = this.#run(progress, replay);
     return progress;
   }
 
   /** Cuts the running replay short: the events that it has reset become ready. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([...this.#known.values()].map(({ ended }) => ended));
-  }
-
-  #start(id: string, replay: BulkReplay) {
-    if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
-    const other = [...this.#known.values()].find(({ progress }) => !progress.end)?.progress;
-    if (other) {
-      const soFar = `it has reset ${other.events} events so far`;
-      throw new Refused(409, `another replay is under way, and ${soFar}: ask again once it has ended`);
-    }
-    const progress: Progress = { id, events: 0 };
-    const running = { progress, ended: this.#run(progress, replay) };
-    this.#known.set(id, running);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
-    return running;
+    await this.idle;
   }
 
   async #run(progress: Progress, { filter, before: after, resetSteps }: BulkReplay): Promise<void> {
     const { store, wake, log } = this.#parts;
     const { signal } = this.#stop;
-    let last = after ?? null;
-    let problem: string | undefined;
     const onStep = (ids: readonly string[]) => {
-      last = ids.at(-1) ?? last;
+      progress.last = ids.at(-1) ?? progress.last;
       progress.events += ids.length;
     };
     try {
       await store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
-      if (signal.aborted) problem = 'the service was stopped';
+      if (signal.aborted) progress.problem = 'the service was stopped';
     } catch (error) {
-      problem = messageOf(error);
+      progress.problem = messageOf(error);
     }
-    progress.end = { problem, next: problem === undefined ? null : last };
-    log.info({ replay: progress.id, events: progress.events, problem }, 'bulk replay ended');
+    progress.isOver = true;
+    const { id, events, problem } = progress;
+    log.info({ replay: id, events, problem }, 'bulk replay ended');
     wake();
   }
 }

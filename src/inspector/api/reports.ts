@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
 import { iso, isoOrNull, unprovenJson } from '../../store/lists/event-json.ts';
-import { adviceFor, results } from '../watch/request-results.ts';
+import { adviceFor, rejectionResults } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
@@ -21,17 +21,17 @@ export const channelsAnswer = z.object({
   next: z.string().nullable().describe('the `after` of the next page; null at the end'),
 });
 
-interface ChannelsQuery {
-  readonly state: 'active' | 'idle' | undefined;
-  readonly after: string | undefined;
-  readonly limit: number;
-}
+export const channelsQuery = z.object({
+  state: z.enum(['active', 'idle']).optional(),
+  after: z.string().max(200).optional().describe('a channel_id'),
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+});
 
 const PREFIX = 'channel:';
 
 export async function channels(
-  { store }: Pick<Inspected, 'store'>,
-  { state, after, limit }: ChannelsQuery,
+  { store }: Inspected,
+  { state, after, limit }: z.output<typeof channelsQuery>,
 ): Promise<z.input<typeof channelsAnswer>> {
   const found = await store.channels({ state, after: after && `${PREFIX}${after}`, limit });
   const list = found.channels.map(({ resource, siteId, since, event, state: now }) => ({
@@ -50,7 +50,7 @@ export const rejectionsAnswer = z.object({
     z.object({
       at: time,
       status: z.int(),
-      result: z.enum(results),
+      result: z.enum(rejectionResults),
       reason: z.string(),
       path: z.string().nullable().describe('JSON Pointer of the first member that differs from the claims'),
       kind: z.string(),

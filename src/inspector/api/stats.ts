@@ -3,12 +3,18 @@ import { isUnavailable } from '../../base/errors.ts';
 import { canCommit } from '../../receiver/readiness.ts';
 import type { EventStore, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { type Counter, MINUTE_MS, sumOf } from '../watch/watch.ts';
+import { type Counter, MINUTE_MS, RATES, sumOf } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);
-const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
+const OF_KIND = ['accepted', 'duplicate', 'handled', 'failed'] as const;
+
+/** A member for each name. */
+function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V): Record<N, V> {
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<N, V>;
+}
+
 const COLUMNS = ['times', ...RATES, 'ack_mean', 'ack_slowest', 'handler_mean', 'handler_slowest'] as const;
 const took = z
   .object({ mean: z.number().nullable(), slowest: z.number().nullable() })
@@ -31,10 +37,7 @@ export const statsAnswer = z.object({
     .describe('false: the stored secrets were sealed under another key than this process has'),
   last_10_minutes: z
     .object({
-      accepted: count,
-      duplicate: count,
-      rejected: count.describe('refused requests, without 503 and 500'),
-      not_recorded: count.describe('answered 503 or 500'),
+      ...membersOf(RATES, () => count),
       refused_webhooks: z
         .array(
           z.object({
@@ -45,21 +48,23 @@ export const statsAnswer = z.object({
           }),
         )
         .describe('webhooks with a secret whose requests were all refused'),
-      handled: count,
-      failed: count,
       ack_ms: took,
       handler_ms: took,
       commit_ms: took,
     })
-    .describe('of all processes: the present minute, and nine before it'),
+    .describe(
+      'of all processes: the present minute, and nine before it. rejected: without 503 and 500, which are not_recorded',
+    ),
   last_hour: z
-    .record(z.enum(COLUMNS), z.array(z.number().nullable()))
+    .object(membersOf(COLUMNS, () => z.array(z.number().nullable())))
     .describe(
       'of all processes, a minute apart. times: seconds since the epoch; accepted to failed: a second; ack and handler: milliseconds',
     ),
   last_day: z
-    .array(z.object({ kind: z.string(), accepted: count, duplicate: count, handled: count, failed: count }))
-    .describe('of all processes, by kind; `unknown` are those that this version does not know'),
+    .array(z.object({ kind: z.string(), ...membersOf(OF_KIND, () => count) }))
+    .describe(
+      'of all processes, by kind; `unknown` are those that this version does not know; ten seconds old at most',
+    ),
 });
 
 export type StatsAnswer = z.input<typeof statsAnswer>;
@@ -67,18 +72,21 @@ export type StatsAnswer = z.input<typeof statsAnswer>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
-export async function stats({ store, watch, clock, config }: Inspected): Promise<StatsAnswer> {
+/** @param asked the overview, where it is asked for already */
+export async function stats(
+  { store, watch, clock, config }: Inspected,
+  asked = store.overview(),
+): Promise<StatsAnswer> {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
   const [overview, lastRecordedAt, known, canRecord, hour, day] = await Promise.all([
-    store.overview(),
+    asked,
     newestReceipt(store, 1),
     webhooksWithSecret(store),
     canCommit(store, clock),
-    watch.stats.since(store, present + MINUTE_MS - HOUR_MS, 'minute'),
-    watch.stats.since(store, now - DAY_MS, 'kind'),
+    watch.stats.minutesSince(store, present + MINUTE_MS - HOUR_MS),
+    watch.stats.ofDay(store, now),
   ]);
   const { pending, running, dead, oldestPendingAt, quarantined } = overview;
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
@@ -92,13 +100,8 @@ export async function stats({ store, watch, clock, config }: Inspected): Promise
     can_record: canRecord,
     can_read_secrets: known !== undefined,
     last_10_minutes: {
-      accepted: countOf(recent, 'accepted'),
-      duplicate: countOf(recent, 'duplicate'),
-      rejected: countOf(recent, 'rejected'),
-      not_recorded: countOf(recent, 'not_recorded'),
+      ...membersOf(RATES, (result) => countOf(recent, result)),
       refused_webhooks: await webhooksLeftOut(store, known ?? new Set(), now - RECENT_MS),
-      handled: countOf(recent, 'handled'),
-      failed: countOf(recent, 'failed'),
       ack_ms: timesOf(recent, ACK),
       handler_ms: timesOf(recent, HANDLER),
       commit_ms: timesOf(recent, ['commit']),
@@ -106,13 +109,7 @@ export async function stats({ store, watch, clock, config }: Inspected): Promise
     last_hour: seriesOf(hour, now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
       .filter(([kind]) => kind !== '')
-      .map(([kind, sums]) => ({
-        kind,
-        accepted: countOf(sums, 'accepted'),
-        duplicate: countOf(sums, 'duplicate'),
-        handled: countOf(sums, 'handled'),
-        failed: countOf(sums, 'failed'),
-      }))
+      .map(([kind, sums]) => ({ kind, ...membersOf(OF_KIND, (result) => countOf(sums, result)) }))
       .sort((one, other) => other.accepted - one.accepted || (one.kind < other.kind ? -1 : 1)),
   };
 }
@@ -143,12 +140,7 @@ function seriesOf(hour: readonly Sum[], now: number): StatsAnswer['last_hour'] {
   const handlers = minutes.map((sums) => timesOf(sums, HANDLER));
   return {
     times: starts.map((start) => start / 1000),
-    accepted: rate('accepted'),
-    duplicate: rate('duplicate'),
-    rejected: rate('rejected'),
-    not_recorded: rate('not_recorded'),
-    handled: rate('handled'),
-    failed: rate('failed'),
+    ...membersOf(RATES, rate),
     ack_mean: acks.map(({ mean }) => mean),
     ack_slowest: acks.map(({ slowest }) => slowest),
     handler_mean: handlers.map(({ mean }) => mean),

@@ -1,8 +1,7 @@
-import { MemoryStore, type Options } from 'express-rate-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 
-export interface GuessesOptions {
+interface GuessesOptions {
   /** whether a token is the right one */
   readonly check: (token: string) => boolean;
   readonly clock: Clock;
@@ -16,76 +15,64 @@ const DAY_MS = 24 * 3_600_000;
 /** After so many wrong tokens within a minute, no token is checked. */
 const WRONG_OF_A_SOURCE = 10;
 const WRONG_IN_ALL = 100;
-/** The name for all sources together, and in the log for those whose tokens were not checked because of others. */
+/** The name in the log for sources whose tokens were not checked because of others. */
 const OTHERS = 'others';
 
-function hitsWithin(windowMs: number): MemoryStore {
-  const hits = new MemoryStore();
-  hits.init({ windowMs } as Options);
-  return hits;
-}
-
 /**
- * Limits guesses of the admin token. Over the limit no token is checked, so that the right token gets the same answer as
- * any other. Guesses of strangers do not shut out a source that had the right token within a day: for that source, only
- * its own wrong tokens count.
+ * Limits guesses of the admin token. Over the limit no token is checked, so that the right token gets the same answer as any other.
+ * Guesses of strangers do not shut out a source that had the right token within a day: for that source, only its own wrong tokens count.
+ * Nothing here waits, so that of guesses which come at one moment each sees those before it.
  */
 export class Guesses {
   readonly #options: GuessesOptions;
-  readonly #bySource = hitsWithin(MINUTE_MS);
-  readonly #inAll = hitsWithin(MINUTE_MS);
-  readonly #known = hitsWithin(DAY_MS);
-  /** of each source with a line in the log, how many guesses came since */
-  readonly #untold = new Map<string, number>();
+  /** of this minute, by source */
+  readonly #guesses = new Map<string, number>();
+  #wrongInAll = 0;
+  #minuteEnds = 0;
+  /** when each source had the right token last */
+  readonly #known = new Map<string, number>();
 
   constructor(options: GuessesOptions) {
     this.#options = options;
   }
 
   /** Whether a token is the right one, or after how many milliseconds a token of this source will be checked. */
-  async check(source: string, token: string): Promise<boolean | { readonly waitMs: number }> {
-    const { check, clock, count } = this.#options;
-    // Counted first: many may come at the same moment.
-    const own = await this.#bySource.increment(source);
-    if (own.totalHits > WRONG_OF_A_SOURCE) return this.#unchecked(source, own.resetTime);
-    const all = await this.#inAll.increment(OTHERS);
-    const known = await this.#known.get(source);
-    const isKnown = known?.resetTime !== undefined && known.resetTime.getTime() > clock.now();
-    const isOver = all.totalHits > WRONG_IN_ALL && !isKnown;
-    const isRight = !isOver && check(token);
-    if (isOver || isRight) {
-      await this.#bySource.decrement(source);
-      await this.#inAll.decrement(OTHERS);
+  check(source: string, token: string): boolean | { readonly waitMs: number } {
+    const { check, clock } = this.#options;
+    const now = clock.now();
+    const isKnown = now - (this.#known.get(source) ?? Number.NEGATIVE_INFINITY) < DAY_MS;
+    const isSourceOver = (this.#guesses.get(source) ?? 0) >= WRONG_OF_A_SOURCE;
+    if (isSourceOver || (this.#wrongInAll >= WRONG_IN_ALL && !isKnown)) {
+      this.#add(isSourceOver ? source : OTHERS, 'unchecked');
+      return { waitMs: Math.max(1, this.#minuteEnds - now) };
     }
-    if (isOver) return this.#unchecked(OTHERS, all.resetTime);
-    if (isRight) {
-      await this.#known.resetKey(source); // its day begins again
-      await this.#known.increment(source);
-    } else {
-      count('wrong');
-      this.#tell(source);
+    if (check(token)) {
+      this.#known.set(source, now);
+      return true;
     }
-    return isRight;
+    this.#wrongInAll++;
+    this.#add(source, 'wrong');
+    return false;
   }
 
-  #unchecked(source: string, until: Date | undefined) {
-    const { clock, count } = this.#options;
-    count('unchecked');
-    this.#tell(source);
-    return { waitMs: Math.max(1, Number(until ?? 0) - clock.now()) };
+  /** Logs the first guess of a source at once; the end of the minute tells how many followed. */
+  #add(source: string, result: 'wrong' | 'unchecked'): void {
+    const { clock, log, count } = this.#options;
+    if (this.#guesses.size === 0) {
+      this.#minuteEnds = clock.now() + MINUTE_MS;
+      clock.after(MINUTE_MS, () => this.#endMinute());
+    }
+    const guesses = (this.#guesses.get(source) ?? 0) + 1;
+    this.#guesses.set(source, guesses);
+    if (guesses === 1) log.warn({ source, guesses }, 'wrong admin token');
+    count(result);
   }
 
-  /** Logs the first guess at once, and a minute later how many followed. */
-  #tell(source: string): void {
-    const { clock, log } = this.#options;
-    const untold = this.#untold.get(source);
-    this.#untold.set(source, (untold ?? -1) + 1);
-    if (untold !== undefined) return;
-    log.warn({ source, guesses: 1 }, 'wrong admin token');
-    clock.after(MINUTE_MS, () => {
-      const guesses = this.#untold.get(source) ?? 0;
-      this.#untold.delete(source);
-      if (guesses > 0) log.warn({ source, guesses }, 'wrong admin token');
-    });
+  #endMinute(): void {
+    for (const [source, guesses] of this.#guesses) {
+      if (guesses > 1) this.#options.log.warn({ source, guesses: guesses - 1 }, 'wrong admin token');
+    }
+    this.#guesses.clear();
+    this.#wrongInAll = 0;
   }
 }

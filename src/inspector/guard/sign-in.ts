@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type CookieOptions, type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
@@ -19,8 +19,8 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
   const router = Router();
 
   /** Whether the token is the right one. Over the limit of wrong tokens no token is checked, and the answer is given here. */
-  const check = async (req: Request, res: Response, token: string): Promise<boolean | undefined> => {
-    const verdict = await guesses.check(sourceOf(req.ip), token);
+  const check = (req: Request, res: Response, token: string): boolean | undefined => {
+    const verdict = guesses.check(sourceOf(req.ip), token);
     if (typeof verdict === 'boolean') return verdict;
     const seconds = Math.ceil(verdict.waitMs / 1000);
     const error = `too many wrong tokens: no token is checked for the next ${seconds} s`;
@@ -31,32 +31,34 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
     render(res, 'sign-in', { title: 'Sign in', to, wrong });
 
   router.get('/sign-in', (req, res) => show(res, ownPath(req.query.to), false));
-  router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), async (req, res) => {
+  router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const { token, to } = req.body ?? {};
-    const isRight = await check(req, res, typeof token === 'string' ? token : '');
+    const isRight = check(req, res, typeof token === 'string' ? token : '');
     if (isRight === undefined) return;
     if (!isRight) return show(res.status(401), ownPath(to), true);
     log.info({ source: req.ip }, 'signed in');
-    res.cookie(...sessions.begin({ secure: isSecure(req) }));
+    // The cookie is for https only if the reader came by it.
+    const secure = req.headers.origin?.startsWith('https:') ?? false;
+    res.cookie(NAME, sessions.begin(), { ...COOKIE, secure, maxAge: LASTS_MS });
     res.redirect(303, `.${ownPath(to)}`);
   });
   router.post('/sign-out', (req, res) => {
-    res.clearCookie(...sessions.end(req.headers.cookie));
+    sessions.end(req.headers.cookie);
+    res.clearCookie(NAME, COOKIE);
     res.redirect(303, './sign-in');
   });
 
-  router.use(async (req, res, next) => {
+  router.use((req, res, next) => {
     // A session comes first: guesses of others, even from the same address, do not shut it out.
-    const session = sessions.find(req.headers.cookie);
-    if (session) tie(session, res);
-    const token = session ? undefined : bearerOf(req);
-    const isRight = token === undefined ? false : await check(req, res, token);
-    if (session || isRight) return next('router');
-    if (isRight === undefined) return;
+    if (sessions.admit(req.headers.cookie, res)) return next('router');
+    const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
     if (token === undefined && isPage(req)) {
       const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
       return res.redirect(303, `${rootOf(req)}sign-in${query}`);
     }
+    const isRight = token === undefined ? false : check(req, res, token);
+    if (isRight === undefined) return;
+    if (isRight) return next('router');
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
   });
@@ -73,24 +75,10 @@ function ownPath(to: unknown): string {
   return origin === HERE && !pathname.startsWith('//') ? pathname + search : '/';
 }
 
-function tie({ answers }: Session, res: express.Response): void {
-  answers.add(res);
-  res.once('close', () => answers.delete(res));
-}
-
-function bearerOf({ headers }: Request): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-}
-
 function isPage(req: Request): boolean {
   const wantsPage =
     !req.path.startsWith('/api/') && req.path !== '/metrics' && req.accepts(['json', 'html']) === 'html';
   return wantsPage && (req.method === 'GET' || req.method === 'HEAD');
-}
-
-/** Whether the reader came by https: the cookie is then for https only. */
-function isSecure({ headers }: Request): boolean {
-  return headers.origin?.startsWith('https:') ?? false;
 }
 
 /** Makes a check of tokens, whose time does not depend on how much of a token is right. */
@@ -103,6 +91,9 @@ export function tokenCheck(token: string): (given: string) => boolean {
 }
 
 const NAME = 'hookkit_session';
+/** Without a path, the cookie is for the path of the sign-in page: two inspectors below paths of one host keep apart. */
+const COOKIE: CookieOptions = { httpOnly: true, sameSite: 'strict', path: '' };
+const IN_HEADER = new RegExp(`(?<=^|; *)${NAME}=([\\w-]{43})(?=;|$)`, 'g');
 const LASTS_MS = 12 * 3_600_000;
 /** A program that signs in at every request must not fill the memory. */
 const MOST_SESSIONS = 1000;
@@ -119,7 +110,6 @@ interface Session {
  * is worth nothing. No session outlives the process.
  */
 export class Sessions {
-  /** by digest, so that the time of a look-up says nothing about the cookies of others */
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
 
@@ -127,58 +117,42 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** The name, value and options of a new session's cookie. */
-  begin(options: Pick<CookieOptions, 'secure'>): [string, string, CookieOptions] {
+  /** Begins a session. @returns the value of its cookie */
+  begin(): string {
     const value = randomBytes(32).toString('base64url');
-    const digest = digestOf(value);
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#end(oldest);
-    const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(digest));
-    this.#sessions.set(digest, { answers: new Set(), cancelExpiry });
-    return [NAME, value, { ...this.#options, ...options, maxAge: LASTS_MS }];
+    const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(value));
+    this.#sessions.set(value, { answers: new Set(), cancelExpiry });
+    return value;
   }
 
-  /** Ends the sessions of a Cookie header, with their answers under way. @returns the arguments that clear the cookie */
-  end(header: string | undefined): [string, CookieOptions] {
-    for (const value of valuesIn(header)) this.#end(digestOf(value));
-    return [NAME, this.#options];
+  /** Whether a Cookie header has a session that this process began and that has not ended. The answer ends with the session. */
+  admit(header: string | undefined, answer: Response): boolean {
+    const session = valuesIn(header).flatMap((value) => this.#sessions.get(value) ?? [])[0];
+    session?.answers.add(answer);
+    answer.once('close', () => session?.answers.delete(answer));
+    return session !== undefined;
   }
 
-  /** The session of a Cookie header, if this process began it and it has not ended. */
-  find(header: string | undefined): Session | undefined {
-    for (const value of valuesIn(header)) {
-      const session = this.#sessions.get(digestOf(value));
-      if (session) return session;
+  /** Ends the sessions of a Cookie header, with their answers under way. */
+  end(header: string | undefined): void {
+    for (const value of valuesIn(header)) this.#end(value);
+  }
+
+  #end(value: string): void {
+    const session = this.#sessions.get(value);
+    this.#sessions.delete(value);
+    session?.cancelExpiry();
+    for (const answer of session?.answers ?? []) {
+      // A live tail ends as streams end, so that its page reconnects.
+      if (answer.headersSent) answer.end();
+      else answer.destroy();
     }
-    return undefined;
   }
-
-  #end(digest: string): void {
-    const session = this.#sessions.get(digest);
-    if (!session) return;
-    this.#sessions.delete(digest);
-    session.cancelExpiry();
-    for (const answer of session.answers) cutShort(answer);
-  }
-
-  get #options(): CookieOptions {
-    return { httpOnly: true, sameSite: 'strict', path: '/' };
-  }
-}
-
-/** Ends a live tail as streams end, so that its page reconnects; cuts off an answer that has not begun. */
-function cutShort(answer: Response): void {
-  if (answer.headersSent) answer.end();
-  else answer.destroy();
 }
 
 /** The values under our name in a Cookie header; a browser may send several. */
 function valuesIn(header = ''): string[] {
-  return header.split(/; */).flatMap((pair) => COOKIE.exec(pair)?.[1] ?? []);
+  return [...header.matchAll(IN_HEADER)].flatMap(([, value = '']) => value);
 }
-
-function digestOf(value: string): string {
-  return createHash('sha256').update(value).digest('base64url');
-}
-
-const COOKIE = new RegExp(`^${NAME}=([\\w-]{43})$`);

@@ -12,14 +12,14 @@ import { type Page, rootOf, textsOf } from './render.ts';
 import { eventPath, eventsPath } from './words.ts';
 
 const LIMIT = 50;
-const query = z.object({ ...filterShape, before: eventIdText.optional(), replayed: z.string().optional() });
+const query = z.object({ ...filterShape, before: eventIdText.optional() });
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters. */
-export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replays'>): Page {
+export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
   return async (req, res) => {
     const given = textsOf(req.query, filterNames);
-    const { filter, before, replayed, mistake } = asked(req);
+    const { filter, before, mistake } = asked(req);
     if (mistake !== undefined) res.status(400);
     const [list, named] = await Promise.all([
       mistake === undefined
@@ -41,7 +41,6 @@ export function eventsPage({ store, replays }: Pick<Inspected, 'store' | 'replay
       isFirstPage: before === undefined,
       // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
-      replayed: replayed === undefined ? undefined : replays.find(replayed)?.events,
       nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
       query: new URLSearchParams(given),
     };
@@ -53,13 +52,17 @@ function kindsToChoose(shown: readonly { readonly kind: string }[]): string[] {
   return [...new Set([...kindNames, ...shown.map(({ kind }) => kind)])];
 }
 
-type Asked = Partial<Record<'before' | 'replayed' | 'mistake', string>> & { readonly filter: EventFilter };
+interface Asked {
+  readonly filter: EventFilter;
+  readonly before?: string | undefined;
+  readonly mistake?: string;
+}
 
 /** What the query asks for; or what is wrong with it, and then nothing is searched for. */
 function asked(req: Request): Asked {
   try {
-    const { before, replayed, ...filters } = parsed(query, req.query);
-    return { filter: filterOf(filters), ...(before && { before }), ...(replayed && { replayed }) };
+    const { before, ...filters } = parsed(query, req.query);
+    return { filter: filterOf(filters), before };
   } catch (error) {
     if (error instanceof Refused) return { filter: {}, mistake: error.message };
     throw error;
@@ -84,7 +87,7 @@ async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefine
 }
 
 const path = z.object({ id: eventIdText });
-const form = path.extend({ reset_steps: z.literal('on').optional() });
+const switches = { reset_steps: z.literal('on').optional() };
 
 /** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
@@ -104,55 +107,34 @@ export function eventPage(inspected: Inspected): Page {
 
 export function replayEvent(inspected: Inspected): RequestHandler {
   return async (req, res) => {
-    const { id, reset_steps: reset } = inputOf(form, req);
+    const { id, reset_steps: reset } = inputOf(path.extend(switches), req);
     await replayOne(inspected, id, reset !== undefined);
     res.redirect(303, `${rootOf(req)}events/${id}?replayed=1`);
   };
 }
 
-const replayId = z.uuid();
-const replayQuery = z.object({ ...filterShape, replay: replayId.optional() });
-const replayForm = z.object({
-  ...filterShape,
-  replay: replayId,
-  before: eventIdText.optional(),
-  reset_steps: z.literal('on').optional(),
-});
-/** The fields that a form sends again to go on. */
-const formNames = [...filterNames, 'reset_steps'];
-
-/** How long a press of the button waits for the end. */
-const LONGEST_ANSWER_MS = 2000;
-/** How often the page reloads to show the progress, in seconds. */
-const REFRESH_S = 2;
+const progressQuery = z.object({ ...filterShape, ...switches, replay: z.uuid().optional() });
+const replayForm = z.object({ ...filterShape, ...switches, replay: z.uuid() });
 
 /** Shows how many events a bulk replay would reset, before it begins; or the progress of one that has begun. */
 export function replayPage(inspected: Inspected): Page {
-  return async (req, res) => {
-    const { replay, ...filters } = parsed(replayQuery, req.query);
-    const given = textsOf(req.query, formNames);
-    const shown = { given, back: eventsPath(textsOf(req.query, filterNames)), replay: randomUUID() };
-    if (replay === undefined) {
-      const counted = await countReplay(inspected, { filter: filterOf(filters), before: undefined });
-      return { view: 'replay', title: 'Replay', ...shown, ...counted };
-    }
-    const progress = inspected.replays.find(replay);
-    if (progress && !progress.end) res.set('Refresh', String(REFRESH_S));
-    return { view: 'replaying', title: 'Replay', ...shown, progress };
+  return async (req) => {
+    const { replay, reset_steps: _, ...filters } = parsed(progressQuery, req.query);
+    const given = textsOf(req.query, filterNames);
+    const shown = { title: 'Replay', given, back: eventsPath(given) };
+    if (replay !== undefined)
+      return { view: 'replaying', ...shown, progress: inspected.replays.find(replay) };
+    // The id makes one replay of a button that is pressed twice.
+    const counted = await countReplay(inspected, filterOf(filters));
+    return { view: 'replay', ...shown, ...counted, replay: randomUUID() };
   };
 }
 
 export function replayMany(inspected: Inspected): RequestHandler {
-  return async (req, res) => {
-    const { reset_steps: reset, replay, before, ...filters } = inputOf(replayForm, req);
-    const wanted = { filter: filterOf(filters), before, resetSteps: reset !== undefined };
-    const { end } = await inspected.replays.run(wanted, LONGEST_ANSWER_MS, replay);
-    const { status, reset_steps: _done, ...given } = textsOf(req.body, formNames);
-    // To the list once all events are reset; else to the page that shows the progress, or how to go on.
-    const isDone = end && end.problem === undefined;
-    const path = isDone
-      ? eventsPath({ ...given, replayed: replay })
-      : `events/replay?${new URLSearchParams({ ...textsOf(req.body, formNames), replay })}`;
-    res.redirect(303, `${rootOf(req)}${path}`);
+  return (req, res) => {
+    const { reset_steps: reset, replay, ...filters } = inputOf(replayForm, req);
+    inspected.replays.start({ filter: filterOf(filters), resetSteps: reset !== undefined }, replay);
+    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), replay });
+    res.redirect(303, `${rootOf(req)}events/replay?${query}`);
   };
 }

@@ -1,7 +1,6 @@
 import express, { Router } from 'express';
-import { z } from 'zod';
 import { type Inspected, parsed } from '../api/endpoint.ts';
-import { channels, quarantine, rejections, webhooks } from '../api/reports.ts';
+import { channels, channelsQuery, quarantine, rejections, webhooks } from '../api/reports.ts';
 import { stats } from '../api/stats.ts';
 import { concernsOf } from './attention.ts';
 import { eventPage, eventsPage, replayEvent, replayMany, replayPage } from './events-page.ts';
@@ -12,8 +11,8 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
   const { store, clock, config } = inspected;
   const pages: Readonly<Record<string, Page>> = {
-    '/': async () => {
-      const known = await stats(inspected);
+    '/': async (_req, _res, asked) => {
+      const known = await stats(inspected, asked);
       const concerns = concernsOf(known, clock.now());
       return {
         view: 'overview',
@@ -27,9 +26,13 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     '/events/replay': replayPage(inspected),
     '/events/:id': eventPage(inspected),
     '/channels': async ({ query }) => {
-      const { state, after } = parsed(channelsQuery, query);
-      const found = await channels(inspected, { state, after, limit: CHANNELS });
-      return { view: 'channels', title: 'Channels', state, ...found };
+      const asked = parsed(channelsQuery, query);
+      return {
+        view: 'channels',
+        title: 'Channels',
+        state: asked.state,
+        ...(await channels(inspected, asked)),
+      };
     },
     '/rejections': async () => ({
       view: 'rejections',
@@ -45,7 +48,8 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   };
   for (const [path, page] of Object.entries(pages)) {
     router.get(path, async (req, res) => {
-      const [{ view, ...data }, overview] = await Promise.all([page(req, res), store.overview()]);
+      const asked = store.overview();
+      const [{ view, ...data }, overview] = await Promise.all([page(req, res, asked), asked]);
       const nav = { at: path.split('/')[1], dead: overview.dead, quarantined: overview.quarantined };
       render(res, view, { nav, now: clock.now(), ...data });
     });
@@ -55,9 +59,3 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   router.post('/events/:id/replay', form, replayEvent(inspected));
   return router;
 }
-
-const CHANNELS = 200;
-const channelsQuery = z.object({
-  state: z.enum(['active', 'idle']).optional(),
-  after: z.string().max(200).optional(),
-});

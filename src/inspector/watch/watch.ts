@@ -1,4 +1,5 @@
 import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import { kitVersion } from '../../base/program.ts';
 import { isKind } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
@@ -11,21 +12,16 @@ import {
   type Sum,
 } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
-import { isRejection, type Result, reasonOf, resultOf } from './request-results.ts';
+import { isRejection, type RejectionResult, reasonOf, resultOf } from './request-results.ts';
 
 /** What statistics count: requests, runs of handlers, and commits. */
-export type Counter =
-  | 'accepted'
-  | 'duplicate'
-  | 'rejected'
-  | 'not_recorded'
-  | 'handled'
-  | 'failed'
-  | 'commit';
+export const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
+export type Counter = (typeof RATES)[number] | 'commit';
 
 type Counted = Omit<Stat, 'instance'>;
 
 export const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 const EVERY_MS = 10_000;
 /** A store that stands still must not hold up a stop. */
 const LAST_MS = 1000;
@@ -38,6 +34,7 @@ class Stats {
   readonly #counted = new Map<string, Counted>();
   readonly #refused = new Map<string, Refusals>();
   #beingStored: readonly Counted[] = [];
+  #ofDay: { readonly readAt: number; readonly sums: Promise<readonly Sum[]> } | undefined;
 
   count(result: Counter, ms: number, now: number, kind?: string): void {
     const minute = now - (now % MINUTE_MS);
@@ -66,23 +63,41 @@ class Stats {
   }
 
   /** Reports it to the store. What the store does not take is reported with the next. */
-  async report(store: Pick<EventStore, 'report'>, instance: Report['instance']): Promise<void> {
+  async report(
+    { store, log }: Pick<ReportNeeds, 'store' | 'log'>,
+    instance: Report['instance'],
+  ): Promise<void> {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     this.#counted.clear();
     this.#refused.clear();
     this.#beingStored = stats;
-    const isStored = await store.report({ instance, stats, refusals }).then(
-      () => true,
-      () => false, // whatever keeps it from that keeps acks from it too, and they say why
-    );
+    try {
+      await store.report({ instance, stats, refusals });
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'statistics were not stored');
+      for (const one of stats) this.#add(one);
+      for (const one of refusals) this.#addRefusals(one);
+    }
     this.#beingStored = [];
-    if (isStored) return;
-    for (const one of stats) this.#add(one);
-    for (const one of refusals) this.#addRefusals(one);
   }
 
-  /** What all processes have counted since a time, by minutes or kinds. */
-  async since(
+  /** What all processes have counted in each minute since a time. */
+  minutesSince(store: Pick<EventStore, 'stats'>, since: number): Promise<readonly Sum[]> {
+    return this.#since(store, since, 'minute');
+  }
+
+  /** What all processes have counted of each kind in a day. It is up to ten seconds old, as a day has many rows to add up. */
+  async ofDay(store: Pick<EventStore, 'stats'>, now: number): Promise<readonly Sum[]> {
+    if (this.#ofDay && now - this.#ofDay.readAt < EVERY_MS) return this.#ofDay.sums;
+    const sums = this.#since(store, now - DAY_MS, 'kind');
+    this.#ofDay = { readAt: now, sums };
+    sums.catch(() => {
+      this.#ofDay = undefined;
+    });
+    return sums;
+  }
+
+  async #since(
     store: Pick<EventStore, 'stats'>,
     since: number,
     by: 'minute' | 'kind',
@@ -110,15 +125,13 @@ export function sumOf(sums: readonly Amount[]): Amount {
 }
 
 /** Reports every ten seconds. @returns a function that does it once more, and says that this process stops in order */
-export function keepReporting(
-  { stats, startedAt }: Watch,
-  { store, config, clock, running }: ReportNeeds,
-): () => Promise<void> {
+export function keepReporting({ stats, startedAt }: Watch, needs: ReportNeeds): () => Promise<void> {
+  const { store, config, clock, log, running } = needs;
   const name = config.INSTANCE_NAME;
   let last = Promise.resolve();
   const report = () => {
     last = last.then(() =>
-      stats.report(store, { name, version: kitVersion(), startedAt, running: running() }),
+      stats.report(needs, { name, version: kitVersion(), startedAt, running: running() }),
     );
     return last;
   };
@@ -128,7 +141,9 @@ export function keepReporting(
   });
   return async () => {
     stop();
-    const left = report().then(() => store.leave(name).catch(() => {})); // others see that it is away
+    const left = report()
+      .then(() => store.leave(name))
+      .catch((error) => log.warn({ error: messageOf(error) }, 'the stop could not be reported'));
     await within(clock, LAST_MS, left);
   };
 }
@@ -137,7 +152,7 @@ export function keepReporting(
 interface Rejection {
   /** milliseconds since the epoch */
   readonly at: number;
-  readonly result: Result;
+  readonly result: RejectionResult;
   readonly answer: Answered;
 }
 
