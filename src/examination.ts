@@ -6,7 +6,7 @@ import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile
 import { checkApp } from './dispatch/load-handlers.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { judged } from './store/engine.ts';
-import type { EventStore, WebhookSecret } from './store/event-store.ts';
+import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
@@ -102,13 +102,33 @@ async function* checkStore(
   yield judged('secrets', `they open with the key; webhooks with a secret: ${live.size}${others}`, [
     [live.size === 0 && !hasFallback, 'FAIL', NO_SECRET],
   ]);
-  const { pending, running, dead, quarantined } = await store.overview();
+  yield checkInstances(await store.instances());
+  const { pending, running, dead, quarantined, paused } = await store.overview();
   const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
   yield judged('events', seen, [
+    [
+      paused !== undefined,
+      'warn',
+      `${paused?.by} has paused handling (${paused?.reason}): npx hookkit resume`,
+    ],
     [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
     [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
   ]);
   return { has: (webhookId) => live.has(webhookId) || (fallback !== undefined && !own.has(webhookId)) };
+}
+
+/** A process that has not reported for so long stands still or has crashed. */
+const AWAY_MS = 30_000;
+
+function checkInstances(instances: readonly Instance[]): Finding {
+  const { ok, warn, skipped } = findingsOf('instances');
+  const ago = ({ seenAt }: Instance) => systemClock.now() - seenAt;
+  const words = instances.map(
+    (one) => `${one.name} (${one.version}), seen ${Math.round(ago(one) / 1000)} s ago`,
+  );
+  if (words.length === 0) return skipped('no server runs on this database');
+  if (instances.every((one) => ago(one) < AWAY_MS)) return ok(words.join('; '));
+  return warn(`${words.join('; ')}: one stands still or has crashed, look at its log`);
 }
 
 const NO_SECRET =

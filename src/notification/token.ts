@@ -5,8 +5,19 @@ import { firstDifference, type JsonObject, parseBody } from './json.ts';
 
 /** Why a token was refused. For logs and metrics, never for the client: an answer must not help a forger. */
 export type Refusal =
-  | { readonly reason: 'no secret' | 'malformed token' | 'not HS256' | 'critical header' | 'bad signature' }
+  | {
+      readonly reason:
+        | 'no secret'
+        | 'malformed token'
+        | 'not HS256'
+        | 'critical header'
+        | 'bad signature'
+        | 'probe';
+    }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
+
+/** The token that the doctor sends: it verifies nothing, and is told apart from what strangers send. */
+export const PROBE_TOKEN = 'hookkit-doctor';
 
 /** A path is made of member names, which any sender may choose. */
 const LONGEST_PATH = 200;
@@ -57,6 +68,7 @@ export function verifyNotification(
   value: JsonObject,
   keys: readonly KeyObject[],
 ): Refusal | undefined {
+  if (token === PROBE_TOKEN) return { reason: 'probe' };
   const signer = keys.find((key) => isSigned(token, [key]));
   if (!signer) return headerRefusal(token) ?? { reason: keys.length === 0 ? 'no secret' : 'bad signature' };
   // Nearly every token: the one that the provider makes of these bytes.

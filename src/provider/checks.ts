@@ -3,6 +3,9 @@ import { jsonOf, textOf } from '../base/answer-body.ts';
 import { type Clock, timeLimit } from '../base/clock.ts';
 import { messageOf, whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { visible } from '../base/text.ts';
+import { PROBE_TOKEN } from '../notification/token.ts';
+import { NO_TOKEN, type Refused, THROTTLED, UNVERIFIED } from '../receiver/verdict.ts';
 import { allWebhooks, type Webhook, WebhooksClient } from './webhooks-client.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -61,12 +64,15 @@ interface Given {
  * Checks whether the webhooks with a secret here reach this receiver. Nothing is sent to other webhooks: their URLs may
  * belong to another receiver.
  */
-export async function* checkUrls({ webhooks = [], verifiable, urls }: Given): AsyncGenerator<Finding, void> {
+export async function* checkUrls(given: Given): AsyncGenerator<Finding, void> {
+  const { webhooks = [], verifiable, urls } = given;
+  const isAsked = given.webhooks !== undefined;
   const { skipped } = findingsOf('url');
   const ours = webhooks.filter(({ id }) => verifiable?.has(id));
   const targets = new Set([...urls, ...ours.map(({ metadata }) => metadata.webhook_url)]);
   for (const url of targets) yield await reach(url);
-  if (targets.size === 0) yield skipped('no registered webhook has a stored secret: give a URL with --url');
+  const why = isAsked ? 'no registered webhook has a stored secret' : 'the provider was not asked';
+  if (targets.size === 0) yield skipped(`${why}: give a URL with --url`);
   const { warn, fail } = findingsOf('webhook');
   for (const { id, metadata } of verifiable ? webhooks : []) {
     if (verifiable?.has(id)) continue;
@@ -78,33 +84,41 @@ export async function* checkUrls({ webhooks = [], verifiable, urls }: Given): As
   }
 }
 
+/** The beginning of an answer, in a line. */
+const told = (text: string) => visible(text.slice(0, 100)) || 'nothing';
+
 const ourError = z.strictObject({ error: z.string() });
 
 /**
- * Checks whether a URL leads to a receiver of ours: an unsigned POST must be refused with our answer. The request comes from
- * this machine: it passes TLS and the proxy, but perhaps not the firewall.
+ * Checks whether a URL leads to a receiver of ours, and whether a token comes through: ours answers a bogus one otherwise than none at all.
+ * The request comes from this machine: it passes TLS and the proxy, but perhaps not the firewall.
  */
 export async function reach(url: string): Promise<Finding> {
-  const { ok, fail, warn } = findingsOf('url');
+  const { ok, fail } = findingsOf('url');
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${PROBE_TOKEN}`, 'Content-Type': 'application/json' },
       body: '{}',
       redirect: 'manual',
       signal: timeLimit(TIMEOUT_MS),
     });
-    const { status, headers } = response;
+    const { status } = response;
     const text = await textOf(response);
-    const isOurs = ourError.safeParse(jsonOf(text)).success;
-    if (status === 401 && isOurs && headers.get('www-authenticate') === 'Bearer')
-      return ok(`${url} reaches the receiver, which refuses unsigned requests`);
-    if (status === 503 && isOurs)
-      return warn(`${url} reaches the receiver, which is busy or stopping: ${text.slice(0, 200)}`);
+    const answer = ourError.safeParse(jsonOf(text));
+    const is = (ours: Refused) => status === ours.status && answer.data?.error === ours.error;
+    if (is(UNVERIFIED) || is(THROTTLED))
+      return ok(`${url} reaches the receiver with its token, and is refused as it must be`);
+    if (is(NO_TOKEN))
+      return fail(
+        `${url} reaches the receiver without its token: let the proxy pass the Authorization header on`,
+      );
     if (status >= 300 && status < 400)
       return fail(`${url} redirects (${status}): register the URL to which it leads`);
+    if (status === 503)
+      return fail(`${url} answers 503: no receiver behind it takes requests now (${told(text)})`);
     const ask = 'does the proxy lead to the receiver, and does the path match WEBHOOK_PATH?';
-    return fail(`${url} answers ${status} to an unsigned POST, and not 401: ${ask}`);
+    return fail(`${url} answers ${status} (${told(text)}), which the receiver does not: ${ask}`);
   } catch (error) {
     return fail(`${url}: ${whyUnreachable(error)}`);
   }

@@ -52,11 +52,15 @@ export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection
 const OVERLOADED = unavailable('overloaded');
 const NOT_RECORDED = unavailable('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
-const NO_TOKEN = refused(401, 'an Authorization header of the form "Bearer TOKEN" is needed', CHALLENGE);
+export const NO_TOKEN = refused(
+  401,
+  'an Authorization header of the form "Bearer TOKEN" is needed',
+  CHALLENGE,
+);
 const TOO_LARGE = refused(413, 'the body is too large');
 const COMPRESSED = refused(400, 'the body is compressed');
 const UNREADABLE = refused(400, 'the body cannot be read');
-const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
+export const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
 /** In place of 401, once the source of a notification has failed too often. */
 export const THROTTLED = refused(429, 'too many notifications that cannot be verified', IN_A_MINUTE);
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
-import { notification } from '../support/genuine.ts';
+import { reach } from '../../src/provider/checks.ts';
+import { notification, PATH } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;
@@ -21,6 +22,7 @@ beforeAll(async () => {
   await inspected.deliver(notification({ event: 'media_deleted' }));
   await inspected.deliver(notification({ event: 'made_up' }));
   await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
+  await reach(inspected.service.url + PATH);
   await inspected.settled();
   const answer = await fetch(`${inspected.url}/metrics`);
   expect(answer.headers.get('content-type')).toContain('text/plain');
@@ -52,6 +54,7 @@ test.each([
   'webhook_notifications_total{result="duplicate"} 1',
   'webhook_notifications_total{result="bad_signature"} 1',
   'webhook_notifications_total{result="throttled"} 0',
+  'webhook_notifications_total{result="probe"} 1',
   'webhook_ack_seconds_count 4',
   'webhook_events{status="dead"} 1',
   'webhook_events{status="pending"} 0',
@@ -64,6 +67,11 @@ test.each([
   'webhook_store_up 1',
 ])('metrics say %s, when that is what happened', (line) => {
   expect(text.split('\n')).toContain(line);
+});
+
+test("the doctor's probe is not among the refusals, when it has looked at the URL", async () => {
+  const { rejections } = await inspected.api('/rejections');
+  expect(rejections).toMatchObject([{ result: 'bad_signature' }]);
 });
 
 test('commits are timed, when there were some, one time a commit', () => {

@@ -25,14 +25,15 @@ const ADVICE = {
 
 export type RejectionResult = keyof typeof ADVICE;
 
-/** The result of a request on the webhook path: the label of the metric. The last two are the service's own trouble. */
-export type Result = 'accepted' | 'duplicate' | RejectionResult | 'unavailable' | 'failed';
+/** The result of a request on the webhook path: the label of the metric. `probe` is the doctor's, the last two are the service's own trouble. */
+export type Result = 'accepted' | 'duplicate' | RejectionResult | 'probe' | 'unavailable' | 'failed';
 
 export const rejectionResults = Object.keys(ADVICE).filter(isRejection);
 export const results: readonly Result[] = [
   'accepted',
   'duplicate',
   ...rejectionResults,
+  'probe',
   'unavailable',
   'failed',
 ];
@@ -58,6 +59,7 @@ export function reasonOf({ reason }: Refusal): RejectionResult {
 /** A throttled request counts as throttled even if it has other faults: it was not examined further. */
 export function resultOf({ status, recorded, refusal }: Answered): Result {
   if (recorded) return recorded.status;
+  if (refusal?.reason === 'probe') return 'probe';
   return status === 401 && refusal ? reasonOf(refusal) : (BY_STATUS[status] ?? 'failed');
 }
 

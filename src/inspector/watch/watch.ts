@@ -186,7 +186,7 @@ export class Watch implements Observer {
       this.stats.count('rejected', answer.ms, now);
       this.stats.refused(answer.refusal ? reasonOf(answer.refusal) : result, answer, now);
       this.rejections = [{ at: now, result, answer }, ...this.rejections].slice(0, KEPT_REJECTIONS);
-    } else {
+    } else if (result !== 'probe') {
       this.stats.count('not_recorded', answer.ms, now);
     }
   }

@@ -22,8 +22,7 @@ export async function* checkSqlite(path: string, secretsKey: Buffer | undefined)
     ? findingsOf('key').ok('SECRETS_KEY is set')
     : looked('key', () => checkKeyFile(keyPathOf(path)));
   // Every process sets both when it opens the database, and refuses to start without them.
-  const durable = 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns';
-  if (database.result === 'ok') yield findingsOf('durability').ok(durable);
+  if (database.result === 'ok') yield looked('durability', () => checkDurability(dirname(path)));
   return database.result === 'ok';
 }
 
@@ -52,6 +51,33 @@ function checkDisk(path: string): Finding {
   return judged('disk', `${directory} is writable, ${free} MiB free`, [
     [free < TOO_LITTLE, 'FAIL', 'make room, or nothing will be accepted soon'],
     [free < SCARCE, 'warn', 'make room, or set RETENTION_DAYS'],
+  ]);
+}
+
+/** File systems that lose what is on them, or whose locks SQLite cannot rely on, by the magic numbers of statfs(2). */
+const IN_MEMORY: Readonly<Record<number, string>> = { 16914836: 'tmpfs', 2240043254: 'ramfs' };
+const SHARED: Readonly<Record<number, string>> = {
+  26985: 'NFS',
+  20859: 'SMB',
+  4283649346: 'SMB',
+  4266872130: 'SMB',
+  16914839: '9p',
+};
+
+function checkDurability(directory: string): Finding {
+  const { type } = statfsSync(directory);
+  const [memory, shared] = [IN_MEMORY[type], SHARED[type]];
+  return judged('durability', 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns', [
+    [
+      memory !== undefined,
+      'warn',
+      `but ${directory} is ${memory}, in memory: a restart of the machine loses all`,
+    ],
+    [
+      shared !== undefined,
+      'FAIL',
+      `but ${directory} is ${shared}, where that does not hold: use a local disk`,
+    ],
   ]);
 }
 
