@@ -32,5 +32,5 @@ test('r has the last events handled again, R their steps too, and each end is to
     expect([runs, steps]).toEqual(expected);
   }
   expect(told[0]).toMatch(/^media_available media1 handled in \d+ ms$/);
-  await service.dispose();
+  await service.stop();
 });

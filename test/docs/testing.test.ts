@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
@@ -16,7 +16,6 @@ beforeEach(async () => {
   directory = await temporaryDirectory();
   symlinkSync(new URL('node_modules', root), join(directory, 'node_modules'));
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 /**
  * Runs tests of handlers as `npm run test:handlers` does, from files beside the project: Node has the project's own compiled.

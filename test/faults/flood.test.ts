@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { databaseForEachTest } from '../support/engine.ts';
 import { bodyOf } from '../support/notifications.ts';
-import { genuineLoad, requestWith, sendInTurn } from './load.ts';
-import { FaultStage, rssOf } from './service.ts';
+import { genuineLoad, requestWith, rssOf, sendInTurn, startLoaded } from './load.ts';
 
-const stage = new FaultStage();
+const database = databaseForEachTest();
 const CONNECTIONS = 20;
 const SECONDS = 10;
 const LIMIT = 60;
 
 test(`forged notifications, over ${CONNECTIONS} connections from one address, are throttled with 429 and Retry-After, and genuine ones from the same address never`, async () => {
-  const service = await stage.start({ REJECT_LIMIT: String(LIMIT) });
+  const service = await startLoaded({ ...database().env, REJECT_LIMIT: String(LIMIT) });
   await genuineLoad(service.url, 2000, 'genuine alone');
   const forged = Array.from({ length: 50 }, (_, number) => requestWith(bodyOf(5_000_000 + number), 'forged'));
   let isOver = false;

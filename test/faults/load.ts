@@ -1,7 +1,23 @@
+import { execFileSync } from 'node:child_process';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
 import { postText } from '../support/raw-http.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+
+/** Handlers that are done at once, so that what is measured is the service. */
+const HANDLERS = join(import.meta.dirname, 'handlers/quick.ts');
+
+/** Starts a service for loads on a database. */
+export function startLoaded(env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  return startProcess({ WEBHOOK_SECRET: SECRET, HANDLERS, ...env });
+}
+
+/** What a service holds in memory, in MiB. */
+export function rssOf({ child }: ServiceProcess): number {
+  return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', `${child.pid}`])) / 1024);
+}
 
 /** An answer as it came over a connection. */
 interface Answer {

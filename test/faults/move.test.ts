@@ -52,7 +52,6 @@ describeWithPostgres('a database that is moved', (server) => {
     await moveKilled(first, url.href);
     await moveKilled(url.href, last);
     expect(await exported(last)).toBe(before);
-    rmSync(directory, { recursive: true });
     await dropDatabase(server, name);
   });
 });

@@ -1,12 +1,13 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { databaseForEachTest } from '../support/engine.ts';
 import { bodyOf } from '../support/notifications.ts';
 import { size } from '../support/sizes.ts';
-import { genuineLoad, requestWith, sendInTurn } from './load.ts';
+import { genuineLoad, requestWith, rssOf, sendInTurn, startLoaded } from './load.ts';
 import { makeManyEvents } from './many-events.ts';
-import { FaultStage, rssOf } from './service.ts';
 
-const stage = new FaultStage();
+const database = databaseForEachTest();
 const BURST = 20_000;
 const CONNECTIONS = size({ small: 400, full: 1000 });
 const BACKLOG = size({ small: 200_000, full: 1_000_000 });
@@ -14,10 +15,10 @@ const BACKLOG = size({ small: 200_000, full: 1_000_000 });
 const MOST_MIB = 450;
 
 test(`a burst of ${BURST} notifications over ${CONNECTIONS} connections at once is answered to the last, each acknowledged or refused with 503, none lost, a third handled by then, and all after it`, async () => {
-  const service = await stage.start({ MAX_WAITING_ACKS: '200' });
+  const service = await startLoaded({ ...database().env, MAX_WAITING_ACKS: '200' });
   const statuses: Record<string, number> = {};
   const answered: string[] = [];
-  const store = await stage.open();
+  const store = await database().open();
   const each = BURST / CONNECTIONS;
   const bursts = Array.from({ length: CONNECTIONS }, (_, connection) =>
     Array.from({ length: each }, (__, index) => requestWith(bodyOf(connection * each + index))),
@@ -43,12 +44,14 @@ test(`a burst of ${BURST} notifications over ${CONNECTIONS} connections at once 
   expect([answered.length, recorded]).toEqual([acknowledged, acknowledged]);
   const found = await Promise.all(answered.map((id) => store.event(id)));
   expect(found.filter((event) => event === undefined)).toEqual([]);
+  await service.stop();
 }, 300_000);
 
 test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_MIB} MiB, while new notifications are acknowledged`, async () => {
-  await makeManyEvents({ path: stage.path, events: BACKLOG, status: 'pending' });
-  const service = await stage.start();
-  const store = await stage.open();
+  const path = join(database().directory, 'receiver.db');
+  await makeManyEvents({ path, events: BACKLOG, status: 'pending' });
+  const service = await startLoaded(database().env);
+  const store = await database().open();
   const samples: number[] = [];
   for (let round = 0; round < 10; round++) {
     expect(await genuineLoad(service.url, 1000, 'acks beside a backlog')).toEqual({ 200: 1000 });

@@ -159,20 +159,6 @@ withPackages(
 );
 
 withPackages(
-  'package.json stays as it is, when the compiler fails, so that there is nothing to restore',
-  () => {
-    const manifest = () => readFileSync(join(project, 'package.json'), 'utf8');
-    const before = manifest();
-    writeFileSync(join(project, 'src/wrong.ts'), 'export const wrong: number = "text";\n');
-    const failed = runIn(project, `npm pack --pack-destination ${place}`);
-    rmSync(join(project, 'src/wrong.ts'));
-    expect(failed.code).not.toBe(0);
-    expect(failed.stdout + failed.stderr).toContain('src/wrong.ts');
-    expect(manifest()).toBe(before);
-  },
-);
-
-withPackages(
   'init writes an app there, with whatever Node the system has, and its tests pass at once',
   async () => {
     const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { Random } from '../../src/mock/random.ts';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
@@ -16,16 +15,6 @@ describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
     let bouncer: PgBouncer;
     beforeAll(async () => {
       bouncer = await startPgBouncer(server, CONNECTIONS);
-    });
-
-    test('lends its connections for a transaction each, when there are more clients than connections', async () => {
-      const clients = Array.from({ length: 4 * CONNECTIONS }, () => new pg.Client(bouncer.url('postgres')));
-      await Promise.all(clients.map((client) => client.connect()));
-      const pids = await Promise.all(
-        clients.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid),
-      );
-      expect(new Set(pids).size).toBeLessThanOrEqual(CONNECTIONS);
-      await Promise.all(clients.map((client) => client.end()));
     });
 
     test(`has three receivers lose nothing and never run two events of one media at once, when they share its connections and one is killed, ${KILLS} times`, async () => {

@@ -17,15 +17,8 @@ const DIARY = `
   CREATE TABLE known_as_published (event text PRIMARY KEY);
   CREATE TABLE ends (process integer, at timestamptz)`;
 
-/** An event of a receiver that was killed, until it ran again. */
-export interface Takeover {
-  readonly ms: number;
-  /** how many other receivers were killed in that time */
-  readonly killedMeanwhile: number;
-}
-
 /** Of all receivers, unless told otherwise. */
-export const LEASE_MS = 3000;
+const LEASE_MS = 3000;
 const CLIENTS = 8;
 const MEDIA = 40;
 /** How long a client waits after each notification: some hundred events a second in all, of which nothing waits for long. */
@@ -219,20 +212,6 @@ export class Receivers {
          concat_ws(' ', one.process, one.started, one.over, other.process, other.started, other.over) AS runs
        FROM ended one JOIN ended other USING (resource)
        WHERE one.run <> other.run AND other.started >= one.started AND other.started < coalesce(one.over, 'infinity')`,
-    );
-  }
-
-  /** How long after the end of each receiver that was killed each event that it ran began to run again, the longest last. */
-  takeovers(): Promise<readonly Takeover[]> {
-    return this.diary<Takeover>(
-      `WITH again AS (
-         SELECT ends.at AS gone, min(next.started) AS started
-         FROM runs held JOIN ends USING (process)
-           JOIN runs next ON next.event = held.event AND next.started > ends.at
-         WHERE held.ended IS NULL GROUP BY held.run, ends.at)
-       SELECT extract(epoch FROM started - gone)::float8 * 1000 AS ms,
-         (SELECT count(*)::integer FROM ends WHERE at > gone AND at < started) AS "killedMeanwhile"
-       FROM again ORDER BY ms`,
     );
   }
 

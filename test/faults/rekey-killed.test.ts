@@ -1,23 +1,23 @@
 import type { ChildProcess } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { runCli } from '../support/run-cli.ts';
 import { size } from '../support/sizes.ts';
-import { FaultStage } from './service.ts';
 
-const stage = new FaultStage();
+const database = databaseForEachTest();
 const ROUNDS = size({ small: 12, full: 60 });
 /** So many that sealing them takes a while. */
 const SECRETS = 3000;
 
 test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret readable with the key that is in the file`, async () => {
   const secrets = Array.from({ length: SECRETS }, (_, number) => `secret-${number}`);
-  const first = await stage.open();
+  const first = await database().open();
   await Promise.all(secrets.map((secret) => first.addSecret('hook0001', secret)));
   await first.close();
 
   const random = new Random(20_261_122);
-  const env = { DATABASE_URL: `sqlite:${stage.path}` };
+  const { env } = database();
   const began = performance.now();
   expect((await runCli(['secrets', 'rekey'], { env })).code).toBe(0);
   const wholeMs = performance.now() - began;
@@ -30,7 +30,7 @@ test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret re
       child.once('exit', () => clearTimeout(timer));
     };
     if ((await runCli(['secrets', 'rekey'], { env, onSpawn })).code === 0) done++;
-    const store = await stage.open();
+    const store = await database().open();
     const found = await store.secrets();
     await store.close();
     expect(found.map(({ secret }) => secret).toSorted()).toEqual(secrets.toSorted());

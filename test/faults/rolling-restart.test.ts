@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
-import { startPostgres } from '../support/own-postgres.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
-import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { describeWithPostgres, startPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { Receivers } from './receivers.ts';
 

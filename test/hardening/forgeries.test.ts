@@ -173,7 +173,7 @@ beforeAll(async () => {
   service = await runService({}, { REJECT_LIMIT: '1000000' });
   await service.store.addSecret(OTHER_WEBHOOK, OTHER_SECRET);
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 async function send([, authorization, body = text]: Forgery): Promise<string> {
   const lines = ['POST /webhooks/media HTTP/1.1', 'Host: receiver', 'Connection: close'];

@@ -20,7 +20,7 @@ beforeAll(async () => {
   };
   service = await runService({}, env);
 });
-afterAll(() => service.dispose());
+afterAll(() => service.stop());
 
 /** What would tell a stranger where to look: code, paths, versions, products. */
 const REVEALING =

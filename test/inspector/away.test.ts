@@ -6,11 +6,10 @@ import { openStore } from '../../src/store/open.ts';
 import { Breakable } from '../support/breakable-store.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { startPostgres } from '../support/own-postgres.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
 import { storeWith } from '../support/receiver-fixture.ts';
-import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { describeWithPostgres, startPostgres } from '../support/shared-postgres.ts';
 
 const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';
 const EVENT = '/events/abc-0123456789abcdef0123';

@@ -10,7 +10,7 @@ import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 let service: RunningService;
 let disk: SmallDisk | undefined;
 afterEach(async () => {
-  await service?.dispose();
+  await service?.stop();
   disk?.remove();
   disk = undefined;
 });

@@ -22,7 +22,6 @@ beforeEach(async () => {
 afterEach(() => {
   disk?.remove();
   disk = undefined;
-  rmSync(directory, { recursive: true });
 });
 
 const open = () => openStore({ url: `sqlite:${path}`, clock: systemClock, threads: false });

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
-import { databaseForEachTest } from '../support/engine.ts';
+import { databaseForEachTest, testOfFiles } from '../support/engine.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -12,7 +15,7 @@ const envOf = (key: Buffer) => ({ ...database().env, SECRETS_KEY: key.toString('
 
 async function statusOfAnother(url: string): Promise<number> {
   const body = bodyOf(900);
-  const headers = { authorization: `Bearer ${signNotification(body, keyOf('perhaps a new secret'))}` };
+  const headers = { authorization: `Bearer ${signNotification(body, keyOf('perhaps-a-new-secret'))}` };
   return (await fetch(`${url}/webhooks/media`, { method: 'POST', headers, body })).status;
 }
 
@@ -33,3 +36,49 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   expect((await deliver(again.url, bodyOf(3))).status).toBe(200);
   expect(await statusOfAnother(again.url)).toBe(401);
 }, 60_000);
+
+/** All that is sealed in the database file now. */
+function sealedIn(): string[] {
+  const db = new Database(join(database().directory, 'receiver.db'), { readonly: true });
+  const sealed = db.prepare<[], string>(
+    "SELECT sealed FROM secrets UNION ALL SELECT value FROM meta WHERE name = 'key_check'",
+  );
+  const texts = sealed.pluck().all();
+  db.close();
+  return texts;
+}
+
+/** How many of these texts are in any file beside the database, whole or from their middle on. */
+function found(texts: readonly string[]): number {
+  const { directory } = database();
+  const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+  return texts.filter((text) => files.some((file) => file.includes(text.slice(text.length >> 1)))).length;
+}
+
+testOfFiles(
+  'what the former key sealed is in none of the files, when a server ran beside the change, took every notification, and learns new secrets',
+  async () => {
+    const env = { ...database().env, WEBHOOK_SECRET: SECRET };
+    const { url } = await startProcess(env);
+    const store = await database().open();
+    // Of several lengths, so that rows move between pages, and some do not fit into one.
+    for (let number = 0; number < 20; number++)
+      await store.addSecret(`hook${number}`, `${number}-`.repeat(10 + ((number * 37) % 400)));
+    await store.close();
+    const before = sealedIn();
+    expect(found(before)).toBe(21);
+    const statuses = new Set<number>();
+    let isOn = true;
+    const sending = (async () => {
+      for (let number = 0; isOn; number++) statuses.add((await deliver(url, bodyOf(number))).status);
+    })();
+    for (let round = 0; round < 2; round++)
+      expect(await runCli(['secrets', 'rekey', '--json'], { env })).toMatchObject({ code: 0 });
+    isOn = false;
+    await sending;
+    expect([found(before), found(sealedIn())]).toEqual([0, 21]);
+    expect([...statuses]).toEqual([200]);
+    await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: 'perhaps-a-new-secret' });
+    expect(await statusOfAnother(url)).toBe(200);
+  },
+);

@@ -24,7 +24,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 describe('a commit of SQLite', () => {

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Driver from 'better-sqlite3';
@@ -19,6 +18,7 @@ async function opened(threads = false, file = path): Promise<EventStore> {
   return store;
 }
 
+const modeOf = (file: string) => (fs.statSync(file).mode & 0o777).toString(8);
 const unusable = (what: RegExp) => ({ code: 'STORE_UNUSABLE', message: expect.stringMatching(what) });
 
 beforeEach(async () => {
@@ -28,7 +28,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
-  await rm(folder, { recursive: true });
 });
 
 /** A database with an event, as a process that was killed leaves it: its log holds what it wrote. */
@@ -46,16 +45,18 @@ async function killed(): Promise<string> {
 }
 
 describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
-  test('is made with mode 0600, whatever the umask, with a key beside it', async () => {
+  test('is made with mode 0600 in a directory with 0700, whatever the umask, with a log and a key beside it', async () => {
+    const data = join(folder, 'data');
     const umask = process.umask(0);
     try {
-      await (await opened(threads)).record(notified());
+      await (await opened(threads, join(data, 'receiver.db'))).record(notified());
     } finally {
       process.umask(umask);
     }
-    for (const name of fs.readdirSync(folder))
-      expect([name, fs.statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
-    expect(fs.readdirSync(folder)).toContain('receiver.db.key');
+    const names = fs.readdirSync(data);
+    expect(names).toEqual(expect.arrayContaining(['receiver.db', 'receiver.db-wal', 'receiver.db.key']));
+    expect(names.filter((name) => modeOf(join(data, name)) !== '600')).toEqual([]);
+    expect(modeOf(data)).toBe('700');
   });
 
   test('is refused, when its file is gone and its log is not, and nothing is deleted', async () => {
@@ -81,15 +82,16 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
 });
 
 describe('a SQLite database', () => {
-  test('is closed to others, when everybody may read it, and stays open to a group', async () => {
+  test('is closed to others, when everybody may read it, and stays open to a group, as its directory does', async () => {
+    fs.chmodSync(folder, 0o755);
     await (await opened()).close();
     for (const [mode, kept] of [
-      [0o644, 0o600],
-      [0o640, 0o640],
+      ['644', '600'],
+      ['640', '640'],
     ] as const) {
       fs.chmodSync(path, mode);
       await (await opened()).close();
-      expect(fs.statSync(path).mode & 0o777).toBe(kept);
+      expect([modeOf(path), modeOf(folder)]).toEqual([kept, '755']);
     }
   });
 

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe } from '@jest/globals';
 import Driver from 'better-sqlite3';
@@ -115,8 +114,7 @@ async function emptied({ sql }: Database, kind: Kind): Promise<void> {
 }
 
 async function sqliteDatabase(): Promise<Database> {
-  const folder = await temporaryDirectory();
-  const path = join(folder, 'receiver.db');
+  const path = join(await temporaryDirectory(), 'receiver.db');
   let driver: Driver.Database | undefined;
   return {
     url: `sqlite:${path}`,
@@ -128,7 +126,6 @@ async function sqliteDatabase(): Promise<Database> {
     },
     async remove() {
       driver?.close();
-      await rm(folder, { recursive: true });
     },
   };
 }

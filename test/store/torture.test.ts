@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { size } from '../support/sizes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -16,28 +16,18 @@ const SECONDS = size({ small: 1, full: 60 });
 /** Several processes on one database. @returns what they saw */
 async function tortured({ url }: Stage, processes: number): Promise<Line[]> {
   const folder = await temporaryDirectory();
-  try {
-    const program = new URL('./torture-process.ts', import.meta.url).pathname;
-    const children = Array.from({ length: processes }, async (_, seed) => {
-      const child = spawn(process.execPath, [program, url, String(SECONDS), String(seed + 1), folder], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      let said = '';
-      child.stderr.on('data', (data) => (said += data));
-      const [code] = await once(child, 'close');
-      expect([code, said]).toEqual([0, '']);
+  const program = new URL('./torture-process.ts', import.meta.url).pathname;
+  const children = Array.from({ length: processes }, async (_, seed) => {
+    const child = spawn(process.execPath, [program, url, String(SECONDS), String(seed + 1), folder], {
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
-    await Promise.all(children);
-    const logs = readdirSync(folder).filter((name) => name.startsWith('log.'));
-    return logs.flatMap((name) =>
-      readFileSync(join(folder, name), 'utf8')
-        .trim()
-        .split('\n')
-        .map((line): Line => JSON.parse(line)),
-    );
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect([code, said]).toEqual([0, '']);
+  });
+  await Promise.all(children);
+  const logs = readdirSync(folder).filter((name) => name.startsWith('log.'));
+  const lines = logs.flatMap((name) => readFileSync(join(folder, name), 'utf8').trim().split('\n'));
+  return lines.map((line): Line => JSON.parse(line));
 }
 
 interface Row {

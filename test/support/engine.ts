@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -26,9 +25,6 @@ export const inColumn = (text: string): string =>
 /** `test` of what only a database in a file has. */
 export const testOfFiles: Test = ENGINE === 'sqlite' ? test : test.skip;
 
-/** `test` of what only a database on a server has. */
-export const testOfServers: Test = ENGINE === 'postgres' ? test : test.skip;
-
 /** An empty database. */
 export interface TestDatabase {
   /** settings that name it */
@@ -42,7 +38,7 @@ export interface TestDatabase {
   remove(): Promise<void>;
 }
 
-/** @param directory of the test, which removes it with all that lies in it */
+/** @param directory of the test */
 export async function testDatabase(directory: string, engine = ENGINE): Promise<TestDatabase> {
   if (engine === 'sqlite') {
     const path = join(directory, 'receiver.db');
@@ -97,7 +93,7 @@ async function lockAll(client: pg.Client): Promise<boolean> {
 
 /** An empty database of one test. */
 export interface DatabaseOfTest extends Omit<TestDatabase, 'remove'> {
-  /** has its file, where it has one, and is removed with it */
+  /** has its file, where it has one */
   readonly directory: string;
 }
 
@@ -110,7 +106,6 @@ export function databaseForEachTest(): () => DatabaseOfTest {
   const cleanUps: (() => unknown)[] = [];
   beforeEach(async () => {
     const directory = await temporaryDirectory();
-    cleanUps.push(() => rmSync(directory, { recursive: true }));
     const made = await testDatabase(directory);
     cleanUps.push(() => made.remove());
     const open: TestDatabase['open'] = async (secretsKey) => {

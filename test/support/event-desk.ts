@@ -1,14 +1,11 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { HANDLED, settleAll } from './claiming.ts';
-import { type TestDatabase, testDatabase } from './engine.ts';
+import { databaseForEachTest } from './engine.ts';
 import { SECRET } from './notifications.ts';
-import { present } from './only.ts';
-import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
-import { type ServiceProcess, startProcess } from './service-process.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { type CliOptions, runCli } from './run-cli.ts';
+import { startProcess } from './service-process.ts';
 import { verified } from './verified-notification.ts';
 
 export { SECRET };
@@ -18,21 +15,37 @@ export { SECRET };
 export type Line = any;
 
 /** A database of events and the command line beside it, for one test. */
-export interface EventDesk {
-  readonly directory: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly database: TestDatabase;
-  /** A store on the database, as another process has. */
-  store(): Promise<EventStore>;
-  /** Records so many events of so many media, a second apart, and handles them. */
-  fill(count: number, media?: number): Promise<void>;
-  events(args: readonly string[], options?: CliOptions): Promise<CliRun>;
-  /** Serves in a process of its own. */
-  serve(env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
-  /** The path of a file in the directory. */
-  path(name: string): string;
-  write(name: string, content: string | Buffer): string;
-  lines(name: string): Line[];
+export type EventDesk = ReturnType<ReturnType<typeof deskForEachTest>>;
+
+/** Gives every test of a file a desk of its own. */
+export function deskForEachTest() {
+  const ofTest = databaseForEachTest();
+  return () => {
+    const database = ofTest();
+    const { directory, env } = database;
+    /** The path of a file in the directory. */
+    const path = (name: string) => join(directory, name);
+    return {
+      directory,
+      env,
+      database,
+      path,
+      /** A store on the database, as another process has. */
+      store: () => database.open(),
+      /** Records so many events of so many media, a second apart, and handles them. */
+      fill: async (count: number, media = count) => fill(await database.open(), count, media),
+      events: (args: readonly string[], options: CliOptions = {}) =>
+        runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory }),
+      /** Serves in a process of its own. */
+      serve: (own: Readonly<Record<string, string>> = {}) =>
+        startProcess({ ...env, LEASE_MS: '500', ...own }),
+      write(name: string, content: string | Buffer): string {
+        writeFileSync(path(name), content);
+        return path(name);
+      },
+      lines: (name: string) => ndjson(readFileSync(path(name), 'utf8')),
+    };
+  };
 }
 
 async function fill(store: EventStore, count: number, media: number): Promise<void> {
@@ -50,57 +63,10 @@ async function fill(store: EventStore, count: number, media: number): Promise<vo
   await settleAll(store, HANDLED);
 }
 
-async function open(cleanUps: (() => unknown)[]): Promise<EventDesk> {
-  const directory = await temporaryDirectory();
-  cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
-  const database = await testDatabase(directory);
-  cleanUps.push(() => database.remove());
-  const { env } = database;
-  const path = (name: string) => join(directory, name);
-  const store = async () => {
-    const opened = await database.open();
-    cleanUps.push(() => opened.close());
-    return opened;
-  };
-  return {
-    directory,
-    env,
-    database,
-    store,
-    path,
-    fill: async (count, media = count) => fill(await store(), count, media),
-    events: (args, options = {}) =>
-      runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory }),
-    async serve(own = {}) {
-      const service = await startProcess({ ...env, LEASE_MS: '500', ...own });
-      cleanUps.push(() => service.kill());
-      return service;
-    },
-    write(name, content) {
-      writeFileSync(path(name), content);
-      return path(name);
-    },
-    lines: (name) => ndjson(readFileSync(path(name), 'utf8')),
-  };
-}
-
 /** The values of NDJSON. */
 export function ndjson(text: string): Line[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
-}
-
-/** Gives every test of a file a desk of its own. */
-export function deskForEachTest(): () => EventDesk {
-  const cleanUps: (() => unknown)[] = [];
-  let desk: EventDesk | undefined;
-  beforeEach(async () => {
-    desk = await open(cleanUps);
-  });
-  afterEach(async () => {
-    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-  });
-  return () => present(desk);
 }

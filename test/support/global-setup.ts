@@ -1,3 +1,6 @@
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PostgresServer } from './postgres-server.ts';
 import type { SharedAnswer } from './shared-postgres.ts';
 
@@ -6,6 +9,9 @@ export const RUN = Symbol.for('the PostgreSQL of a test run');
 
 /** Before the first suite, in Jest's main process. What it sets in the environment, the processes of suites inherit. */
 export default async function setUp(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'hookkit-'));
+  await chmod(folder, 0o711); // for the user who runs PostgreSQL
+  process.env.TMPDIR = folder;
   process.env.TEST_POSTGRES = JSON.stringify(await start());
 }
 

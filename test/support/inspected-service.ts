@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach } from '@jest/globals';
@@ -49,8 +48,8 @@ export async function inspect(
   env: Readonly<Record<string, string>> = {},
   options: RunOptions = {},
 ): Promise<Inspected> {
-  const directory = await temporaryDirectory();
-  const database = env.DATABASE_URL === undefined ? await testDatabase(directory) : undefined;
+  const isOwn = env.DATABASE_URL === undefined;
+  const database = isOwn ? await testDatabase(await temporaryDirectory()) : undefined;
   const retries = { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3', SHUTDOWN_GRACE_MS: '100' };
   const settings = { WEBHOOK_SECRET: '', ...database?.env, ...retries, ...env };
   const service = await runService(handlers, settings, { ...options, inspected: true });
@@ -79,9 +78,8 @@ export async function inspect(
     },
     raw: (path, options = {}) => raw(`${url}${path}`, options),
     async dispose() {
-      await service.dispose();
+      await service.stop();
       await database?.remove();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
@@ -71,7 +70,6 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
       await mock.close();
       await provider.close();
       await database.remove();
-      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listeningOn } from '../mock/support/listening.ts';
 
 /** A request that a listening receiver took. */
 export interface Taken {
@@ -45,17 +45,14 @@ export async function listeningReceiver(
     res.statusCode = status;
     res.end(JSON.stringify({ status: 'accepted', id: 'x' }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url, close } = await listeningOn(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/media`,
+    url: `${url}/webhooks/media`,
     taken,
     get most() {
       return most;
     },
     overlaps,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   };
 }

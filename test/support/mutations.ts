@@ -228,7 +228,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/event-store.ts',
     original: 'await this.#engine.compact();',
     mutant: '',
-    suite: 'test/scenarios/private-files.test.ts',
+    suite: 'test/scenarios/rekeyed.test.ts',
     tests: 'is in none of the files',
   },
   {
@@ -529,7 +529,7 @@ export const mutations: readonly Mutation[] = [
     original: 'const NEWEST = 1 / 4;',
     mutant: 'const NEWEST = 0;',
     suite: 'test/dispatch/fairness.test.ts',
-    tests: 'a new event is handled within about a second behind a backlog',
+    tests: 'a new event is handled within about a second behind',
   },
   {
     rule: 'fairness: a quarter of one free slot is every fourth claim (11)',

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
@@ -61,7 +60,6 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
   const { secrets = { [WEBHOOK]: [SECRET] }, env, phase = 'open', observer, wrap = (store) => store } = setup;
   const config = parseConfig({ HOST: '127.0.0.1', REJECT_LIMIT: '1000', ...env });
   const directory = await temporaryDirectory();
-  cleanUps.push(() => rm(directory, { recursive: true }));
   const clock = new JumpingClock();
   const open = async () => {
     const url = `sqlite:${join(directory, 'receiver.db')}`;

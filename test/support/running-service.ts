@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
@@ -12,15 +10,14 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { SECRET } from './notifications.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A service in this process, on a database of its own unless DATABASE_URL names one. */
+/** A service in this process, on a database of its own unless DATABASE_URL names one. It stops with the suite, unless it has by then. */
 export interface RunningService extends Service {
   readonly url: string;
   /** its own database file */
   readonly path: string;
   readonly log: LogLines;
-  /** Stops it, if it still runs, and removes its own database; the suite does so at its end. */
-  dispose(): Promise<void>;
 }
 
 export interface RunOptions {
@@ -34,9 +31,9 @@ export interface RunOptions {
   readonly inspected?: boolean;
 }
 
-const running: RunningService[] = [];
+const running: (() => Promise<void>)[] = [];
 afterAll(async () => {
-  for (const service of running) await service.dispose();
+  for (const stop of running) await stop();
 });
 
 export async function runService(
@@ -51,8 +48,7 @@ export async function runService(
     wrap = (one) => one,
     inspected,
   } = options;
-  const directory = mkdtempSync(join(tmpdir(), 'hookkit-service-'));
-  const path = join(directory, 'receiver.db');
+  const path = join(await temporaryDirectory(), 'receiver.db');
   const config = parseConfig({
     HOST: '127.0.0.1',
     PORT: '0',
@@ -76,14 +72,6 @@ export async function runService(
     stopped ??= service.stop();
     return stopped;
   };
-  const one: RunningService = {
-    ...service,
-    ...{ stop, url: `http://127.0.0.1:${service.port}`, path, log },
-    async dispose() {
-      await stop();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
-  running.push(one);
-  return one;
+  running.push(stop);
+  return { ...service, stop, url: `http://127.0.0.1:${service.port}`, path, log };
 }

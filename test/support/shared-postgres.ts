@@ -1,5 +1,5 @@
-import { describe } from '@jest/globals';
-import type { DatabaseServer } from './postgres-server.ts';
+import { afterAll, describe } from '@jest/globals';
+import type { DatabaseServer, PostgresOptions, PostgresServer } from './postgres-server.ts';
 
 /** What global-setup.ts says of the server of this run. */
 export type SharedAnswer = { readonly url: string; readonly adminUrl: string } | { readonly missing: string };
@@ -33,17 +33,27 @@ export function describeWithPostgres(name: string, tests: (server: DatabaseServe
   describe(name, () => tests(server));
 }
 
-const NONE: DatabaseServer = {
-  url: () => {
-    throw new Error('there is no PostgreSQL here');
-  },
-  adminUrl: () => {
-    throw new Error('there is no PostgreSQL here');
-  },
+const none = () => {
+  throw new Error('there is no PostgreSQL here');
 };
+const NONE: DatabaseServer = { url: none, adminUrl: none };
 
 function withDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
   return changed.href;
 }
+
+/** A server for one suite, which may stop, kill and start it; or a standby of one. It is removed after the suite. */
+export async function startPostgres(
+  options: PostgresOptions = {},
+  primary?: PostgresServer,
+): Promise<PostgresServer> {
+  const own = await import('./postgres-server.ts');
+  const server = await own.PostgresServer.start(options, primary);
+  started.push(server);
+  return server;
+}
+
+const started: PostgresServer[] = [];
+afterAll(() => Promise.all(started.map((server) => server.remove())));

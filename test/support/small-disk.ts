@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -29,7 +29,6 @@ function canRun(program: string, args: readonly string[]): boolean {
 export function mountSmallDisk(options: string): SmallDisk | undefined {
   const path = mkdtempSync(join(tmpdir(), 'hookkit-disk-'));
   if (!canRun('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])) {
-    rmSync(path, { recursive: true });
     process.stdout.write(
       `SKIPPED: no file system can be mounted here (-o ${options}); run as root to test it\n`,
     );
@@ -48,9 +47,6 @@ export function mountSmallDisk(options: string): SmallDisk | undefined {
       }
     },
     clear: () => unlinkSync(filler),
-    remove() {
-      execFileSync('umount', ['--lazy', path]);
-      rmSync(path, { recursive: true });
-    },
+    remove: () => void execFileSync('umount', ['--lazy', path]),
   };
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await recorded.close();
-  await receiver.dispose();
+  await receiver.stop();
 });
 
 const BODY = '{ "event": "media_renamed",\n  "webhook_id": "second01" }';

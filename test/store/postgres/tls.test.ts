@@ -1,67 +1,53 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chmod, rm, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { reasonOf } from '../../../src/store/postgres/reasons.ts';
 import { serversOf } from '../../../src/store/postgres/servers.ts';
-import { startPostgres } from '../../support/own-postgres.ts';
 import { connected } from '../../support/postgres-databases.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
-import { describeWithPostgres } from '../../support/shared-postgres.ts';
+import { describeWithPostgres, startPostgres } from '../../support/shared-postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { describeWith } from '../../support/tools.ts';
 
 const CERTIFIED = 'certified';
-const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+const KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
 
 describeWithPostgres('TLS to PostgreSQL', () =>
   describeWith('openssl', 'with a certificate for localhost', () => {
     let folder: string;
     let server: PostgresServer;
     const file = (name: string) => join(folder, name);
-    const openssl = (...args: readonly string[]) =>
-      execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-    const authority = (name: string) =>
-      openssl(
-        'req',
-        '-x509',
-        ...KEY,
-        '-subj',
-        `/CN=${name}`,
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.pem`,
-      );
+    const textOf = (name: string) => readFileSync(file(name), 'utf8');
+    const openssl = (line: string) =>
+      execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'pipe' });
 
     beforeAll(async () => {
       folder = await temporaryDirectory();
-      authority('right');
-      authority('wrong');
-      openssl('req', ...KEY, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr');
+      for (const name of ['right', 'wrong'])
+        openssl(`req -x509 ${KEY} -subj /CN=${name} -keyout ${name}.key -out ${name}.pem`);
       await writeFile(file('names'), 'subjectAltName=DNS:localhost');
-      const signed = ['-CA', 'right.pem', '-CAkey', 'right.key', '-CAcreateserial', '-extfile', 'names'];
-      openssl('x509', '-req', '-in', 'server.csr', ...signed, '-out', 'server.crt');
-      const files = Object.fromEntries(
-        ['server.crt', 'server.key'].map((name) => [name, readFileSync(file(name), 'utf8')]),
-      );
-      openssl('req', ...KEY, '-subj', `/CN=${CERTIFIED}`, '-keyout', 'own.key', '-out', 'own.csr');
-      openssl('x509', '-req', '-in', 'own.csr', ...signed.slice(0, 5), '-out', 'own.pem');
+      for (const [name, subject, names] of [
+        ['server', 'localhost', ' -extfile names'],
+        ['own', CERTIFIED, ''],
+      ]) {
+        openssl(`req ${KEY} -subj /CN=${subject} -keyout ${name}.key -out ${name}.csr`);
+        const by = `-CA right.pem -CAkey right.key -CAcreateserial${names}`;
+        openssl(`x509 -req -in ${name}.csr ${by} -out ${name}.pem`);
+      }
       for (const name of ['own', 'right']) await chmod(file(`${name}.key`), 0o600);
       server = await startPostgres({
         settings: { ssl: 'on', ssl_ca_file: 'right.pem' },
         files: {
-          ...files,
-          'right.pem': readFileSync(file('right.pem'), 'utf8'),
+          'server.crt': textOf('server.pem'),
+          'server.key': textOf('server.key'),
+          'right.pem': textOf('right.pem'),
           'pg_hba.conf': `hostssl all ${CERTIFIED} all cert\nhost all all all scram-sha-256\n`,
         },
       });
       await connected(server.adminUrl(), (admin) => admin.query(`CREATE ROLE ${CERTIFIED} LOGIN`));
-    });
-    afterAll(async () => {
-      await rm(folder, { recursive: true, force: true });
     });
 
     /** Whether a connection is encrypted, or why there is none. */

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
-import { databaseForEachTest } from '../support/engine.ts';
+import { databaseForEachTest, testOfFiles } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
@@ -10,9 +10,10 @@ import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
 const database = databaseForEachTest();
-const HANDLERS = join(import.meta.dirname, 'handlers/slow.ts');
-const start = () =>
-  startProcess({ ...database().env, HANDLERS, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' });
+const start = (handlers = 'slow') => {
+  const HANDLERS = join(import.meta.dirname, `handlers/${handlers}.ts`);
+  return startProcess({ ...database().env, HANDLERS, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' });
+};
 let sent = 0;
 
 /** Sends one after the other, until it is told that the service is going away. */
@@ -61,3 +62,29 @@ test('answers a request that is under way, when SIGTERM comes in the middle of i
   socket.destroy();
   await stopped;
 });
+
+// A file is locked as a whole.
+testOfFiles(
+  'names every event whose result it could not store, when another program locks the database, and ends with 1',
+  async () => {
+    const service = await start('brief');
+    const ids: string[] = [];
+    for (let number = 0; number < 3; number++) {
+      const answer = await deliver(service.url, bodyOf(number));
+      ids.push(((await answer.json()) as { id: string }).id);
+    }
+    const begun = () => service.output().match(/"msg":"it begins"/g)?.length;
+    await eventually('all are at work', () => begun() === ids.length);
+    const goOn = await database().stall();
+    service.child.kill('SIGTERM');
+    expect(await service.exited).toBe(1);
+    await goOn();
+    const written = service.output().split('\n');
+    const lines = written.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+    const named = lines.filter(({ msg }) => msg.startsWith('cannot store a result before the stop'));
+    expect(named.map(({ event }) => event).toSorted()).toEqual(ids.toSorted());
+    expect(lines.at(-1)).toMatchObject({ msg: expect.stringMatching(/did not stop in order/) });
+    expect(lines.at(-1).error).not.toMatch(/took longer/);
+  },
+  60_000,
+);
