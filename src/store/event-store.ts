@@ -4,9 +4,9 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
+import type { Report } from './lists/reports.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
-import type { Report } from './operations/index.ts';
 import type { Dropping, Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
@@ -28,9 +28,8 @@ import type {
 } from './stored.ts';
 import type { Vault } from './vault.ts';
 
-export type { Sum } from './lists/index.ts';
+export type { Instance, Refusals, Report, Stat, Sum } from './lists/reports.ts';
 export type * from './lists/types.ts';
-export type { Instance, Refusals, Report, Stat } from './operations/index.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
 export type * from './stored.ts';
 

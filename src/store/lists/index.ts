@@ -1,11 +1,11 @@
 import { type Db, type Dialect, one } from '../dialect.ts';
-import type { Instance, Refusals } from '../operations/index.ts';
 import type { Lane } from '../operations/record.ts';
 import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
 import { READY } from '../schema.ts';
 import type { DoneStep, Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import { problems } from './problems.ts';
+import { reportReads } from './reports.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import type {
   Attempt,
@@ -21,33 +21,6 @@ import type {
   StatesQuery,
   WaitingWebhook,
 } from './types.ts';
-
-/** What all processes counted of one result, in one minute or of one kind. */
-export interface Sum {
-  /** the begin of the minute, or the kind */
-  readonly name: number | string;
-  readonly result: string;
-  readonly count: number;
-  readonly ms: number;
-  readonly slowest: number;
-}
-
-function statsReads() {
-  return {
-    /** Sums of what all processes have stored since a time, by minutes or kinds. */
-    async stats(
-      db: Db,
-      { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' },
-    ): Promise<Sum[]> {
-      const rows = await db.all<Sum>(
-        `SELECT ${by} AS name, result, sum(count) AS count, sum(ms) AS ms, max(slowest) AS slowest
-         FROM stats WHERE minute >= $since GROUP BY ${by}, result`,
-        { since },
-      );
-      return rows.map((row) => ({ ...row, count: Number(row.count) }));
-    },
-  };
-}
 
 const PAGE = 500;
 
@@ -146,7 +119,7 @@ export function readsOf(d: Dialect) {
     ...quarantineReads(),
     keyCheck: (db: Db, _: object) => keyCheck(db),
     secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
-    ...statsReads(),
+    ...reportReads(),
 
     async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
       const [row] = await db.all<EventRow>(event, id);
@@ -176,15 +149,6 @@ export function readsOf(d: Dialect) {
         oldestPendingAt: earliest(row.oldestReadyAt, oldestWaitingAt),
         paused: paused === undefined ? undefined : JSON.parse(paused),
       };
-    },
-
-    instances: (db: Db, _: object) =>
-      db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
-
-    refusals: async (db: Db, _: object): Promise<Refusals[]> => {
-      const columns = 'reason, webhook_id, network, first_at, last_at, count';
-      const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC LIMIT 1000`);
-      return rows.map((row) => ({ ...row, count: Number(row.count) }));
     },
 
     problems,

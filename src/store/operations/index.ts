@@ -1,4 +1,5 @@
-import { type Db, type Dialect, insert } from '../dialect.ts';
+import type { Db, Dialect } from '../dialect.ts';
+import { reportOperations } from '../lists/reports.ts';
 import { claimOperations } from './claim.ts';
 import { quarantineOperations } from './quarantine.ts';
 import { inOrder, recordOperations } from './record.ts';
@@ -26,104 +27,6 @@ function pruneOperations(d: Dialect) {
       await db.each(attempts, emptied);
       await db.each(steps, emptied);
       return emptied.length;
-    },
-  };
-}
-
-/** What a process counted in a minute: so many times it came to this result. */
-export interface Stat {
-  /** its begin, milliseconds since the epoch */
-  readonly minute: number;
-  readonly instance: string;
-  /** of the event; empty where there is none */
-  readonly kind: string;
-  readonly result: string;
-  readonly count: number;
-  /** how long all of them took together, and the slowest one, milliseconds */
-  readonly ms: number;
-  readonly slowest: number;
-}
-
-/** A process that handles events, as it tells of itself. Times are milliseconds since the epoch. */
-export interface Instance {
-  /** INSTANCE_NAME */
-  readonly name: string;
-  /** of the kit */
-  readonly version: string;
-  readonly startedAt: number;
-  readonly seenAt: number;
-  /** how many handlers ran then */
-  readonly running: number;
-}
-
-/** Requests that were refused for one reason, claimed one webhook, and came from one network. */
-export interface Refusals {
-  readonly reason: string;
-  /** as the requests claimed it; empty where they named none */
-  readonly webhookId: string;
-  readonly network: string;
-  readonly firstAt: number;
-  readonly lastAt: number;
-  readonly count: number;
-}
-
-/** What a process reports every ten seconds. */
-export interface Report {
-  readonly instance: Omit<Instance, 'seenAt'>;
-  readonly stats: readonly Omit<Stat, 'instance'>[];
-  readonly refusals: readonly Refusals[];
-}
-
-/** Charts need a day; the rest is for the queries of operators. */
-const KEPT_MS = 8 * 86_400_000;
-/** A process that was not seen for so long is not coming back. */
-const AWAY_MS = 3_600_000;
-/** Strangers can name any webhook from any network. */
-const MOST_REFUSALS = 1000;
-
-function reportOperations(d: Dialect) {
-  const key = 'minute, instance, kind, result';
-  const add = insert(
-    d,
-    'stats',
-    'minute bigint, instance text, kind text, result text, count bigint, ms double precision, slowest double precision',
-    `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
-      slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`,
-  );
-  const see = insert(
-    d,
-    'instances',
-    'name text, version text, started_at bigint, seen_at bigint, running int',
-    `ON CONFLICT (name) DO UPDATE SET version = excluded.version, started_at = excluded.started_at, seen_at = excluded.seen_at,
-      running = excluded.running`,
-  );
-  const refuse = insert(
-    d,
-    'refusals',
-    'reason text, webhook_id text, network text, first_at bigint, last_at bigint, count bigint',
-    `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at, count = refusals.count + excluded.count`,
-  );
-  const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
-    LIMIT 1 OFFSET ${MOST_REFUSALS - 1})`;
-  return {
-    /** Adds what a process counted, says that it lives, and removes what is too old. */
-    async report(
-      db: Db,
-      { instance, stats, refusals, now }: Report & { readonly now: number },
-    ): Promise<void> {
-      const { name } = instance;
-      await db.each(see, [{ ...instance, seenAt: now }]);
-      const counted = stats.map((one) => ({ ...one, instance: name }));
-      await db.each(add, inOrder(inOrder(inOrder(counted, 'result'), 'kind'), 'minute'));
-      await db.each(refuse, inOrder(inOrder(inOrder(refusals, 'network'), 'webhookId'), 'reason'));
-      await db.all('DELETE FROM stats WHERE minute < $before', { before: now - KEPT_MS });
-      await db.all('DELETE FROM instances WHERE seen_at < $before', { before: now - AWAY_MS });
-      if (refusals.length > 0) await db.all(forget);
-    },
-
-    /** A process stops in order. */
-    async leave(db: Db, instance: { readonly name: string }): Promise<void> {
-      await db.all('DELETE FROM instances WHERE name = $name', instance);
     },
   };
 }
