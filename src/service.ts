@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type MonotonicClock, pause } from './base/clock.ts';
 import { boundedServer, Listener } from './base/http-server.ts';
 import type { Config } from './config.ts';
-import { Dispatcher, notStored } from './dispatch/dispatcher.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
@@ -10,7 +10,6 @@ import { createReceiver, type Phase } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Quarantine } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
-import { openConfigured } from './store/open.ts';
 import { keepFor } from './store/retention.ts';
 
 export interface ServiceOptions {
@@ -19,10 +18,8 @@ export interface ServiceOptions {
   readonly app: ReadyApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
-  /** being opened already; closed with the service. Without it, DATABASE_URL is opened */
-  readonly store?: Promise<EventStore> | undefined;
-  /** a number in [0, 1), for the jitter of retries */
-  readonly random: () => number;
+  /** being opened already; closed with the service */
+  readonly store: Promise<EventStore>;
   /** watches, and has a listener of its own */
   readonly admin?: Admin | undefined;
 }
@@ -44,35 +41,33 @@ export interface Service {
 }
 
 /**
- * Opens the store, listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
+ * Listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
  * as when a later part cannot begin.
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, app, clock, log, random, admin } = options;
-  const observer = admin?.observer;
-  const onCommit = (ms: number) => observer?.committed(ms);
+  const { config, app, clock, log, admin } = options;
   const ends = new AsyncDisposableStack();
   try {
-    const store = await (options.store ?? openConfigured(config, { clock, onCommit }));
+    const store = await options.store;
     ends.defer(() => store.close());
+    const parts = { config, store, clock, log, observer: admin?.observer };
 
-    const keyring = new Keyring({ store, clock, log, config });
+    const keyring = new Keyring(parts);
     ends.defer(() => keyring.stop());
     await keyring.start();
-    const quarantine = new Quarantine({ store, keyring, clock, log, maxBytes: config.QUARANTINE_MAX_BYTES });
+    const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     ends.defer(() => quarantine.stop());
 
-    const opened = await openApp(app, { config, log });
+    const opened = await openApp(app, parts);
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, { opened, store, log });
-    const dispatcher = new Dispatcher({ config, app: opened, store, clock, log, random, observer });
+    const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
     const running = () => dispatcher.running;
-    if (admin) ends.defer(admin.keepReporting({ store, config, clock, log, running })); // also what ends at a stop
+    if (admin) ends.defer(admin.keepReporting({ ...parts, running })); // also what ends at a stop
 
     let phase: Phase = 'open';
-    const parts = { store, keyring, quarantine, clock, log, observer, phase: () => phase };
-    const receiver = createReceiver(config, parts);
+    const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
     const server = boundedServer(receiver, {
       bodyLimit: config.BODY_LIMIT,
       headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
@@ -84,18 +79,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {
-      await Promise.all([listener.close(graceMs), dispatcher.stop(graceMs)]);
-      if (dispatcher.unstored > 0) throw notStored(dispatcher.unstored);
+      const closed = listener.close(graceMs);
+      await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
     });
 
     ends.defer(store.watch((resource) => dispatcher.came(resource)));
     dispatcher.start();
-    ends.defer(keepAdmitting({ store, keyring, clock, log })); // WEBHOOK_SECRET may be new
+    ends.defer(keepAdmitting({ ...parts, keyring })); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;
-    if (days !== undefined) ends.defer(keepFor({ store, clock, log, days }));
+    if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
     const wake = () => dispatcher.wake();
-    const inspector = await admin?.start({ store, config, clock, log, pages, wake });
+    const inspector = await admin?.start({ ...parts, pages, wake });
     ends.defer(() => inspector?.stop());
     ends.defer(async () => {
       phase = 'draining';

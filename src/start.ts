@@ -20,5 +20,5 @@ export async function start({ config, app, log, droppedLogLines, threads }: Opti
   const { startService } = await import('./service.ts');
   admin = (await import('./inspector/index.ts')).createInspector(systemClock, droppedLogLines);
   const own = process.stdout.isTTY ? { ...config, DRAIN_MS: 0 } : config;
-  return startService({ config: own, app, log, store, clock: systemClock, random: Math.random, admin });
+  return startService({ config: own, app, log, store, clock: systemClock, admin });
 }

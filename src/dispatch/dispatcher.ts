@@ -35,14 +35,13 @@ const STORE_RETRY_MS = 1000;
 const LOST = 'the lease was lost while the handler ran; another process has the event';
 const IGNORES_SIGNAL =
   'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
+const UNSTORED = 'results that could not be stored (the log names each event, which runs again)';
 const NOT_STORED = 'cannot store a result before the stop; the event runs again once its lease has run out';
 /** At a stop: how long handlers may take to end once their signals are aborted, and their results to be stored. */
 const LAST_MS = 2000;
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
-  /** how many results the stop could not store */
-  unstored = 0;
   readonly #options: DispatcherOptions;
   /** what is leased, each with its end: its result is stored then, or never will be */
   readonly #leased = new Map<Leased, Promise<void>>();
@@ -242,6 +241,7 @@ export class Dispatcher {
    * Stops claiming, lets handlers end for so many milliseconds, and aborts the others. The event of a handler that ends at
    * the abort is released. A handler that ignores the abort keeps its lease: if it were released, another process would
    * run the event beside it.
+   * @throws KitError STORE_UNAVAILABLE, when all that is done, if results could not be stored
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, log } = this.#options;
@@ -258,7 +258,8 @@ export class Dispatcher {
       if (this.#atWork.has(leased)) log.warn(lineOf(leased.claim), IGNORES_SIGNAL);
       else log.error(lineOf(leased.claim), NOT_STORED);
     }
-    this.unstored = this.#leased.size - this.#atWork.size;
+    const unstored = this.#leased.size - this.#atWork.size;
+    if (unstored > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored}`);
   }
 
   /** Resolves when nothing is claimed and nothing runs. */
@@ -275,13 +276,4 @@ function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): 
   else if (status === 'dead') log.error(line, 'event given up');
   else if (outcome === 'skipped' || outcome === 'retry') log.info(line, `event ${status}`);
   else log.error(line, 'handler failed');
-}
-
-/** Of results that a stop could not store. */
-export function notStored(results: number): KitError {
-  const told = results === 1 ? 'a result' : `${results} results`;
-  return new KitError(
-    'STORE_UNAVAILABLE',
-    `${told} could not be stored; the log names each event, which runs again`,
-  );
 }

@@ -22,10 +22,6 @@ interface LeasesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How often leases are looked at between two renewals, at least. */
-const LOOKS = 10;
-const LONGEST_LOOK_MS = 1000;
-
 /** How old a lease may become before it is renewed. */
 export function renewalMs(leaseMs: number): number {
   return leaseMs / 3;
@@ -38,7 +34,7 @@ export function renewalMs(leaseMs: number): number {
  */
 export function keepLeases({ store, clock, config, all, onError }: LeasesOptions): () => void {
   const leaseMs = config.LEASE_MS;
-  const lookMs = Math.min(renewalMs(leaseMs) / LOOKS, LONGEST_LOOK_MS);
+  const lookMs = renewalMs(leaseMs) / 10;
   let isRenewing = false;
 
   const renew = async (due: readonly Leased[]): Promise<void> => {

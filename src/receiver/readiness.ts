@@ -8,14 +8,9 @@ const PATIENCE_MS = 1000;
 const REMEMBERED_MS = 5000;
 
 /** Whether the store can commit within a second. It commits, to see that. @throws KitError STORE_UNAVAILABLE if it cannot */
-async function commits(store: Pick<EventStore, 'ping'>, clock: Clock): Promise<boolean> {
+export async function commits(store: Pick<EventStore, 'ping'>, clock: Clock): Promise<boolean> {
   const pinged = store.ping().then(() => true);
   return (await within(clock, PATIENCE_MS, pinged)) ?? false;
-}
-
-/** The same for a page, which needs no reason: the log has it at each notification. */
-export function canCommit(store: Pick<EventStore, 'ping'>, clock: Clock): Promise<boolean> {
-  return commits(store, clock).catch(() => false);
 }
 
 export type Readiness = ReturnType<typeof readinessOf>;

@@ -143,6 +143,7 @@ async function createStage() {
   /** Stops a dispatcher in virtual time. */
   const stop = async (dispatcher: Dispatcher, graceMs = 0): Promise<void> => {
     const stopped = dispatcher.stop(graceMs);
+    stopped.catch(() => {}); // awaited below
     await pass(graceMs + 5000);
     await stopped;
   };

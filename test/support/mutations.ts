@@ -514,8 +514,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'an ack never waits for a handler',
     file: 'src/service.ts',
-    original: 'const parts = { store,',
-    mutant: `const parts = {
+    original: 'createReceiver(config, { ...parts,',
+    mutant: `createReceiver(config, { ...parts,
       store: {
         ping: () => store.ping(),
         record: (given) => store.record(given).finally(() => dispatcher.stop(600_000)),

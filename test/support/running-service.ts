@@ -7,7 +7,7 @@ import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openConfigured } from '../../src/store/open.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { SECRET } from './notifications.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -60,13 +60,10 @@ export async function runService(
     ...env,
   });
   const log = logLines();
-  const { DATABASE_URL: url, SECRETS_KEY: secretsKey } = config;
-  const store = threads ? undefined : openStore({ url, clock, secretsKey, threads });
-  const service = await startService({
-    ...{ config, app, clock, log: log.log, random: Math.random },
-    store: wrap ? store?.then(wrap) : store,
-    ...(inspected && { admin: createInspector(clock) }),
-  });
+  const admin = inspected ? createInspector(clock) : undefined;
+  const onCommit = (ms: number) => admin?.observer.committed(ms);
+  const store = openConfigured(config, { clock, threads, onCommit }).then(wrap);
+  const service = await startService({ config, app, clock, log: log.log, store, admin });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();

@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.ts';
 import type { Config } from '../../config.ts';
-import { Dispatcher, notStored } from '../../dispatch/dispatcher.ts';
+import { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { handlersFile } from '../../dispatch/load-handlers.ts';
 import {
   checkEnds,
@@ -72,7 +72,6 @@ async function reset(
     });
     await showEnds(result, flags);
     if (result.ends) checkEnds(result.ends, { expect, failOn });
-    if (dispatcher && dispatcher.unstored > 0) throw notStored(dispatcher.unstored);
   });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isUnavailable } from '../../base/errors.ts';
-import { canCommit } from '../../receiver/readiness.ts';
+import { commits } from '../../receiver/readiness.ts';
 import type { EventStore, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
 import { type Counter, MINUTE_MS, RATES, sumOf } from '../watch/watch.ts';
@@ -84,7 +84,7 @@ export async function stats(
     asked,
     newestReceipt(store, 1),
     webhooksWithSecret(store),
-    canCommit(store, clock),
+    commits(store, clock).catch(() => false), // the log has the reason at each notification
     watch.stats.minutesSince(store, present + MINUTE_MS - HOUR_MS),
     watch.stats.ofDay(store, now),
   ]);
