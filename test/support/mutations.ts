@@ -518,7 +518,11 @@ export const mutations: readonly Mutation[] = [
     mutant: `createReceiver(config, { ...parts,
       store: {
         ping: () => store.ping(),
-        record: (given) => store.record(given).finally(() => dispatcher.stop(600_000)),
+        async record(given) {
+          const recorded = await store.record(given);
+          while ((await store.event(recorded.id))?.status !== 'handled') await pause(clock, 10);
+          return recorded;
+        },
       },`,
     suite: 'test/scenarios/acks-never-wait.test.ts',
     tests: 'when no handler ever ends',
