@@ -1,7 +1,5 @@
 import { hash, randomInt } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import type { MonotonicClock } from '../base/clock.ts';
-import { sourceOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import type { Report } from './lists/reports.ts';
@@ -315,6 +313,7 @@ export class EventStore {
   async quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
     const digest = digestOf(entry.token);
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
+    const { networkOf } = await import('../base/request-source.ts'); // commands start faster without express-rate-limit
     const network = networkOf(entry.source);
     return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
   }
@@ -395,9 +394,3 @@ const digestOf = (token: string) => hash('sha256', token);
 
 /** What an entry of the quarantine takes beside its texts. */
 const ENTRY_BYTES = 200;
-
-/** The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. */
-export function networkOf(address: string): string {
-  const source = sourceOf(address);
-  return isIPv4(source) ? source.replace(/\d+$/, '0/24') : source;
-}

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
-import { createCommand, type Installation, install } from '../support/installation.ts';
+import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
 
 let here: Installation;
@@ -19,10 +19,6 @@ async function findings(code: number, args: string[] = [], env: Record<string, s
   expect(ok).toBe(code === 0);
   const of = (check: string) => present(all.find((finding) => finding.check === check));
   return { all, of };
-}
-
-async function register(url: string): Promise<string> {
-  return (await here.json(createCommand(url))).id;
 }
 
 test('names a variable of .env that nobody reads, and the one that is meant, without its value', async () => {
@@ -42,7 +38,7 @@ test('names a variable of .env that nobody reads, and the one that is meant, wit
 });
 
 test('fails, when the database is damaged, and sends no request, when it is told to stay offline', async () => {
-  await register('https://your.host/webhooks/media');
+  await here.register('https://your.host/webhooks/media');
   here.provider.asked.length = 0;
   writeFileSync(here.path, Buffer.alloc(8192, 'x'));
   const { of } = await findings(1, ['--offline']);
@@ -53,7 +49,7 @@ test('fails, when the database is damaged, and sends no request, when it is told
 
 test('fails, when the registered URL leads elsewhere, but skips webhooks without a stored secret', async () => {
   const service = await here.serve();
-  await register(`${service.url}/elsewhere`);
+  await here.register(`${service.url}/elsewhere`);
   const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');
   const { of } = await findings(1);
   expect(of('url')).toMatchObject({ result: 'FAIL', detail: expect.stringContaining('answers 404') });
@@ -87,7 +83,7 @@ test.each<[string, () => unknown, RegExp]>([
     /refuses everything/,
   ],
 ])('fails in %s, when it is not as it must be', async (check, spoil, told) => {
-  await register('https://your.host/webhooks/media');
+  await here.register('https://your.host/webhooks/media');
   const { all } = await findings(1, ['--offline'], ((await spoil()) ?? {}) as Record<string, string>);
   const failed = all.filter(({ result }) => result === 'FAIL');
   expect(failed).toContainEqual(expect.objectContaining({ check, detail: expect.stringMatching(told) }));

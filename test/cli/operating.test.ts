@@ -4,6 +4,8 @@ import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { handlers as samples } from '../../src/demo/handlers.ts';
+import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventFilter, EventStore } from '../../src/store/event-store.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { ENGINE, testDatabase, testOfFiles } from '../support/engine.ts';
@@ -12,7 +14,9 @@ import { type Installation, install, SITE } from '../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../support/manual.ts';
 import { present } from '../support/only.ts';
 import { type Operator, operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
+import { handlers as failing } from './handlers/failing.ts';
 
 jest.setTimeout(90_000); // shells on a busy machine
 
@@ -30,8 +34,10 @@ interface Post {
   handled(count: number): Promise<void>;
   /** Types a command of the doctor, which must find nothing that fails. @returns what it prints */
   examine(command: string): Promise<string>;
+  /** Starts a server in this process: of most sections, what is typed beside it is the point. */
+  serve(env?: Readonly<Record<string, string>>, handlers?: Handlers): Promise<RunningService>;
   /** Registers the documentation's 2yW4KmiG, and has its secret stored. @returns its id here */
-  register(): Promise<string>;
+  register(url?: string): Promise<string>;
 }
 
 /** What the doctor finds of the server of tests, which does not wait for its disk. */
@@ -40,6 +46,7 @@ const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
 function eachPost(): () => Post {
   let here: Post | undefined;
   let store: EventStore | undefined;
+  let server: RunningService | undefined;
   beforeEach(async () => {
     const installation = await install();
     const operator = await settledOperator(installation);
@@ -68,10 +75,13 @@ function eachPost(): () => Post {
         if (/^FAIL/m.test(found)) throw new Error(`${command} finds:\n${found}`);
         return found;
       },
-      async register() {
-        const [create = ''] = operating('Register a webhook', 3);
-        const { stdout } = await operator.type(create);
-        const id = present(/webhook (\w{8}) is registered/.exec(stdout)?.[1]);
+      async serve(env = {}, handlers = samples) {
+        const { port } = new URL(operator.url);
+        server = await runService(handlers, { ...database.env, PORT: port, WEBHOOK_SECRET: '', ...env });
+        return server;
+      },
+      async register(url = `${operator.url}/webhooks/media`) {
+        const id = await installation.register(url, database);
         operator.here.set('2yW4KmiG', id);
         return id;
       },
@@ -80,6 +90,7 @@ function eachPost(): () => Post {
   afterEach(async () => {
     await store?.close();
     store = undefined;
+    await server?.stop();
     await here?.installation.dispose();
   });
   return () => present(here);
@@ -178,10 +189,10 @@ testOfFiles(
 );
 
 test('takes what the provider sends, when a webhook is registered as written', async () => {
-  const { operator, installation, register, happen, handled, examine } = post();
+  const { operator, installation, happen, handled, examine } = post();
   await operator.start('npm start');
-  const [, list = '', doctor = ''] = operating('Register a webhook', 3);
-  const id = await register();
+  const [create = '', list = '', doctor = ''] = operating('Register a webhook', 3);
+  const [, id] = /webhook (\w{8}) is registered/.exec((await operator.type(create)).stdout) ?? [];
   expect(rowsOf((await operator.type(list)).stdout)).toEqual([
     expect.stringMatching(new RegExp(`^${id} .* live$`)),
   ]);
@@ -192,8 +203,8 @@ test('takes what the provider sends, when a webhook is registered as written', a
 });
 
 test('takes over a webhook with all that came before its secret, when done as written', async () => {
-  const { operator, installation, hook, happen, handled, examine } = post();
-  await operator.start('npm start');
+  const { operator, installation, serve, hook, happen, handled, examine } = post();
+  await serve();
   const { id, secret } = installation.foreignWebhook(hook);
   operator.here.set('2yW4KmiG', id);
   const file = join(operator.directory, 'secret.txt');
@@ -213,8 +224,8 @@ test('takes over a webhook with all that came before its secret, when done as wr
 });
 
 test('refuses nothing, when a secret is rotated as written while notifications come', async () => {
-  const { operator, installation, register, handled } = post();
-  await operator.start('npm start');
+  const { operator, installation, serve, register, handled } = post();
+  await serve();
   const old = await register();
   const traffic = startTraffic(installation.mock, SITE);
   const [rotate = '', list = ''] = operating('Rotate a secret', 2);
@@ -230,8 +241,8 @@ test('refuses nothing, when a secret is rotated as written while notifications c
 });
 
 test('goes on with a new secret and shows what was missed, when the old one is lost and it is done as written', async () => {
-  const { operator, installation, hook, happen, handled } = post();
-  const service = await operator.start('npm start');
+  const { operator, installation, serve, hook, happen, handled } = post();
+  await serve();
   const { id } = installation.foreignWebhook(hook); // nobody knows its secret
   operator.here.set('2yW4KmiG', id);
   await happen(2);
@@ -241,12 +252,11 @@ test('goes on with a new secret and shows what was missed, when the old one is l
   expect(refusals(installation.mock).map(({ webhook_id }) => webhook_id)).toEqual([id, id]);
   await handled(3);
   await listed({ operator }, list, 2);
-  await service.stop();
 });
 
 test('loses nothing, when the wrong secret was imported and the right one follows as written', async () => {
-  const { operator, installation, hook, happen, handled } = post();
-  const service = await operator.start('npm start');
+  const { operator, installation, serve, hook, happen, handled } = post();
+  const service = await serve();
   const { id, secret } = installation.foreignWebhook(hook);
   operator.here.set('2yW4KmiG', id);
   writeFileSync(join(operator.directory, 'wrong.txt'), 'the-secret-of-quite-another-webhook-0123');
@@ -254,7 +264,7 @@ test('loses nothing, when the wrong secret was imported and the right one follow
   await operator.type('npx hookkit webhooks import --id 2yW4KmiG --secret-file wrong.txt');
   await happen(7);
   expect(refusals(installation.mock)).toHaveLength(7);
-  expect(service.output()).toMatch(/"reason":"bad signature".*"msg":"notification refused"/);
+  expect(service.log.withMessage('notification refused')[0]).toMatchObject({ reason: 'bad signature' });
   const [before = '', right = '', after = ''] = operating('The wrong secret was imported', 3);
   await listed({ operator }, before, 7);
   expect((await operator.type(right)).stdout).toMatch(/; 1 others are retired$/m);
@@ -266,8 +276,8 @@ test('loses nothing, when the wrong secret was imported and the right one follow
 testOfFiles(
   'changes the key beside a running server, which goes on, when it is done as written',
   async () => {
-    const { operator, register, happen } = post();
-    const service = await operator.start('npm start');
+    const { operator, serve, register, happen } = post();
+    await serve();
     await register();
     const key = () => readFileSync(join(operator.directory, 'data', 'receiver.db.key'), 'utf8');
     const before = key();
@@ -276,14 +286,13 @@ testOfFiles(
     expect(key()).not.toBe(before);
     await happen(2);
     await handledIn(operator.directory, 2);
-    await service.stop();
   },
 );
 
 // test/store/postgres/check-server.test.ts has what is checked of a server.
 testOfFiles('finds what the page says that it checks, when the doctor is called as written', async () => {
-  const { operator, register } = post();
-  await operator.start('npm start');
+  const { operator, serve, register } = post();
+  await serve();
   await register();
   const [full = '', offline = '', json = ''] = operating('Check an installation', 3);
   expect((await operator.type(full)).stdout).toMatch(/^ok +url /m);
@@ -356,8 +365,8 @@ testOfFiles(
 );
 
 test('goes on where it was, when it is updated and started again as written', async () => {
-  const { operator, installation, register, happen, handled, examine } = post();
-  const service = await operator.start('npm start');
+  const { operator, installation, serve, register, happen, handled, examine } = post();
+  const service = await serve();
   await register();
   await happen(3);
   await handled(3);
@@ -394,12 +403,10 @@ async function startProxy(target: string): Promise<string> {
 }
 
 test('is reached and sees who sends, when it stands behind a proxy as written', async () => {
-  const { operator, installation, register, happen } = post();
-  operator.configure({ HOST: '127.0.0.1', TRUST_PROXY: '1' });
-  await operator.start('npm start');
+  const { operator, installation, serve, register, happen } = post();
+  await serve({ TRUST_PROXY: '1' });
   const proxy = await startProxy(operator.url);
-  operator.here.set('https://your.host', proxy);
-  await register();
+  await register(`${proxy}/webhooks/media`);
   installation.foreignWebhook(`${proxy}/webhooks/media`, 'unknown');
   await happen(2);
   expect(refusals(installation.mock)).toHaveLength(2); // those of the unknown one
@@ -413,8 +420,8 @@ test('is reached and sees who sends, when it stands behind a proxy as written', 
 testOfFiles(
   'removes what is old and knows it still, when RETENTION_DAYS is set, and shrinks the file as written',
   async () => {
-    const { operator, installation, register, happen } = post();
-    const service = await operator.start('npm start');
+    const { operator, installation, serve, register, happen } = post();
+    const service = await serve();
     await register();
     await happen(5);
     await handledIn(operator.directory, 5);
@@ -442,17 +449,15 @@ testOfFiles(
   },
 );
 
-const HANDLERS = join(import.meta.dirname, 'handlers/failing.ts');
-
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
-  const { operator, register, happen, count, handled, examine } = post();
-  const service = await operator.start('npm start', { HANDLERS });
+  const { operator, serve, register, happen, count, handled, examine } = post();
+  const service = await serve({}, failing);
   await register();
   await happen(3);
   await eventually('all are dead', async () => (await count('dead')) === 3);
   expect(await examine('npx hookkit doctor')).toMatch(/^warn +events +.* 3 dead/m);
   await service.stop();
-  await operator.start('npm start');
+  await serve();
   const [list = '', dryRun = '', replay = ''] = operating('Dead events', 3);
   const { stdout } = await operator.type(list);
   expect(rowsOf(stdout)).toHaveLength(3);

@@ -12,6 +12,8 @@ export default async function setUp(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'hookkit-'));
   await chmod(folder, 0o711); // for the user who runs PostgreSQL
   process.env.TMPDIR = folder;
+  // The threads of SQLite stores keep what Node makes of their TypeScript, as in the program itself (bin/hookkit.js).
+  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../../node_modules/.cache/hookkit');
   process.env.TEST_POSTGRES = JSON.stringify(await start());
 }
 

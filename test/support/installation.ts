@@ -38,6 +38,9 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
     outputs.push(run.stdout, run.stderr);
     return run;
   };
+  /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
+  const foreignWebhook = (url: string, name = 'foreign') =>
+    mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] });
   return {
     directory,
     database,
@@ -62,9 +65,15 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
       servers.push(server);
       return server;
     },
-    /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
-    foreignWebhook: (url: string, name = 'foreign') =>
-      mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] }),
+    foreignWebhook,
+    /** Registers a webhook, with what `webhooks create` leaves. @returns its id */
+    async register(url: string, at = database): Promise<string> {
+      const { id, secret } = foreignWebhook(url, 'main');
+      const store = await at.open();
+      await store.addSecret(id, secret);
+      await store.close();
+      return id;
+    },
     async dispose() {
       for (const server of servers) await server.kill();
       await mock.close();

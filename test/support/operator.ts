@@ -21,7 +21,7 @@ export interface Operator {
   /** Types a command. It must succeed, unless told otherwise. */
   type(command: string, expected?: { readonly code: number }): Promise<CliRun>;
   /** Types `npm start`, which goes on running. */
-  start(command: string, env?: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  start(command: string): Promise<ServiceProcess>;
   /** Writes lines into `.env`. */
   configure(lines: Readonly<Record<string, string>>): void;
 }
@@ -83,9 +83,9 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };
     },
-    async start(command, own = {}) {
+    async start(command) {
       if (command !== 'npm start') throw new Error(`${command} does not start a server`);
-      return installation.serve({}, () => startProcess({ ...env, ...own }, directory));
+      return installation.serve({}, () => startProcess(env, directory));
     },
     configure(lines) {
       const file = join(directory, '.env');

@@ -1,16 +1,10 @@
 import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { kitVersion } from '../../base/program.ts';
+import { networkOf } from '../../base/request-source.ts';
 import { isKind } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
-import {
-  type EventStore,
-  networkOf,
-  type Refusals,
-  type Report,
-  type Stat,
-  type Sum,
-} from '../../store/event-store.ts';
+import type { EventStore, Refusals, Report, Stat, Sum } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, reasonOf, resultOf } from './request-results.ts';
 
