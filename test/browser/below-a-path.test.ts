@@ -60,7 +60,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     await page.click('button:text("Sign in")');
     expect(page.url()).toBe(`${url}/events?status=dead`);
     expect(await page.context().cookies()).toMatchObject([{ name: 'hookkit_session', path: '/hooks' }]);
-    await page.click('[data-row] a');
+    await page.click('tbody a');
     expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
     await page.waitForSelector('#live[data-state=on]');
     await page.click('button:text("Replay")');
@@ -68,13 +68,6 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     await page.waitForSelector('text=attempt 3 of replay 1'); // the page has asked for itself again
     await page.click('a:text("media:one")');
     expect(page.url()).toBe(`${url}/events?resource=media%3Aone`);
-    await page.waitForSelector('#live[data-state=on]');
-    await page.keyboard.press('j');
-    page.once('dialog', (dialog) => dialog.dismiss());
-    await page.keyboard.press('r');
-    page.once('dialog', (dialog) => dialog.accept());
-    await page.keyboard.press('r');
-    await page.waitForURL('**?replayed=1');
     await page.click('text=Events');
     await page.click('text=Replay all…');
     await page.click('button:text("Replay 1 event")');
@@ -86,10 +79,8 @@ describeInBrowser('the inspector below the path of a proxy', () => {
       expect(await page.title()).toContain(name);
     }
     await page.waitForSelector('[data-plot=rates] canvas');
-    await page.keyboard.press('/');
-    await page.waitForURL(`${url}/events#search`);
     await page.press('text=Skip to content', 'Enter');
-    expect(page.url()).toBe(`${url}/events#main`);
+    expect(page.url()).toBe(`${url}/#main`);
     await page.click('button:text("Sign out")');
     expect(page.url()).toBe(`${url}/sign-in`);
     // The browser itself reports the 401 of the wrong token.

@@ -81,7 +81,7 @@ describeInBrowser('markup in a notification', () => {
       resource: `media:${markup('r')}`,
     });
     await page.goto(`${inspected.url}/events?${query}`);
-    expect(await page.inputValue('#search')).toBe(markup('q'));
+    expect(await page.inputValue('[name=q]')).toBe(markup('q'));
     expect(await page.evaluate('window.ran')).toBeUndefined();
   });
 

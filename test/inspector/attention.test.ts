@@ -70,7 +70,7 @@ const inspect = inspectedForEachTest();
 /** The overview as its reader sees it, on one line. */
 async function overview({ url }: Inspected): Promise<string> {
   const html = await (await fetch(url)).text();
-  const concerns = /<section aria-labelledby="concerns">(.*?)<\/section>/s.exec(html)?.[1] ?? '';
+  const concerns = /<section aria-label="What needs attention">(.*?)<\/section>/s.exec(html)?.[1] ?? '';
   return concerns
     .replace(/<[^>]+>/g, '')
     .replace(/\s+/g, ' ')
@@ -115,9 +115,9 @@ describe('the overview of a running service', () => {
     await send(inspected, WEBHOOK, 'a', 'b', 'c');
     await shows(inspected, new RegExp(`Nothing gets in.*Nothing of webhook ${WEBHOOK} gets in: 3 requests`));
     await inspected.service.store.addSecret(WEBHOOK, RIGHT);
-    await shows(inspected, /attention ! 3 requests were refused in the last 10 minutes/);
+    await shows(inspected, /^! 3 requests were refused in the last 10 minutes/);
     await inspected.deliver(notification({ media_id: 'd' }), 'a-forgery');
-    await shows(inspected, /attention ! 4 requests were refused .* Look at the reasons/);
+    await shows(inspected, /^! 4 requests were refused .* Look at the reasons/);
   });
 
   test('is not alarmed, when another process takes in what this one refuses', async () => {
@@ -125,7 +125,7 @@ describe('the overview of a running service', () => {
     await send(inspected, WEBHOOK, 'a', 'b', 'c');
     await shows(inspected, /Nothing gets in/);
     await inspected.service.store.record(verified({ webhook_id: WEBHOOK }));
-    await shows(inspected, /attention ! 3 requests were refused .* Look at the reasons/);
+    await shows(inspected, /^! 3 requests were refused .* Look at the reasons/);
     const { last_10_minutes: recent } = await inspected.api('/stats');
     expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
   });

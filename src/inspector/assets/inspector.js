@@ -1,79 +1,47 @@
-import './plots.js';
+// Says whether the page follows what happens, lets a reader hold it still, and shows times in the reader's zone.
 
-// `/` goes to the search, `j` and `k` to the next and previous row, `r` replays: this event, or that of the row.
+const sign = document.querySelector('#live');
 
-const EVENT = /^events\/[^/?]+$/;
-
-function rows() {
-  return [...document.querySelectorAll('[data-row]')];
+/** @param {string} text @param {string} state */
+function show(text, state) {
+  if (!sign) return;
+  sign.removeAttribute('hidden');
+  sign.textContent = text;
+  sign.setAttribute('data-state', state);
 }
 
-/** @param {Element} row */
-function handleOf(row) {
-  const handle = row.matches('[tabindex]') ? row : row.querySelector('a');
-  return handle instanceof HTMLElement ? handle : undefined;
-}
+document.addEventListener('htmx:sse:after:connection', () => show('live', 'on'));
+document.addEventListener('htmx:sse:error', () => show('not connected', 'off'));
+document.addEventListener('htmx:sse:close', () => show('not connected', 'off'));
 
-/** @param {number} step */
-function move(step) {
-  const all = rows();
-  const at = all.findIndex((row) => row.contains(document.activeElement));
-  const row =
-    all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1)];
-  if (!row) return;
-  handleOf(row)?.focus();
-  row.scrollIntoView({ block: 'nearest' });
-}
-
-function replay() {
-  const form = document.querySelector('form[data-replay]');
-  if (form instanceof HTMLFormElement) {
-    if (confirm('Replay this event? Its handler runs again.')) form.requestSubmit();
-    return;
-  }
-  const path = document.activeElement?.closest('[data-row]')?.querySelector('a')?.getAttribute('href') ?? '';
-  if (EVENT.test(path) && confirm('Replay this event? Its handler runs again.')) submit(`${path}/replay`);
-}
-
-/** @param {string} action */
-function submit(action) {
-  const form = Object.assign(document.createElement('form'), { method: 'post', action });
-  document.body.append(form);
-  form.requestSubmit();
-}
-
-document.addEventListener('keydown', (event) => {
-  const { target, key } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (target instanceof Element && target.closest('input, select, textarea, [contenteditable]')) {
-    if (key === 'Escape' && target instanceof HTMLElement) target.blur();
-    return;
-  }
-  if (key === '/') {
-    event.preventDefault();
-    const search = document.querySelector('#search');
-    if (search instanceof HTMLElement) search.focus();
-    else location.assign('events#search');
-  } else if (key === 'j') move(1);
-  else if (key === 'k') move(-1);
-  else if (key === 'r') replay();
+// What a page shows stays (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
+document.addEventListener('htmx:after:request', (event) => {
+  const status = event.detail?.ctx?.response?.status;
+  if (status >= 500) show('out of date', 'off');
+  else if (sign?.textContent === 'out of date') show('live', 'on');
 });
 
-if (location.hash === '#search') document.querySelector('#search')?.focus();
+// A list must not move while the user reads a row, types or has opened something.
+document.addEventListener('htmx:before:request', (event) => {
+  const part = /** @type {Element | undefined} */ (event.detail?.ctx?.sourceElement);
+  const selection = getSelection();
+  if (!part?.hasAttribute('data-live')) return; // the stream itself
+  const isRead = selection?.toString() && part.contains(selection.anchorNode);
+  if (isRead || part.querySelector('input:checked, details[open]')) event.preventDefault();
+});
 
 // Times come in UTC; readers get them in their own zone, with the exact UTC on hover (the title they came with).
 
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const today = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
-/** @param {ParentNode} root */
-function localise(root) {
+function localise() {
   const now = new Date().toDateString();
-  for (const element of root.querySelectorAll('time[datetime]')) {
+  for (const element of document.querySelectorAll('time[datetime]')) {
     const time = new Date(element.getAttribute('datetime') ?? '');
     element.textContent = (time.toDateString() === now ? today : zoned).format(time);
   }
 }
 
-localise(document);
-document.addEventListener('htmx:after:swap', () => localise(document));
+localise();
+document.addEventListener('htmx:after:swap', localise);

@@ -1,31 +1,17 @@
 export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
 
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1000],
-] as const;
+const MINUTE_MS = 60_000;
 
-/** A duration in the two largest units that matter, such as `2 h 5 min`. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const first = UNITS.findIndex(([, size]) => ms >= size);
-  let rest = ms;
-  const parts = UNITS.slice(first, first + 2).map(([unit, size]) => {
-    const whole = Math.floor(rest / size);
-    rest -= whole * size;
-    return whole === 0 ? '' : `${whole} ${unit}`;
-  });
-  return parts.filter((part) => part !== '').join(' ');
-}
-
-/** A measured time of milliseconds, or a dash. */
-export function milliseconds(ms: number | null): string {
+/** A duration in the one or two units that matter, such as `2 h 5 min`; a dash for none. */
+export function duration(ms: number | null): string {
   if (ms === null) return '–';
-  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / MINUTE_MS);
+  const hours = Math.floor(minutes / 60);
+  if (hours === 0) return `${minutes} min`;
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 export function number(count: number): string {
