@@ -5,6 +5,7 @@ import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
 import { checkApp } from './dispatch/load-handlers.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
+import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
@@ -93,14 +94,14 @@ type Verifiable = Pick<ReadonlySet<string>, 'has'>;
  */
 async function* checkStore(
   store: EventStore,
-  { WEBHOOK_SECRET: fallback }: { readonly WEBHOOK_SECRET?: string | undefined },
+  config: Pick<Config, 'WEBHOOK_SECRET'>,
 ): AsyncGenerator<Finding, Verifiable> {
-  const live = new Set((await store.secrets()).map(({ webhookId }) => webhookId));
-  const own = new Set((await store.everySecret()).map(({ webhookId }) => webhookId));
-  const hasFallback = fallback !== undefined;
+  const standings = await readStandings(store, config);
+  const stored = standings.webhooks.length;
+  const hasFallback = config.WEBHOOK_SECRET !== undefined;
   const others = hasFallback ? ', and WEBHOOK_SECRET for those that never had one' : '';
-  yield judged('secrets', `they open with the key; webhooks with a secret: ${live.size}${others}`, [
-    [live.size === 0 && !hasFallback, 'FAIL', NO_SECRET],
+  yield judged('secrets', `they open with the key; webhooks with a secret: ${stored}${others}`, [
+    [stored === 0 && !hasFallback, 'FAIL', NO_SECRET],
   ]);
   yield checkInstances(await store.instances());
   const { pending, running, dead, quarantined, paused } = await store.overview();
@@ -114,7 +115,7 @@ async function* checkStore(
     [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
     [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
   ]);
-  return { has: (webhookId) => live.has(webhookId) || (fallback !== undefined && !own.has(webhookId)) };
+  return { has: (webhookId) => standings.of(webhookId).state !== 'missing' };
 }
 
 /** A process that has not reported for so long stands still or has crashed. */

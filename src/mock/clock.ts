@@ -1,47 +1,53 @@
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { MockError } from './requests.ts';
-
-interface Timer {
-  readonly due: number;
-  readonly fn: () => unknown;
-  /** whether it is for the next step of an upload or a delivery */
-  readonly isStep: boolean;
-  cancel: () => void;
-}
 
 /** How often `settled` looks, in real time, whether everything has ended. */
 const LOOK_MS = 5;
 
 /**
- * The one clock of the mock. It runs as the machine's clock and can be moved ahead of it, or as a virtual clock. Before time
- * is moved beyond a timer, the clock waits for the deliveries that the timer has started.
+ * The one clock of the mock: a virtual clock, or the machine's clock, which can be moved ahead. Before time is moved beyond a
+ * timer, the clock waits for the deliveries that the timer has started.
  */
 export class MockClock implements Clock {
   readonly isVirtual: boolean;
-  readonly #base: Clock;
-  readonly #timers = new Set<Timer>();
+  /** has all timers; in real time it follows the machine's clock, from timer to timer */
+  readonly #timers: VirtualClock;
+  /** cancels each timer of the mock: others may have some on a virtual clock */
+  readonly #own = new Map<() => void, { readonly isStep: boolean }>();
   readonly #sending = new Set<Promise<void>>();
-  /** how far the time is ahead of the machine's clock */
+  /** in real time: how far the time is ahead of the machine's clock */
   #ahead = 0;
+  #cancelWaking = () => {};
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(base: Clock = systemClock) {
-    this.#base = base;
-    this.isVirtual = base !== systemClock;
+  constructor(virtual?: VirtualClock) {
+    this.isVirtual = virtual !== undefined;
+    this.#timers = virtual ?? new VirtualClock(systemClock.now());
   }
 
   now(): number {
-    return this.#base.now() + this.#ahead;
+    return this.isVirtual ? this.#timers.now() : systemClock.now() + this.#ahead;
   }
 
-  after(ms: number, fn: () => unknown): () => void {
-    return this.#set({ due: this.now() + Math.max(0, ms), fn, isStep: false, cancel() {} });
+  after(ms: number, fn: () => unknown, { isStep = false } = {}): () => void {
+    const fire = () => {
+      this.#own.delete(cancel);
+      fn();
+      return this.#sent();
+    };
+    const unset = this.#timers.after(this.now() + Math.max(0, ms) - this.#timers.now(), fire);
+    const cancel = () => {
+      unset();
+      this.#own.delete(cancel);
+    };
+    this.#own.set(cancel, { isStep });
+    this.#wakeInTime();
+    return cancel;
   }
 
   /** As `after`, for the next step of an upload or a delivery: the mock is busy until then. */
   step(ms: number, fn: () => unknown): () => void {
-    return this.#set({ due: this.now() + Math.max(0, ms), fn, isStep: true, cancel() {} });
+    return this.after(ms, fn, { isStep: true });
   }
 
   /** Holds time until a delivery has been sent. @param sent does not reject */
@@ -53,7 +59,7 @@ export class MockClock implements Clock {
 
   /** Whether an upload is being processed, or a delivery has not ended. */
   get isBusy(): boolean {
-    return this.#sending.size > 0 || this.#timers.values().some(({ isStep }) => isStep);
+    return this.#sending.size > 0 || this.#own.values().some(({ isStep }) => isStep);
   }
 
   /** Resolves once nothing is under way; on a virtual clock, once everything that is due has been sent. */
@@ -62,10 +68,7 @@ export class MockClock implements Clock {
     while (!this.isVirtual && this.isBusy) await pause(systemClock, LOOK_MS);
   }
 
-  /**
-   * Moves the time forward and fires the timers that fall due, in order; one call after the other.
-   * @throws MockError 409 if the clock cannot be moved forward
-   */
+  /** Moves the time forward and fires the timers that fall due, in order; one call after the other. */
   advance(ms: number): Promise<void> {
     const turn = this.#turn.then(() => this.#goForward(ms));
     this.#turn = turn.catch(() => {}); // the caller gets the error
@@ -74,29 +77,22 @@ export class MockClock implements Clock {
 
   /** Forgets all timers and what is being sent. */
   cancelAll(): void {
-    for (const { cancel } of this.#timers) cancel();
-    this.#timers.clear();
+    for (const cancel of this.#own.keys()) cancel();
     this.#sending.clear();
   }
 
-  #set(timer: Timer): () => void {
-    this.#timers.add(timer);
-    this.#arm(timer);
-    return () => {
-      timer.cancel();
-      this.#timers.delete(timer);
-    };
+  /** In real time, sets one timer of the machine, for the timer that is due first. */
+  #wakeInTime(): void {
+    this.#cancelWaking();
+    const due = this.#timers.nextDue();
+    if (this.isVirtual || due === undefined) return;
+    this.#cancelWaking = systemClock.after(Math.max(0, due - this.now()), () => this.#fireDue());
   }
 
-  #arm(timer: Timer): void {
-    timer.cancel = this.#base.after(Math.max(0, timer.due - this.now()), () => this.#fire(timer));
-  }
-
-  async #fire(timer: Timer): Promise<void> {
-    if (this.now() < timer.due) return this.#arm(timer); // the machine's clock fires early what lies far ahead
-    this.#timers.delete(timer);
-    timer.fn();
-    await this.#sent();
+  /** Fires what is due in real time, and waits for no delivery. */
+  #fireDue(): void {
+    this.#timers.leap(this.now());
+    this.#wakeInTime();
   }
 
   async #sent(): Promise<void> {
@@ -104,23 +100,14 @@ export class MockClock implements Clock {
   }
 
   async #goForward(ms: number): Promise<void> {
-    if (this.#base instanceof VirtualClock) return this.#base.advance(ms);
-    if (this.isVirtual) throw new MockError(409, 'this clock cannot be moved forward');
+    if (this.isVirtual) return this.#timers.advance(ms);
     const end = this.now() + ms;
-    for (let timer = this.#firstBy(end); timer; timer = this.#firstBy(end)) {
-      timer.cancel();
-      this.#ahead += Math.max(0, timer.due - this.now());
-      await this.#fire(timer);
+    for (let due = this.#timers.nextDue(); due !== undefined && due <= end; due = this.#timers.nextDue()) {
+      this.#ahead += Math.max(0, due - this.now());
+      this.#fireDue();
+      await this.#sent();
     }
     this.#ahead += Math.max(0, end - this.now());
-    for (const timer of this.#timers) {
-      timer.cancel();
-      this.#arm(timer);
-    }
-  }
-
-  #firstBy(end: number): Timer | undefined {
-    const due = [...this.#timers].filter((timer) => timer.due <= end);
-    return due.toSorted((one, other) => one.due - other.due)[0];
+    this.#wakeInTime();
   }
 }

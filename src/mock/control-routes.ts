@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
 import { visible } from '../base/text.ts';
 import type { MockClock } from './clock.ts';
-import type { Deliveries } from './deliveries.ts';
-import { filterSchema } from './delivery.ts';
+import { type Deliveries, filterSchema } from './deliveries.ts';
 import { type GuardOptions, guard, jsonRoutes, parse, statusOf } from './requests.ts';
 import { inputs, type Simulation } from './simulation.ts';
 
@@ -64,11 +63,11 @@ export function controlRoutes({ sites, deliveries, clock, reset, own }: Controll
   route('post', '/channels/:id/active', 200, ({ id }) => sites.activateChannel(id));
   route('post', '/channels/:id/idle', 200, ({ id }) => sites.idleChannel(id));
   route('post', '/notifications', 202, ({ body }) => ({
-    deliveries: deliveries.publish(parse(notificationSchema, body)),
+    deliveries: deliveries.sendNotification(parse(notificationSchema, body)),
   }));
   route('get', '/deliveries', 200, ({ query }) => {
     const { before = Number.POSITIVE_INFINITY, limit, ...filter } = parse(deliveryQuerySchema, query);
-    const found = deliveries.find(filter);
+    const found = deliveries.deliveries(filter);
     const older = found.filter(({ id }) => Number(id) < before);
     return { total: found.length, deliveries: older.slice(-limit) };
   });
@@ -103,10 +102,10 @@ const notificationSchema = z.record(z.string(), z.unknown(), 'must be a JSON obj
 
 /** How far to put the clock forward. */
 const advanceSchema = z.strictObject({
-  advance: z
-    .string()
-    .transform((text) => durationOf(text.trim()))
-    .pipe(z.number('must be a time such as 500ms, 30s, 6m, 2h or 1d')),
+  advance: z.preprocess(
+    (text) => durationOf(String(text).trim()),
+    z.number('must be a time such as 500ms, 30s, 6m, 2h or 1d'),
+  ),
 });
 
 /** The newest `limit` that match, and only those older than the delivery `before`. */
@@ -118,5 +117,5 @@ const deliveryQuerySchema = filterSchema.extend({
 const refuse: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   const status = statusOf(error);
   if (!(error instanceof Error) || status >= 500) return next(error);
-  response.status(status === 404 || status === 409 ? status : 400).json({ error: error.message });
+  response.status(status === 404 ? 404 : 400).json({ error: error.message });
 };

@@ -1,20 +1,75 @@
+import { z } from 'zod';
 import type { PostResult } from '../base/poster.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { isKind } from '../notification/kinds.ts';
 import type { MockClock } from './clock.ts';
 import {
-  type Attempt,
-  createFaults,
-  type Delivery,
-  type DeliveryFilter,
+  drawFaults,
+  type FaultName,
+  type Faults,
+  faultNames,
+  faultsSchema,
   isSpoiled,
-  type SignedText,
+  NO_FAULTS,
   signedText,
-} from './delivery.ts';
+} from './faults.ts';
 import type { Settings } from './mock-options.ts';
 import type { Random } from './random.ts';
-import { MockError } from './requests.ts';
+import { MockError, parse } from './requests.ts';
 import type { CreatedWebhook, Metadata, Webhooks } from './webhooks.ts';
+
+/** One attempt to deliver a notification. */
+export interface Attempt {
+  /** From 1. */
+  readonly number: number;
+  readonly started_at: string;
+  readonly duration_ms: number;
+  readonly request: {
+    readonly method: 'POST';
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  /** The receiver's answer, its body cut after 4 KiB; null if no answer came. */
+  readonly answer: { readonly status: number; readonly body: string } | null;
+  /** Why no answer came. */
+  readonly error: string | null;
+}
+
+const states = ['pending', 'delivered', 'failed', 'dropped'] as const;
+
+/** `delivered` once a receiver has answered 2xx; `failed` after the last attempt; `dropped` by a fault. */
+export type DeliveryState = (typeof states)[number];
+
+/** A notification on its way to one webhook. */
+export interface Delivery {
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly state: DeliveryState;
+  readonly faults: readonly FaultName[];
+  readonly duplicate_of: string | null;
+  readonly redelivery_of: string | null;
+  readonly created_at: string;
+  readonly next_attempt_at: string | null;
+  /** The genuine notification. The attempts show how a fault changed it. */
+  readonly notification: JsonObject;
+  readonly attempts: readonly Attempt[];
+}
+
+/** Which deliveries to show; an absent member does not restrict. */
+export const filterSchema = z
+  .strictObject({
+    event: z.string(),
+    webhook_id: z.string(),
+    site_id: z.string(),
+    media_id: z.string(),
+    channel_id: z.string(),
+    state: z.enum(states),
+    fault: z.enum(faultNames),
+  })
+  .partial();
+
+export type DeliveryFilter = z.output<typeof filterSchema>;
 
 /** The dependencies and settings of deliveries. */
 export interface DeliveriesNeeds extends Settings {
@@ -23,13 +78,17 @@ export interface DeliveriesNeeds extends Settings {
   readonly webhooks: Webhooks;
 }
 
-/** A delivery with its body and token, and where it goes. */
+/** A delivery as it is now, with its body and token, and where it goes. */
 interface Parcel {
-  readonly delivery: Delivery;
+  delivery: Delivery;
   readonly webhook: CreatedWebhook;
-  readonly text: SignedText;
+  readonly text: ReturnType<typeof signedText>;
 }
 
+/** How many deliveries the log keeps. */
+const LONGEST_LOG = 20_000;
+/** How long the first retry waits; each further one waits twice as long as the one before. */
+const RETRY_BASE_MS = 1000;
 /** A delayed delivery waits from one second to a minute; a duplicate follows within five seconds. */
 const DELAY_MS = { least: 1000, most: 60_000 };
 const DUPLICATE_MS = 5000;
@@ -42,9 +101,9 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export function createDeliveries(needs: DeliveriesNeeds) {
   const { clock, random, webhooks, poster, onAttempt, timeoutMs } = needs;
   /** in order of creation */
-  const log = new Map<string, Delivery>();
+  const log = new Map<string, Parcel>();
   let lastId = 0;
-  const faults = createFaults(random);
+  let probabilities = NO_FAULTS;
   /** the last delivery in each queue */
   const queues = new Map<string, Promise<void>>();
   /** for each webhook, sends the delivery that waits to be overtaken */
@@ -65,17 +124,11 @@ export function createDeliveries(needs: DeliveriesNeeds) {
       attempts: [],
       ...details,
     };
-    log.set(delivery.id, delivery);
+    const parcel = { delivery, webhook, text: signedText(delivery, webhook.secret, random) };
+    log.set(delivery.id, parcel);
     const [oldest = ''] = log.keys();
-    if (log.size > needs.keepDeliveries) log.delete(oldest);
-    return { delivery, webhook, text: signedText(delivery, webhook.secret, random) };
-  };
-
-  /** Changes a delivery in the log, unless it has been forgotten. */
-  const change = ({ delivery: before, ...parcel }: Parcel, changed: Partial<Delivery>): Parcel => {
-    const delivery = { ...before, ...changed };
-    if (log.has(delivery.id)) log.set(delivery.id, delivery);
-    return { ...parcel, delivery };
+    if (log.size > LONGEST_LOG) log.delete(oldest);
+    return parcel;
   };
 
   /** Sends a delivery once those before it in its queue have been sent. */
@@ -88,8 +141,8 @@ export function createDeliveries(needs: DeliveriesNeeds) {
     clock.hold(sent);
   };
   const queueLater = (ms: number, parcel: Parcel) => {
-    const waiting = change(parcel, { next_attempt_at: isoTime(clock.now() + ms) });
-    clock.step(ms, () => queue(waiting));
+    parcel.delivery = { ...parcel.delivery, next_attempt_at: isoTime(clock.now() + ms) };
+    clock.step(ms, () => queue(parcel));
   };
   /** Queues a delivery after the next one for the same webhook. */
   const waitToBeOvertaken = (parcel: Parcel) => {
@@ -112,23 +165,20 @@ export function createDeliveries(needs: DeliveriesNeeds) {
     const elapsed = clock.now() - started;
     // A virtual clock stands still while the receiver has its time-out, which is over all the same.
     const duration_ms = result.type === 'timed out' ? Math.max(elapsed, timeoutMs) : elapsed;
-    const number = parcel.delivery.attempts.length + 1;
-    const answer = answerOf(result, timeoutMs);
-    conclude(parcel, { number, started_at: isoTime(started), duration_ms, request, ...answer }, elapsed);
-  };
-  const conclude = (parcel: Parcel, made: Attempt, elapsed: number) => {
     const { attempts, faults } = parcel.delivery;
-    const isLast = made.number >= needs.maxAttempts || isSpoiled(faults); // a forger does not retry
-    const isDelivered = made.answer !== null && made.answer.status >= 200 && made.answer.status < 300;
+    const number = attempts.length + 1;
+    const outcome = answerOf(result, timeoutMs);
+    const made = { number, started_at: isoTime(started), duration_ms, request, ...outcome };
+    const isDelivered = result.type === 'answered' && result.status >= 200 && result.status < 300;
+    const isLast = number >= needs.maxAttempts || isSpoiled(faults); // a forger does not retry
     const state = isDelivered ? 'delivered' : isLast ? 'failed' : 'pending';
-    const after = change(parcel, { state, next_attempt_at: null, attempts: [...attempts, made] });
-    onAttempt(after.delivery);
-    if (state !== 'pending') return;
-    queueLater(made.duration_ms - elapsed + needs.retryBaseMs * 2 ** (made.number - 1), after);
+    parcel.delivery = { ...parcel.delivery, state, next_attempt_at: null, attempts: [...attempts, made] };
+    onAttempt(parcel.delivery);
+    if (state === 'pending') queueLater(duration_ms - elapsed + RETRY_BASE_MS * 2 ** (number - 1), parcel);
   };
 
   const send = (webhook: CreatedWebhook, notification: JsonObject): Delivery[] => {
-    const drawn = faults.draw();
+    const drawn = drawFaults(probabilities, random);
     if (drawn.includes('drop')) {
       return [pack(webhook, notification, { state: 'dropped', faults: drawn }).delivery];
     }
@@ -152,7 +202,7 @@ export function createDeliveries(needs: DeliveriesNeeds) {
      * Sends any payload as it is, to the webhook that its `webhook_id` names, else to all that match its site and kind.
      * @throws MockError 404 if there is no such webhook
      */
-    publish(payload: JsonObject): Delivery[] {
+    sendNotification(payload: JsonObject): Delivery[] {
       const { webhook_id } = payload;
       if (webhook_id !== undefined) return send(webhooks.withSecret(String(webhook_id)), payload);
       return webhooks
@@ -162,7 +212,7 @@ export function createDeliveries(needs: DeliveriesNeeds) {
 
     /** Sends the notification of a delivery again, freshly signed and without faults. @throws MockError 404 */
     redeliver(id: string): Delivery {
-      const earlier = log.get(id);
+      const earlier = log.get(id)?.delivery;
       if (!earlier) throw new MockError(404, `there is no delivery ${id}`);
       const webhook = webhooks.withSecret(earlier.webhook_id);
       const parcel = pack(webhook, earlier.notification, { redelivery_of: id });
@@ -170,12 +220,17 @@ export function createDeliveries(needs: DeliveriesNeeds) {
       return parcel.delivery;
     },
 
-    setFaults: faults.set,
+    /** Sets some of the probabilities. @returns all of them @throws MockError 400 */
+    setFaults(some: unknown): Faults {
+      probabilities = { ...probabilities, ...parse(faultsSchema, some) };
+      return probabilities;
+    },
 
     /** The log, in order of creation. */
-    find({ fault, ...members }: DeliveryFilter = {}): Delivery[] {
+    deliveries({ fault, ...members }: DeliveryFilter = {}): Delivery[] {
       const wanted = Object.entries(members).filter(([, value]) => value !== undefined);
-      return [...log.values()].filter(({ faults, state, webhook_id, notification }) => {
+      const all = [...log.values()].map(({ delivery }) => delivery);
+      return all.filter(({ faults, state, webhook_id, notification }) => {
         const values: JsonObject = { ...notification, state, webhook_id };
         const isMatch = wanted.every(([name, value]) => values[name] === value);
         return isMatch && (fault === undefined || faults.includes(fault));
@@ -187,7 +242,7 @@ export function createDeliveries(needs: DeliveriesNeeds) {
       recall.abort();
       recall = new AbortController();
       for (const state of [log, queues, reordered]) state.clear();
-      faults.reset();
+      probabilities = NO_FAULTS;
       lastId = 0;
     },
   };

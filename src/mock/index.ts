@@ -1,15 +1,7 @@
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { controlCatalogue } from './control-routes.ts';
-export type {
-  Attempt,
-  Delivery,
-  DeliveryFilter,
-  DeliveryState,
-  FaultName,
-  Faults,
-  FaultsChange,
-} from './delivery.ts';
-export { faultNames } from './delivery.ts';
+export type { Attempt, Delivery, DeliveryFilter, DeliveryState } from './deliveries.ts';
+export { type FaultName, type Faults, type FaultsChange, faultNames } from './faults.ts';
 export { type MockOptions, mockDefaults } from './mock-options.ts';
 export { MockProvider } from './mock-provider.ts';
 export { MockError } from './requests.ts';

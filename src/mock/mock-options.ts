@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import type { Poster } from '../base/poster.ts';
-import type { Delivery } from './delivery.ts';
+import type { VirtualClock } from '../base/virtual-clock.ts';
+import type { Delivery } from './deliveries.ts';
 
 /** How to start a mock provider. Everything has a default. */
 export interface MockOptions {
@@ -13,8 +13,8 @@ export interface MockOptions {
    * the webhooks API refuse every other name.
    */
   readonly names?: readonly string[];
-  /** The machine's clock, which can be moved forward; or a VirtualClock, on which nothing waits in real time. */
-  readonly clock?: Clock;
+  /** None: the machine's clock, which can be moved forward. On a VirtualClock, nothing waits in real time. */
+  readonly clock?: VirtualClock;
   /** None: each run has other ids and secrets. The same seed gives the same run, with secrets that begin with `mock-`. */
   readonly seed?: number;
   /** `mock-api-secret`: the Authorization that the webhooks API accepts. */
@@ -25,16 +25,12 @@ export interface MockOptions {
   readonly timeoutMs?: number;
   /** 10: how many attempts a delivery has. */
   readonly maxAttempts?: number;
-  /** 1000: how long the first retry waits; each further one waits twice as long as the one before. */
-  readonly retryBaseMs?: number;
   /** 60: requests a minute that the webhooks API takes with one credential. */
   readonly rateLimit?: number;
   /** Told of each attempt, once it is in the log. */
   readonly onAttempt?: (delivery: Delivery) => void;
   /** The network, without this: what sends the deliveries. */
   readonly poster?: Pick<Poster, 'post' | 'close'>;
-  /** 20000: how many deliveries the log keeps. */
-  readonly keepDeliveries?: number;
 }
 
 /** The options, with a default in place of each that is not given. */
@@ -49,7 +45,5 @@ export const mockDefaults = {
   processingMs: 2000,
   timeoutMs: 10_000,
   maxAttempts: 10,
-  retryBaseMs: 1000,
   rateLimit: 60,
-  keepDeliveries: 20_000,
 } as const satisfies MockOptions;

@@ -5,7 +5,7 @@ import { Poster } from '../base/poster.ts';
 import { MockClock } from './clock.ts';
 import { controlRoutes } from './control-routes.ts';
 import { createDeliveries } from './deliveries.ts';
-import type { FaultsChange } from './delivery.ts';
+import type { FaultsChange } from './faults.ts';
 import { type MockOptions, mockDefaults, type Settings } from './mock-options.ts';
 import { randomStreams } from './random.ts';
 import { rateLimit } from './requests.ts';
@@ -30,13 +30,12 @@ function createProvider(options: MockOptions, place: Place) {
   const settings: Settings = { ...mockDefaults, poster: new Poster(), onAttempt() {}, ...options };
   const clock = new MockClock(options.clock);
   const random = randomStreams(options.seed);
-  const { requests } = random;
   const baseUrl = () => place.url;
   const webhooks = createWebhooks(clock, random.webhooks);
   const deliveries = createDeliveries({ ...settings, clock, random: random.faults, webhooks });
-  const { publish } = deliveries;
+  const publish = deliveries.sendNotification;
   const sites = createSimulation({ ...settings, clock, random: random.simulation, publish });
-  const statuses = createStatusesApi({ clock, random: random.statuses, requests, baseUrl });
+  const statuses = createStatusesApi({ clock, random: random.statuses, baseUrl });
   const limit = rateLimit({ clock, limit: settings.rateLimit, windowMs: 60_000 });
 
   const reset = () => {
@@ -47,6 +46,7 @@ function createProvider(options: MockOptions, place: Place) {
 
   return {
     ...sites,
+    ...deliveries,
     /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
     reset,
     /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
@@ -55,15 +55,6 @@ function createProvider(options: MockOptions, place: Place) {
     listWebhooks: webhooks.list,
     /** Notifications from before are still delivered. @throws MockError 404 */
     deleteWebhook: webhooks.delete,
-    /**
-     * Sends any payload as it is, to the webhook that its `webhook_id` names, else to all that match.
-     * @throws MockError 404 if there is no such webhook
-     */
-    sendNotification: publish,
-    /** The log, in order of creation. */
-    deliveries: deliveries.find,
-    /** Sends the notification of a delivery again, without faults. @throws MockError 404 */
-    redeliver: deliveries.redeliver,
     /** Sets some of the faults' probabilities. @returns all of them @throws MockError 400 */
     setFaults: (some: FaultsChange) => deliveries.setFaults(some),
 
@@ -77,10 +68,7 @@ function createProvider(options: MockOptions, place: Place) {
     /** The time on its clock, in milliseconds since the epoch. */
     now: () => clock.now(),
 
-    /**
-     * Moves the clock forward and fires the timers that fall due, in order; one call after the other.
-     * @throws MockError 409 if the mock was started on a clock that cannot be moved forward
-     */
+    /** Moves the clock forward and fires the timers that fall due, in order; one call after the other. */
     advance: (ms: number) => clock.advance(ms),
 
     /**
@@ -109,7 +97,7 @@ function createProvider(options: MockOptions, place: Place) {
         .disable('x-powered-by')
         .disable('etag') // the provider's services know no conditional requests
         .use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }))
-        .use('/v2', webhooksApi({ webhooks, rateLimit: limit, apiSecret, random: requests, baseUrl, own }))
+        .use('/v2', webhooksApi({ webhooks, rateLimit: limit, apiSecret, baseUrl, own }))
         .use(statuses.router)
         .use((_request, response) => {
           response.status(404).json({ error: 'not found' });

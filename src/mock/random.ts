@@ -6,27 +6,18 @@ const FINENESS = 2 ** 32;
 
 /** A source of randomness. The same seed gives the same run; without a seed, the values cannot be predicted. */
 export class Random {
-  readonly #seed: number | undefined;
+  /** Without one, nobody can compute its values. */
+  readonly seed: number | undefined;
   #draw: () => number = () => randomInt(FINENESS) / FINENESS;
 
   constructor(seed: number | undefined) {
-    this.#seed = seed;
+    this.seed = seed;
     this.reset();
-  }
-
-  /** Whether others can compute its values. */
-  get isSeeded(): boolean {
-    return this.#seed !== undefined;
-  }
-
-  /** A separate source for one part of the mock. */
-  stream(): Random {
-    return new Random(this.isSeeded ? this.int(FINENESS) : undefined);
   }
 
   /** Starts a seed from its beginning, so that the same values follow. */
   reset(): void {
-    if (this.#seed !== undefined) this.#draw = seededRandom(this.#seed);
+    if (this.seed !== undefined) this.#draw = seededRandom(this.seed);
   }
 
   /** A number in [0, 1). */
@@ -53,11 +44,6 @@ export class Random {
 /** A source of randomness for each part of the mock, so that the draws of one part do not change those of another. */
 export function randomStreams(seed: number | undefined) {
   const root = new Random(seed);
-  return {
-    webhooks: root.stream(),
-    simulation: root.stream(),
-    faults: root.stream(),
-    requests: root.stream(),
-    statuses: root.stream(),
-  };
+  const stream = () => new Random(seed === undefined ? seed : root.int(FINENESS));
+  return { webhooks: stream(), simulation: stream(), faults: stream(), statuses: stream() };
 }

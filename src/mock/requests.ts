@@ -6,9 +6,9 @@ import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 /** The mock cannot do what a verb asks. `message` says what to do; a control route answers with `status`. */
 export class MockError extends Error {
   override readonly name = 'MockError';
-  readonly status: 400 | 404 | 409;
+  readonly status: 400 | 404;
 
-  constructor(status: 400 | 404 | 409, message: string, options?: ErrorOptions) {
+  constructor(status: 400 | 404, message: string, options?: ErrorOptions) {
     super(message, options);
     this.status = status;
   }
@@ -24,36 +24,20 @@ type Act = (given: { id: string; part: string; body: unknown; query: unknown }) 
 
 /**
  * Adds routes to a router. Each answers what its act gives as JSON, under a status. `id` and `part` are those of the path.
- * The body may be of any content type, since clients send none or odd ones, and is undefined if there is none.
+ * The body may be of any content type, since clients send none or odd ones.
  */
 export function jsonRoutes(router: Router) {
   return (method: Method, path: string, status: number, act: Act): void => {
-    const reads = method === 'get' || method === 'delete' ? [] : jsonBody;
+    const reads = method === 'get' || method === 'delete' ? [] : [jsonBody];
     router[method](path, ...reads, async ({ params, body, query }, response) => {
       const id = String(params.id);
       const part = String(params.part);
-      response.status(status).json(await act({ id, part, body: body ?? undefined, query }));
+      response.status(status).json(await act({ id, part, body, query }));
     });
   };
 }
 
-/** Passes on a MockError 400 if the body is not JSON. */
-const jsonBody: RequestHandler[] = [
-  express.raw({ type: () => true, limit: '1mb' }),
-  (request, _response, next) => {
-    const { body } = request;
-    request.body = Buffer.isBuffer(body) && body.length > 0 ? jsonOf(body) : undefined;
-    next();
-  },
-];
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch (cause) {
-    throw new MockError(400, 'the body is not valid JSON', { cause });
-  }
-}
+const jsonBody = express.json({ type: () => true, limit: '1mb' });
 
 /**
  * Checks input from outside against a schema.

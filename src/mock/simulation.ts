@@ -7,10 +7,8 @@ import type { Random } from './random.ts';
 import { MockError } from './requests.ts';
 
 const id = z.string().min(1).max(200);
-const publishStart = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' })
-  .nullable()
-  .optional();
+const moment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' });
+const publishStart = z.nullish(moment);
 
 /** What the verbs take. The simulation draws the ids that are not given. */
 export const inputs = {
@@ -23,12 +21,12 @@ export const inputs = {
 
 export type MediaInput = z.output<typeof inputs.media>;
 export type MediaChange = z.output<typeof inputs.mediaChange>;
-export type ThumbnailInput = z.output<typeof inputs.thumbnail>;
-export type TrackInput = z.output<typeof inputs.track>;
+type ThumbnailInput = z.output<typeof inputs.thumbnail>;
+type TrackInput = z.output<typeof inputs.track>;
 export type ChannelInput = z.output<typeof inputs.channel>;
 
 /** How far an upload has been processed. */
-export type Stage = 'received' | 'thumbnail' | 'indexed' | 'complete';
+type Stage = 'received' | 'thumbnail' | 'indexed' | 'complete';
 
 /** The stages of processing, and when each is reached as a part of the whole time. */
 const stages: readonly (readonly [Stage, number])[] = [
@@ -40,14 +38,11 @@ const stages: readonly (readonly [Stage, number])[] = [
 /** A media as the control routes show it. */
 export type MediaView = ReturnType<typeof viewOf>;
 
-/** The states of a live channel. */
-export type ChannelState = 'active' | 'idle';
-
 /** A live channel as the control routes show it. */
 export interface ChannelView {
   readonly channel_id: string;
   readonly site_id: string;
-  readonly state: ChannelState;
+  readonly state: 'active' | 'idle';
 }
 
 /** A media as the simulation keeps it. */
@@ -67,11 +62,10 @@ interface Media {
   readonly thumbnails: Set<string>;
   readonly tracks: Set<string>;
   stopProcessing: () => void;
-  forgetPublishStart: () => void;
 }
 
 /** The dependencies and settings of a simulation. */
-export interface SimulationNeeds {
+interface SimulationNeeds {
   readonly clock: MockClock;
   readonly random: Random;
   /** Sends a notification to the webhooks that it is for. */
@@ -101,14 +95,11 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
     return media;
   };
 
-  /** Goes through the stages from this one on, over the time that processing takes. */
-  const process = (media: Media, begun = clock.now(), next = 0) => {
-    const [stage, part] = stages[next] ?? [];
-    if (stage === undefined || part === undefined) return;
-    media.stopProcessing = clock.step(begun + processingMs * part - clock.now(), () => {
-      process(media, begun, next + 1);
-      reach(media, stage);
-    });
+  const process = (media: Media) => {
+    const steps = stages.map(([stage, part]) => clock.step(processingMs * part, () => reach(media, stage)));
+    media.stopProcessing = () => {
+      for (const cancel of steps) cancel();
+    };
   };
   const reach = (media: Media, stage: Stage) => {
     media.stage = stage;
@@ -120,32 +111,36 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
     if (stage === 'complete' && media.uploads === 1) emit('conversions_complete', media);
   };
   /** Sends media_available, once an upload, as soon as the media is indexed and its publish start is reached. */
-  const offer = (media: Media) => {
-    media.forgetPublishStart();
-    if (media.available || (media.stage !== 'indexed' && media.stage !== 'complete')) return;
+  const offer = (media: Media): unknown => {
+    const isIndexed = media.stage === 'indexed' || media.stage === 'complete';
+    if (!isIndexed || media.available || allMedia.get(media.media_id) !== media) return;
     const ahead = (media.publishAt ?? 0) - clock.now();
-    if (ahead > 0) {
-      media.forgetPublishStart = clock.after(ahead, () => offer(media));
-      return;
-    }
+    if (ahead > 0) return clock.after(ahead, () => offer(media)); // it may have been moved or deleted by then
     media.available = true;
     emit('media_available', media);
   };
-  const stop = (media: Media) => {
-    media.stopProcessing();
-    media.forgetPublishStart();
-  };
 
   /** @throws MockError 404 if there is no such media, 400 if the id is taken */
+  const add = (mediaId: string, what: 'thumbnail' | 'track', id: string) => {
+    const media = find(mediaId);
+    const ids = media[`${what}s`];
+    if (ids.has(id)) throw new MockError(400, `the media has a ${what} ${id} already`);
+    ids.add(id);
+    emit(`${what}_created`, media, { [`${what}_id`]: id });
+  };
+  /** @throws MockError 404 if there is no such media, or it has none of this id */
+  const remove = (mediaId: string, what: 'thumbnail' | 'track', id: string) => {
+    const media = find(mediaId);
+    if (!media[`${what}s`].delete(id)) throw new MockError(404, `there is no ${what} ${id} of this media`);
+    emit(`${what}_deleted`, media, { [`${what}_id`]: id });
+  };
   const createThumbnail = (media_id: string, { thumbnail_id = newId() }: ThumbnailInput = {}) => {
-    const media = find(media_id);
-    add(media.thumbnails, thumbnail_id, 'thumbnail');
-    emit('thumbnail_created', media, { thumbnail_id });
+    add(media_id, 'thumbnail', thumbnail_id);
     return { thumbnail_id, media_id };
   };
 
   /** Only a change of state sends an event. */
-  const enter = (id: string, state: ChannelState): ChannelView => {
+  const enter = (id: string, state: ChannelView['state']): ChannelView => {
     const channel = channels.get(id);
     if (!channel) throw new MockError(404, `there is no channel ${id}`);
     if (channel.state === state) return channel;
@@ -170,7 +165,6 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
         thumbnails: new Set(),
         tracks: new Set(),
         stopProcessing() {},
-        forgetPublishStart() {},
       };
       allMedia.set(media_id, media);
       emit('media_created', media);
@@ -194,7 +188,7 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
       media.uploads++;
       media.available = false;
       emit('media_reuploaded', media);
-      stop(media);
+      media.stopProcessing();
       process(media);
       return viewOf(media);
     },
@@ -210,34 +204,22 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
     /** @throws MockError 404 */
     deleteMedia(id: string): void {
       const media = find(id);
-      stop(media);
+      media.stopProcessing();
       allMedia.delete(id);
       emit('media_deleted', media);
     },
 
+    /** @throws MockError 404 if there is no such media, 400 if the id is taken */
     createThumbnail,
-
     /** @throws MockError 404 */
-    deleteThumbnail(mediaId: string, thumbnail_id: string): void {
-      const media = find(mediaId);
-      remove(media.thumbnails, thumbnail_id, 'thumbnail');
-      emit('thumbnail_deleted', media, { thumbnail_id });
-    },
-
+    deleteThumbnail: (mediaId: string, id: string) => remove(mediaId, 'thumbnail', id),
     /** @throws MockError 404 if there is no such media, 400 if the id is taken */
     createTrack(media_id: string, { track_id = newId() }: TrackInput = {}) {
-      const media = find(media_id);
-      add(media.tracks, track_id, 'track');
-      emit('track_created', media, { track_id });
+      add(media_id, 'track', track_id);
       return { track_id, media_id };
     },
-
     /** @throws MockError 404 */
-    deleteTrack(mediaId: string, track_id: string): void {
-      const media = find(mediaId);
-      remove(media.tracks, track_id, 'track');
-      emit('track_deleted', media, { track_id });
-    },
+    deleteTrack: (mediaId: string, id: string) => remove(mediaId, 'track', id),
 
     /** A live channel, idle at first. @throws MockError 400 if the id is taken */
     createChannel({ site_id, channel_id = newId() }: ChannelInput): ChannelView {
@@ -263,15 +245,6 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
 
 function timeOf(publishStart: string | null): number | null {
   return publishStart === null ? null : Date.parse(publishStart);
-}
-
-function add(ids: Set<string>, id: string, what: string): void {
-  if (ids.has(id)) throw new MockError(400, `the media has a ${what} ${id} already`);
-  ids.add(id);
-}
-
-function remove(ids: Set<string>, id: string, what: string): void {
-  if (!ids.delete(id)) throw new MockError(404, `the media has no ${what} ${id}`);
 }
 
 function viewOf({ media_id, site_id, stage, uploads, publishAt, available, ...media }: Media) {

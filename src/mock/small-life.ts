@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, repeat } from '../base/clock.ts';
 import { Random } from './random.ts';
 import { MockError } from './requests.ts';
-import type { Simulation } from './simulation.ts';
+import type { ChannelView, Simulation } from './simulation.ts';
 
 export interface SmallLifeOptions {
   readonly mock: Simulation;
@@ -26,16 +26,16 @@ export function smallLife({ mock, site, clock, seed }: SmallLifeOptions): () => 
   const random = new Random(seed);
   /** the ids of the media, the oldest first, each with its track if it has one */
   const media = new Map<string, string | undefined>();
-  let channel: { readonly id: string; readonly isActive: boolean } | undefined;
+  let channel: ChannelView | undefined;
 
+  const remove = (id: string) => {
+    media.delete(id);
+    mock.deleteMedia(id);
+  };
   const upload = () => {
     media.set(mock.createMedia({ site_id: site }).media_id, undefined);
     const [oldest = ''] = media.keys();
     if (media.size > MOST_MEDIA) remove(oldest);
-  };
-  const remove = (id: string) => {
-    media.delete(id);
-    mock.deleteMedia(id);
   };
   const changeTrack = (id: string) => {
     const track = media.get(id);
@@ -43,13 +43,11 @@ export function smallLife({ mock, site, clock, seed }: SmallLifeOptions): () => 
     media.set(id, track === undefined ? mock.createTrack(id).track_id : undefined);
   };
   const goLiveOrStop = () => {
-    channel ??= { id: mock.createChannel({ site_id: site }).channel_id, isActive: false };
-    const { id, isActive } = channel;
-    channel = { id, isActive: !isActive };
-    return isActive ? mock.idleChannel(id) : mock.activateChannel(id);
+    const { channel_id, state } = channel ?? mock.createChannel({ site_id: site });
+    channel = state === 'active' ? mock.idleChannel(channel_id) : mock.activateChannel(channel_id);
   };
 
-  function act(): void {
+  return repeat(clock, 0, async () => {
     const id = [...media.keys()][random.int(Math.max(1, media.size))];
     const chance = id === undefined ? 0 : random.int(15);
     try {
@@ -64,14 +62,6 @@ export function smallLife({ mock, site, clock, seed }: SmallLifeOptions): () => 
       media.delete(id ?? ''); // a developer has deleted it at the mock, or everything
       channel = undefined;
     }
-  }
-
-  let cancel = () => {};
-  const goOn = () => {
-    act();
-    const pauseMs = SHORTEST_PAUSE_MS + random.int(LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
-    cancel = clock.after(pauseMs, goOn);
-  };
-  goOn();
-  return () => cancel();
+    return SHORTEST_PAUSE_MS + random.int(LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
+  });
 }

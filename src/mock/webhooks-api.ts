@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import type { Random } from './random.ts';
 import { type GuardOptions, guard, jsonRoutes, parse, type RateLimit, statusOf } from './requests.ts';
 import type { Webhook, Webhooks } from './webhooks.ts';
 
@@ -9,8 +9,6 @@ export interface WebhooksApiNeeds {
   readonly webhooks: Webhooks;
   readonly rateLimit: RateLimit;
   readonly apiSecret: string;
-  /** Where request ids come from. */
-  readonly random: Random;
   readonly baseUrl: () => string;
   /** the names that lead to the mock */
   readonly own: GuardOptions;
@@ -30,8 +28,12 @@ export function webhooksApi(needs: WebhooksApiNeeds): Router {
     webhooks.update(id, parse(withMetadata, body).metadata),
   );
   route('delete', '/webhooks/:id', 204, ({ id }) => webhooks.delete(id));
-  router.all('/webhooks', refuseMethod('GET, HEAD, POST'));
-  router.all('/webhooks/:id', refuseMethod('DELETE, GET, HEAD, PATCH'));
+  const refuseOthers = (path: string, allowed: string) =>
+    router.all(path, (_request, response) =>
+      sendApiError(response.set('Allow', allowed), 'method_not_allowed'),
+    );
+  refuseOthers('/webhooks', 'GET, HEAD, POST');
+  refuseOthers('/webhooks/:id', 'DELETE, GET, HEAD, PATCH');
   router.use((_request, response) => sendApiError(response, 'not_found'));
   router.use(refuse);
   return router;
@@ -41,14 +43,14 @@ export function webhooksApi(needs: WebhooksApiNeeds): Router {
  * Sets the headers that every answer has, and checks Host, Origin and the credential: the whole Authorization, as
  * documented, or what follows `Bearer`, as many clients send it.
  */
-function admit({ rateLimit, apiSecret, random, baseUrl, own }: WebhooksApiNeeds): RequestHandler[] {
+function admit({ rateLimit, apiSecret, baseUrl, own }: WebhooksApiNeeds): RequestHandler[] {
   const { limit } = rateLimit;
   return [
     (_request, response, next) => {
       response.set({
         'jw-request-limit': String(limit),
         'jw-request-remaining': String(limit),
-        'jw-request-id': random.id(16),
+        'jw-request-id': randomBytes(8).toString('hex'),
         'jw-proxied-request': 'false',
         'jw-dashboard-page': `${baseUrl()}/`,
       });
@@ -64,13 +66,6 @@ function admit({ rateLimit, apiSecret, random, baseUrl, own }: WebhooksApiNeeds)
       next();
     },
   ];
-}
-
-function refuseMethod(allowed: string): RequestHandler {
-  return (_request, response) => {
-    response.set('Allow', allowed);
-    sendApiError(response, 'method_not_allowed');
-  };
 }
 
 /** Answers a wrong request with one of the API's errors. A fault of the mock stays an error of the app. */

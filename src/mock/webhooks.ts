@@ -16,16 +16,10 @@ function isReceiverUrl(text: string): boolean {
 /** `metadata` of a webhook. Bounds are not in the specification, so none are set; members it does not know are dropped. */
 const metadataSchema = z.object({
   name: z.string(),
-  description: z
-    .string()
-    .nullish()
-    .transform((text) => text ?? ''),
+  description: z.nullish(z.string()).transform((text) => text ?? ''),
   webhook_url: z.string().refine(isReceiverUrl, 'must be an https URL, or an http URL on a loopback host'),
   events: z.array(z.enum(kindNames)),
-  site_ids: z
-    .array(z.string())
-    .nullish()
-    .transform((ids) => ids ?? []),
+  site_ids: z.nullish(z.array(z.string())).transform((ids) => ids ?? []),
 });
 
 /** Which kinds and sites a webhook is for, and where it sends their notifications. */
@@ -73,7 +67,7 @@ export function createWebhooks(clock: Clock, random: Random) {
     create(input: unknown): CreatedWebhook {
       const metadata = parse(metadataSchema, input);
       const now = microseconds(clock.now());
-      const mark = random.isSeeded ? SEEDED_MARK : ''; // a secret that follows from a seed says so, and receivers refuse it
+      const mark = random.seed !== undefined ? SEEDED_MARK : ''; // a secret that follows from a seed says so, and receivers refuse it
       const webhook: CreatedWebhook = {
         id: random.id(8),
         type: 'webhook',

@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { visible } from '../base/text.ts';
 import { PROBE_TOKEN } from '../notification/token.ts';
 import { NO_TOKEN, type Refused, THROTTLED, UNVERIFIED } from '../receiver/verdict.ts';
-import { allWebhooks, type Webhook, WebhooksClient } from './webhooks-client.ts';
+import { type Webhook, WebhooksClient } from './webhooks-client.ts';
 
 const TIMEOUT_MS = 10_000;
 const NOTICEABLE_MS = 5000;
@@ -42,7 +42,8 @@ export async function* checkProvider(
   }
   try {
     // One attempt: a check shows a fault, and must not hide it by trying again.
-    const webhooks = await allWebhooks(new WebhooksClient({ baseUrl, apiSecret, maxAttempts: 1 }));
+    const client = new WebhooksClient({ baseUrl, apiSecret, maxAttempts: 1 });
+    const webhooks = await Array.fromAsync(client.list());
     yield ok(`${baseUrl} takes the API secret; webhooks registered: ${webhooks.length}`);
     return webhooks;
   } catch (error) {

@@ -139,7 +139,7 @@ export class HttpClient {
   failure(request: ApiRequest, { code, reason, cause, ...more }: Failure): ProviderError {
     const clean = (text: string) =>
       visibleLine(text.replaceAll(this.#api.credential, '[credential]').slice(0, 1000));
-    const advice = isMaybeDone({ ...more, reason }) ? request.adviceIfDone : undefined;
+    const advice = isMaybeDone({ ...more, cause }) ? request.adviceIfDone : undefined;
     return new ProviderError(
       { ...more, code: clean(code), operation: operationOf(request), reason: clean(reason) },
       advice ?? adviceFor(code, this.#api.advice),
@@ -173,12 +173,10 @@ export class HttpClient {
       text = await textOf(response);
     } catch (cause) {
       signal?.throwIfAborted();
-      if (cause instanceof AnswerTooLong)
-        return this.failure(request, {
-          code: 'unexpected_answer',
-          reason: cause.message,
-          status: response?.status,
-        });
+      if (cause instanceof AnswerTooLong) {
+        const { message: reason } = cause;
+        return this.failure(request, { code: 'unexpected_answer', reason, status: response?.status });
+      }
       const failure = limit.aborted
         ? { code: 'timed_out', reason: 'no answer in time' }
         : { code: 'unreachable', reason: `the connection failed (${whyUnreachable(cause)})` };
@@ -212,11 +210,15 @@ const pathOf = ({ path, id }: ApiRequest) => (id === undefined ? path : `${path}
 const operationOf = (request: ApiRequest) => `${request.method} ${pathOf(request)}`;
 
 /** With these, no connection came about, so that nothing can have been sent. */
-const UNCONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|Connect Timeout Error/;
+const UNCONNECTED = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 
-/** Whether the provider may have carried out a request that failed. */
-function isMaybeDone({ status, reason }: Pick<ProviderFailure, 'status' | 'reason'>): boolean {
-  return status === undefined ? !UNCONNECTED.test(reason) : status < 300 || status >= 500;
+/** Whether the provider may have carried out a request that failed. @param cause of fetch, with the system's error as its cause */
+function isMaybeDone({ status, cause }: { readonly status?: number | undefined; readonly cause?: unknown }) {
+  if (status !== undefined) return status < 300 || status >= 500;
+  return !UNCONNECTED.has(Object(Object(cause).cause).code);
 }
 
 const refusal = z.object({

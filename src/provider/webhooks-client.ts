@@ -5,10 +5,7 @@ import { type Advice, ProviderError } from './provider-error.ts';
 
 const metadata = z.object({
   name: z.string(),
-  description: z
-    .string()
-    .nullish()
-    .transform((text) => text ?? ''),
+  description: z.nullish(z.string()).transform((text) => text ?? ''),
   webhook_url: z.string(),
   /** Kinds of notification; more than this version knows, perhaps. */
   events: z.array(z.string()),
@@ -28,8 +25,6 @@ const webhook = z.object({
 const createdWebhook = webhook.extend({ secret: z.string().min(1) });
 
 const webhookPage = z.object({
-  /** Counted from 1. */
-  page: z.number(),
   page_length: z.number(),
   /** How many there are on all pages. */
   total: z.number(),
@@ -44,9 +39,6 @@ export type Webhook = z.infer<typeof webhook>;
 
 /** A webhook as its creation shows it: the only time that the provider gives the secret away. */
 export type CreatedWebhook = z.infer<typeof createdWebhook>;
-
-/** A page of webhooks. */
-export type WebhookPage = z.infer<typeof webhookPage>;
 
 /** The metadata of a new webhook. */
 export interface NewWebhook {
@@ -132,43 +124,30 @@ export class WebhooksClient {
     await this.#http.send({ signal, method: 'DELETE', path: PATH, id });
   }
 
-  /** One page, counted from 1. @throws ProviderError */
-  async page(page: number, query: WebhookQuery = {}, { signal }: CallOptions = {}): Promise<WebhookPage> {
-    const request = { signal, method: 'GET', path: PATH, query: { page, ...query } } as const;
-    return this.#http.json(request, webhookPage);
-  }
-
   /**
    * All webhooks, one page at a time, by default in order of creation, so that new ones come last. A webhook that is
    * deleted meanwhile moves others to an earlier page, where they are missed: collect all before you delete.
    * @throws ProviderError
    */
-  async *list(query: WebhookQuery = {}, options: CallOptions = {}): AsyncGenerator<Webhook, void, undefined> {
-    const full = { sort: 'created:asc', page_length: LONGEST_PAGE, ...query } as const;
-    for (let number = 1; ; number++) {
-      const { webhooks, page_length, total } = await this.page(number, full, options);
+  async *list(given: WebhookQuery = {}, { signal }: CallOptions = {}): AsyncGenerator<Webhook, void> {
+    for (let page = 1; ; page++) {
+      const query = { page, sort: 'created:asc', page_length: LONGEST_PAGE, ...given };
+      const request = { signal, method: 'GET', path: PATH, query } as const;
+      const { webhooks, page_length, total } = await this.#http.json(request, webhookPage);
       yield* webhooks;
-      if (webhooks.length === 0 || number * page_length >= total) return;
+      if (webhooks.length === 0 || page * page_length >= total) return;
     }
   }
 }
 
-/** The webhook with this id; undefined if the provider has none. @throws ProviderError */
-export function findWebhook(client: WebhooksClient, id: string): Promise<Webhook | undefined> {
-  return client.get(id).catch((error) => {
-    if (isNotFound(error)) return undefined;
+/** What a call of one webhook gives; undefined if the provider has no such webhook. @throws ProviderError */
+export async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'not_found') return undefined;
     throw error;
-  });
-}
-
-/** Whether the provider says that there is no such webhook. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof ProviderError && error.code === 'not_found';
-}
-
-/** All webhooks of the account, read to the end before the caller changes any. @throws ProviderError */
-export function allWebhooks(client: WebhooksClient, signal?: AbortSignal): Promise<Webhook[]> {
-  return Array.fromAsync(client.list({}, { signal }));
+  }
 }
 
 /**

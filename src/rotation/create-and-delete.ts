@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
-import { findWebhook, type NewWebhook, type Webhook, type WebhooksClient } from '../provider/index.ts';
+import { ifThere, type NewWebhook, type Webhook, type WebhooksClient } from '../provider/index.ts';
 import type { EventStore } from '../store/event-store.ts';
 
 /** Where webhooks are registered, and where their secrets are stored. */
@@ -48,8 +48,7 @@ export async function deleteWebhook(
   id: string,
   { client, store, clock, graceMs }: Both & { readonly clock: Clock; readonly graceMs: number },
 ): Promise<Deleted> {
-  const isDeleted = (await findWebhook(client, id)) !== undefined;
-  if (isDeleted) await client.delete(id);
+  const isDeleted = (await ifThere(client.delete(id).then(() => true))) === true;
   const ends = await retireSecrets(store, { id, at: clock.now() + graceMs });
   if (!isDeleted && ends.length === 0) throw unknownWebhook(id);
   return { isDeleted, secretUntil: ends.at(-1) };

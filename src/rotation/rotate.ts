@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import {
-  allWebhooks,
   type NewWebhook,
   ProviderError,
   sentBack,
@@ -41,7 +40,7 @@ export interface Rotated {
  */
 export async function rotate(id: string, options: RotationOptions): Promise<Rotated> {
   const { client, store, clock, graceMs, signal, onStep } = options;
-  const all = await allWebhooks(client, signal);
+  const all = await Array.fromAsync(client.list({}, { signal }));
   const old = all.find((webhook) => webhook.id === id);
   const half = old && replacedBy(old.metadata.description);
   if (half) throw stopped(`webhook ${id} is half-way through replacing ${half}: rotate ${half} first`);

@@ -21,7 +21,6 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
     rateLimit: 1_000_000,
     processingMs: 20,
     maxAttempts: 1,
-    keepDeliveries: 1_000_000,
   });
   const provider = await startProviderProxy(mock.url);
   const env: Record<string, string> = {

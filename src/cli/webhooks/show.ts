@@ -2,7 +2,7 @@ import { KitError } from '../../base/errors.ts';
 import { sqlitePathOf } from '../../base/url.ts';
 import { type Config, loadConfig, settingsSource } from '../../config.ts';
 import { kindNames } from '../../notification/kinds.ts';
-import { allWebhooks, findWebhook, WebhooksClient } from '../../provider/index.ts';
+import { ifThere, WebhooksClient } from '../../provider/index.ts';
 import { unknownWebhook } from '../../rotation/create-and-delete.ts';
 import {
   readStandings,
@@ -18,7 +18,7 @@ import { line, print, printJson, say, table, write } from '../output.ts';
 export async function listWebhooks({ stored, json }: { stored?: true; json?: true }): Promise<void> {
   const config = loadConfig();
   // Asked first: a webhook that is made meanwhile is not told of as gone.
-  const registered = stored ? undefined : await allWebhooks(webhooksClient(config));
+  const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const read = () => withDatabase(config, (store) => readStandings(store, config));
   const views = viewsOf(await (stored ? read() : standingsOf(config)), registered);
   if (json) return printJson(views);
@@ -41,7 +41,7 @@ export async function showWebhook(id: string, flags: { json?: true }): Promise<v
   const config = loadConfig();
   const client = webhooksClient(config);
   const standings = await standingsOf(config);
-  const webhook = await findWebhook(client, id);
+  const webhook = await ifThere(client.get(id));
   if (!webhook && !standings.webhooks.includes(id)) throw unknownWebhook(id);
   await printWebhook(viewOf(id, webhook ?? null, standings), flags);
 }

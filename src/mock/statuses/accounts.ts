@@ -21,8 +21,8 @@ interface Token {
   readonly scopes: readonly Scope[];
   /** Absent where the token speaks for the application alone. */
   readonly account?: Account;
-  /** Why the token is not valid any more; absent while it is valid. */
-  readonly ended?: 'revoked' | 'expired';
+  /** What became of a token that is not valid any more. */
+  readonly ended?: 'was revoked' | 'expired';
 }
 
 /** The registered program that the tokens were issued to. */
@@ -38,7 +38,7 @@ export const defaultTokens: readonly Token[] = [
   { token: 'alice-write', scopes: ['write'], account: alice },
   { token: 'bob-rw', scopes: ['read', 'write'], account: bob },
   { token: 'app-only', scopes: ['read', 'write'] },
-  { token: 'alice-revoked', scopes: ['read', 'write'], account: alice, ended: 'revoked' },
+  { token: 'alice-revoked', scopes: ['read', 'write'], account: alice, ended: 'was revoked' },
   { token: 'alice-expired', scopes: ['read', 'write'], account: alice, ended: 'expired' },
 ];
 
@@ -73,13 +73,6 @@ export function accountEntity({ id, username, displayName }: Account, baseUrl: s
   };
 }
 
-/** Why a grant is refused, in the words of the provider's library (Doorkeeper). */
-const refusals = {
-  invalid_client: 'Client authentication failed due to unknown client, or no client authentication included.',
-  invalid_grant: 'The provided authorization grant is invalid, expired, or revoked.',
-  unsupported_grant_type: 'The authorization grant type is not supported by the authorization server.',
-};
-
 /** Whether a grant of each type gives a token. The mock has no page to sign in on: a code or a password is the token itself. */
 const grantTypes = new Map<string, (sent: Parameters, token: Token) => boolean>([
   ['client_credentials', (_sent, { account }) => account === undefined],
@@ -113,20 +106,16 @@ export function signIn(clock: Clock, random: Random) {
     /** `POST /oauth/token`. @throws ApiError 400 or 401 */
     grant(sent: Parameters) {
       const secret = clients.get(text(sent.client_id));
-      if (secret === undefined || sent.client_secret !== secret) throw refusal('invalid_client');
+      if (secret === undefined || sent.client_secret !== secret) throw new ApiError(401, 'invalid_client');
       const isGranted = grantTypes.get(text(sent.grant_type));
-      if (!isGranted) throw refusal('unsupported_grant_type');
+      if (!isGranted) throw new ApiError(400, 'unsupported_grant_type');
       const token = defaultTokens.find((one) => one.ended === undefined && isGranted(sent, one));
-      if (!token) throw refusal('invalid_grant');
+      if (!token) throw new ApiError(400, 'invalid_grant');
       const scope = token.scopes.join(' ');
       const created_at = Math.floor(clock.now() / 1000);
       return { access_token: token.token, token_type: 'Bearer', scope, created_at };
     },
   };
-}
-
-function refusal(code: keyof typeof refusals): ApiError {
-  return new ApiError(code === 'invalid_client' ? 401 : 400, code, { description: refusals[code] });
 }
 
 /** Requests that one user, or one address without a token, has in a window. */
@@ -181,14 +170,12 @@ function tokenOf(request: Request): Token | undefined {
 
 /** Checks a token in the provider's order: whether it is known, whether it is valid, its scope. @throws ApiError 401 or 403 */
 function withScope(token: Token | undefined, scope: Scope): Token {
-  if (token === undefined) throw unauthorized('The access token is invalid');
-  if (token.ended === 'revoked') throw unauthorized('The access token was revoked');
-  if (token.ended === 'expired') throw unauthorized('The access token expired');
+  if (!token || token.ended) throw unauthorized(`The access token ${token?.ended ?? 'is invalid'}`);
   if (!token.scopes.includes(scope)) throw new ApiError(403, 'This action is outside the authorized scopes');
   return token;
 }
 
 function unauthorized(description: string): ApiError {
   const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${description}"`;
-  return new ApiError(401, description, { headers: { 'WWW-Authenticate': challenge } });
+  return new ApiError(401, description, { 'WWW-Authenticate': challenge });
 }

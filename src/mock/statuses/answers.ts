@@ -1,24 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import type { Random } from '../random.ts';
 import { statusOf } from '../requests.ts';
-
-interface ApiErrorDetails {
-  readonly headers?: Readonly<Record<string, string>>;
-  /** stands beside the error, in answers of OAuth */
-  readonly description?: string;
-}
 
 /** An answer that is not a success: `{"error": message}` under this status. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
-  readonly details: ApiErrorDetails;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, details: ApiErrorDetails = {}) {
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
-    this.details = details;
+    this.headers = headers;
   }
 }
 
@@ -45,31 +39,28 @@ export const answerError: ErrorRequestHandler = (error, _request, response, next
   const status = statusOf(error);
   if (status >= 500) return next(error);
   const isOwn = error instanceof ApiError;
-  const { headers, description } = isOwn ? error.details : {};
-  const message = isOwn ? error.message : STATUS_CODES[status];
-  response.status(status).set(headers).json({ error: message, error_description: description });
+  if (isOwn) response.set(error.headers);
+  response.status(status).json({ error: isOwn ? error.message : STATUS_CODES[status] });
 };
 
 /**
  * Lets pages of every origin use the API, as real servers do: a token is all that it asks for, and no cookie. A
  * preflight is answered here, before it could count as a request.
  */
-export function openToPages(requests: Random): RequestHandler {
-  return (request, response, next) => {
-    const sentId = request.get('x-request-id')?.replace(/[^\w@-]/g, '');
-    response.set({
-      'X-Request-Id': sentId?.slice(0, 255) || requests.id(32),
-      'Access-Control-Allow-Origin': '*',
-      'Access-Control-Expose-Headers':
-        'Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id',
-    });
-    if (request.method !== 'OPTIONS') return next();
-    const asked = request.get('access-control-request-headers');
-    response.set({
-      'Access-Control-Allow-Methods': 'POST, PUT, DELETE, GET, PATCH, OPTIONS',
-      'Access-Control-Allow-Headers': asked ?? 'Authorization, Content-Type, Idempotency-Key',
-      'Access-Control-Max-Age': '7200',
-    });
-    response.status(200).end();
-  };
-}
+export const openToPages: RequestHandler = (request, response, next) => {
+  const sentId = request.get('x-request-id')?.replace(/[^\w@-]/g, '');
+  response.set({
+    'X-Request-Id': sentId?.slice(0, 255) || randomBytes(16).toString('hex'),
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers':
+      'Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id',
+  });
+  if (request.method !== 'OPTIONS') return next();
+  const asked = request.get('access-control-request-headers');
+  response.set({
+    'Access-Control-Allow-Methods': 'POST, PUT, DELETE, GET, PATCH, OPTIONS',
+    'Access-Control-Allow-Headers': asked ?? 'Authorization, Content-Type, Idempotency-Key',
+    'Access-Control-Max-Age': '7200',
+  });
+  response.status(200).end();
+};

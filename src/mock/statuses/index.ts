@@ -16,33 +16,24 @@ export { defaultTokens } from './accounts.ts';
 export interface StatusesApiOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where request ids come from. */
-  readonly requests: Random;
   /** Absolute address of the mock, for links in answers to requests without a usable Host header. */
   readonly baseUrl: () => string;
 }
 
-/** The scheduled statuses API, its state in memory. */
-export interface StatusesApi {
-  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
-  readonly router: RequestHandler;
-  /** Forgets everything: statuses, media, keys, clients, counted requests. */
-  reset(): void;
-}
-
 /**
- * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it.
+ * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it, with its state in memory.
  * @example
- * const app = express().use(createStatusesApi({ clock, random, requests, baseUrl: () => 'http://127.0.0.1:4010' }).router);
+ * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
-export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
+export function createStatusesApi(options: StatusesApiOptions) {
   let router = statusesRouter(options);
-  return {
-    router: (request, response, next) => router(request, response, next),
-    reset() {
-      router = statusesRouter(options);
-    },
+  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+  const serve: RequestHandler = (request, response, next) => router(request, response, next);
+  /** Forgets everything: statuses, media, keys, clients, counted requests. */
+  const reset = () => {
+    router = statusesRouter(options);
   };
+  return { router: serve, reset };
 }
 
 /** How long an `Idempotency-Key` is remembered, in milliseconds. */
@@ -50,11 +41,10 @@ const KEY_LIFETIME = 3_600_000;
 
 /** What an operation is told of a request. */
 async function callOf(request: Request, baseUrl: () => string) {
-  const { id } = request.params;
   return {
     parameters: await parametersOf(request),
-    /** The `:id` of the path, or the empty string. */
-    id: typeof id === 'string' ? id : '',
+    /** The `:id` of the path, where it has one. */
+    id: String(request.params.id),
     /** Where the caller reached the mock, without a slash at the end. */
     origin: originOf(request, baseUrl),
     /** The `Idempotency-Key`, or the empty string. */
@@ -65,13 +55,13 @@ async function callOf(request: Request, baseUrl: () => string) {
 type Call = Awaited<ReturnType<typeof callOf>>;
 
 /** All routes of the API, with their full paths and a state of their own. */
-function statusesRouter({ clock, random, requests, baseUrl }: StatusesApiOptions): Router {
+function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router {
   const clients = signIn(clock, random);
   const media = mediaAttachments(random);
   const statuses = publishedStatuses(clock, media);
   const scheduled = scheduledStatuses(clock, media, statuses);
   const router = express.Router();
-  router.use(['/api', '/oauth/token'], openToPages(requests), countRequests(clock));
+  router.use(['/api', '/oauth/token'], openToPages, countRequests(clock));
 
   /** A route: it checks who calls first, then reads the request, and only then does something. */
   const serve = <Caller>(
@@ -85,8 +75,7 @@ function statusesRouter({ clock, random, requests, baseUrl }: StatusesApiOptions
       next();
     };
     router[method](path, admit, readBody, async (request, response) => {
-      const call = await callOf(request, baseUrl);
-      response.json(operate(callerOf(request), call, response));
+      response.json(operate(callerOf(request), await callOf(request, baseUrl), response));
     });
   };
   const reader = user('read');
@@ -175,14 +164,11 @@ const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
  * @param fallback used if the request has no usable host
  */
 function originOf(request: Request, fallback: () => string): string {
-  const host = lastOf(request.get('x-forwarded-host')) ?? request.get('host') ?? '';
+  const lastOf = (header: string) => request.get(header)?.split(',').at(-1)?.trim();
+  const host = lastOf('x-forwarded-host') ?? request.get('host') ?? '';
   if (!HOST.test(host)) return fallback();
-  const protocol = lastOf(request.get('x-forwarded-proto')) === 'https' ? 'https' : request.protocol;
+  const protocol = lastOf('x-forwarded-proto') === 'https' ? 'https' : request.protocol;
   return `${protocol}://${host}`;
-}
-
-function lastOf(header: string | undefined): string | undefined {
-  return header?.split(',').at(-1)?.trim();
 }
 
 /** `GET /api/v1/instance`. Some clients check the release before they use its features. */

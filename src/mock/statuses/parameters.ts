@@ -1,5 +1,4 @@
-import type { Response } from 'express';
-import express, { type Request, type RequestHandler } from 'express';
+import express, { type Response as Answer, type Request, type RequestHandler } from 'express';
 import { ApiError } from './answers.ts';
 
 /** The parameters of a request, by name, wherever in the request they came from. Without a prototype. */
@@ -25,24 +24,20 @@ export async function parametersOf(request: Request): Promise<Parameters> {
   return Object.assign(fromQuery, await parseBody(body, contentType));
 }
 
-async function parseBody(body: Buffer, contentType: string): Promise<object> {
-  const mediaType = contentType.split(';')[0]?.trim().toLowerCase();
-  if (mediaType === 'application/x-www-form-urlencoded') return nest(new URLSearchParams(body.toString()));
-  try {
-    if (mediaType === 'application/json') return objectIn(JSON.parse(body.toString()));
-    // Node's own parser, the one behind `fetch`, takes everything that the multipart writers of real clients produce.
-    const headers = { 'Content-Type': contentType };
-    if (mediaType === 'multipart/form-data')
-      return nest(await new Response(new Uint8Array(body), { headers }).formData());
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw new ApiError(400, 'Error occurred while parsing request parameters');
-  }
-  return {};
-}
+const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 
-function objectIn(value: unknown): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+async function parseBody(body: Buffer, contentType: string): Promise<object> {
+  const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  // Node's own parsers, those behind `fetch`, take everything that real clients produce.
+  const sent = new Response(new Uint8Array(body), { headers: { 'Content-Type': contentType } });
+  const refuse = () => {
+    throw new ApiError(400, 'Error occurred while parsing request parameters');
+  };
+  if (mediaType === 'application/json') {
+    const value: unknown = await sent.json().catch(refuse);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  }
+  return FORMS.has(mediaType) ? nest(await sent.formData().catch(refuse)) : {};
 }
 
 /** `name`, `name[]`, `name[member]` and `name[member][]`: no operation of this API has parameters that nest deeper. */
@@ -132,7 +127,7 @@ const LIMIT_MAX = 40;
 export function answerPage<T extends { readonly id: number }>(
   records: readonly T[],
   asked: { readonly parameters: Parameters; readonly url: string },
-  response: Response,
+  response: Answer,
 ): T[] {
   const { parameters, url } = asked;
   const sentLimit = scalar(parameters.limit);
@@ -158,9 +153,7 @@ export function answerPage<T extends { readonly id: number }>(
 
 /** The id that a cursor names; undefined if there is none, NaN if it is not a whole number. */
 function cursor(sent: unknown): number | undefined {
-  if (sent === undefined || sent === null) return undefined;
-  const plain = scalar(sent);
-  if (plain === undefined) return Number.NaN;
-  if (isBlank(plain)) return undefined;
-  return /^-?\d+$/.test(String(plain).trim()) ? Number(plain) : Number.NaN;
+  if (sent === undefined || sent === null || (typeof sent === 'string' && isBlank(sent))) return undefined;
+  const digits = text(sent).trim();
+  return /^-?\d+$/.test(digits) ? Number(digits) : Number.NaN;
 }

@@ -24,11 +24,11 @@ export function publishedStatuses(clock: Clock, media: MediaAttachments) {
   const published = new Map<number, Status>();
   let lastId = BEFORE_FIRST_ID;
   return {
-    publish(content: NewStatus): Status {
-      media.attach(content.media);
-      const target = published.get(content.params.in_reply_to_id ?? Number.NaN);
+    publish({ account, params, media: files }: NewStatus): Status {
+      media.attach(files);
+      const inReplyToAccountId = published.get(params.in_reply_to_id ?? Number.NaN)?.account.id;
       const id = ++lastId;
-      const status = { ...content, id, createdAt: clock.now(), inReplyToAccountId: target?.account.id };
+      const status = { account, params, media: files, id, createdAt: clock.now(), inReplyToAccountId };
       published.set(id, status);
       return status;
     },
@@ -45,16 +45,12 @@ export function publishedStatuses(clock: Clock, media: MediaAttachments) {
       return status;
     },
 
-    isVisible(id: number, viewer: Account): boolean {
-      const status = published.get(id);
-      return status !== undefined && maySee(status, viewer);
-    },
+    isVisible: (id: number, viewer: Account): boolean =>
+      published.values().some((status) => status.id === id && maySee(status, viewer)),
 
     /** The statuses of an author that the viewer may see, id descending. */
-    by(author: Account, viewer: Account | undefined): Status[] {
-      const all = [...published.values()].reverse();
-      return all.filter((status) => status.account === author && maySee(status, viewer));
-    },
+    by: (author: Account, viewer: Account | undefined): Status[] =>
+      [...published.values()].reverse().filter((one) => one.account === author && maySee(one, viewer)),
   };
 }
 

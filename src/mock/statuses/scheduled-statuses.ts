@@ -21,8 +21,9 @@ export interface ScheduledStatus extends NewStatus {
 /** The scheduled statuses. At its time, each is removed here and published under another id. */
 export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuses: PublishedStatuses) {
   const records = new Map<number, ScheduledStatus>();
+  /** for each record, cancels the timer of its publication */
+  const timers = new Map<number, () => void>();
   let lastId = 0;
-  let disarm = () => {};
 
   /** The scheduled statuses of a user, id descending. */
   const of = (author: Account): ScheduledStatus[] => {
@@ -50,28 +51,20 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     return at;
   };
 
+  const take = ({ id }: ScheduledStatus) => {
+    timers.get(id)?.();
+    timers.delete(id);
+    records.delete(id);
+  };
   const put = (record: ScheduledStatus): ScheduledStatus => {
+    take(record);
+    const publish = () => {
+      take(record);
+      statuses.publish(record);
+    };
     records.set(record.id, record);
-    arm();
+    timers.set(record.id, clock.after(record.at - clock.now(), publish));
     return record;
-  };
-
-  /** One timer, for the status that is due first. */
-  const arm = () => {
-    disarm();
-    if (records.size === 0) return;
-    const first = Math.min(...records.values().map(({ at }) => at));
-    disarm = clock.after(Math.max(0, first - clock.now()), publishDue);
-  };
-
-  const publishDue = () => {
-    const due = [...records.values()].filter(({ at }) => at <= clock.now());
-    due.sort((one, other) => one.at - other.at || one.id - other.id);
-    for (const { id, at: _, ...content } of due) {
-      records.delete(id);
-      statuses.publish(content);
-    }
-    arm();
   };
 
   return {
@@ -92,9 +85,8 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
       put({ ...record, at: checked(record.account, scheduledAt) }),
 
     cancel(record: ScheduledStatus): void {
-      records.delete(record.id);
+      take(record);
       media.release(record.media);
-      arm();
     },
   };
 }

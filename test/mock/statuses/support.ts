@@ -36,7 +36,7 @@ interface Answer {
 export async function startApi(now = NOW) {
   const clock = new VirtualClock(now);
   const baseUrl = () => url;
-  const api = createStatusesApi({ clock, random: new Random(1), requests: new Random(2), baseUrl });
+  const api = createStatusesApi({ clock, random: new Random(1), baseUrl });
   const { url, close } = await listeningOn(createServer(express().use(api.router)));
 
   async function request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
